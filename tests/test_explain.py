@@ -61,7 +61,7 @@ def test_each_change_leads_to_the_verdict_that_it_names(name: str) -> None:
         assert change.verdict != found.verdict
         steps = reference_evaluate(G1A, changed(line["rows"], change), line["context"])
         assert steps["VERDICT"] == change.verdict
-        assert all(steps[step] == after for step, (_, after) in change.effects.items())
+        assert all(steps[step] == effect.after != effect.before for step, effect in change.effects.items())
         if change.kind == "more reviews" and change.number > 1:
             assert change.row is not None
             fewer = [*line["rows"], *[change.row] * int(change.number - 1)]
@@ -124,6 +124,11 @@ def test_a_quote_is_the_extractors_where_it_gave_one() -> None:
         return review.quote, review.quoted_by
 
     assert quote() == ("My lips swelled and I had hives all over.", "words")
+    row["text"] = "Nice room. I had the tacos. We left, and I was sick."
+    assert quote() == (row["text"], "whole")
+    row["text"] = "Nice room, and a long wait for a table. " * 20
+    said, kind = quote()
+    assert (kind, said and said[-2:]) == ("beginning", " …")
     row["quotes"] = {"incident_severity": {"text": "hives all over", "verified": True, "start": 33, "end": 47}}
     assert quote() == ("hives all over", "extractor")
     del row["quotes"], row["text"]

@@ -11,10 +11,18 @@ from typing import Any
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.language.types import Value
+from formulaseed.report.counted import (
+    NO_QUOTES,
+    QUOTED,
+    counted_text,
+    exclusion_text,
+    filter_texts,
+    others_text,
+)
 from formulaseed.report.elements import Element, element
-from formulaseed.report.explain import shown
 from formulaseed.report.explanation import Change, Evidence, Explanation, Match, Review, Rule, Step
-from formulaseed.report.story import change_text, distance, plain, tree
+from formulaseed.report.story import change_text, default_note, distance, has_no_quotes, tree
+from formulaseed.report.values import plain, shown
 
 _SHADES = 5
 """Verdicts have so many colours at most, in the order of the policy; their names tell them apart."""
@@ -130,6 +138,8 @@ def _step(branch: _Branch, matches: dict[str, Match]) -> Element:
     if branch.is_repeated:
         return element("li.repeated", *_equation(step.name, step.value), element("span.note", "see above"))
     said = [element("code", step.definition)] if step.kind != "constant" else []
+    if step.is_default:
+        said.insert(0, element("span.note", default_note(step).removeprefix(", ")))
     if step.with_values is not None:
         said.append(element("code.values", f"{'taken: ' if step.kind == 'case' else '= '}{step.with_values}"))
     if step.name in matches:
@@ -171,7 +181,7 @@ class _Card:
 
     review: Review
     fields: dict[str, Value] = field(default_factory=dict)
-    quotes: dict[str, None] = field(default_factory=dict)
+    quotes: dict[tuple[str, str], None] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
 
 
@@ -183,7 +193,9 @@ def _reviews(found: Explanation, most: int | None) -> Element:
         for review in evidence.reviews:
             card = cards.setdefault(review.review_id, _Card(review))
             card.fields |= review.fields
-            card.quotes |= {review.quote: None} if review.quote is not None else {}
+            card.quotes |= (
+                {(QUOTED[review.quoted_by], review.quote or ""): None} if review.quoted_by is not None else {}
+            )
             card.steps.append(evidence.step)
     listed = [*cards.values()][:most]
     parts = [
@@ -191,8 +203,8 @@ def _reviews(found: Explanation, most: int | None) -> Element:
         element("p", f"{number_of(found.reviews, 'review')} extracted; {len(cards)} of them count in a step below."),
         element("ul.counts", *map(_evidence, behind)),
     ]
-    if any(review.quoted_by == "words" for evidence in behind for review in evidence.reviews):
-        parts.append(element("p.note", "The extractor gave no quotes: the sentences were chosen for their words."))
+    if has_no_quotes(found):
+        parts.append(element("p.note", NO_QUOTES))
     if listed:
         parts.append(element("ul.cards", *map(_card, listed)))
     if len(listed) < len(cards):
@@ -201,19 +213,15 @@ def _reviews(found: Explanation, most: int | None) -> Element:
 
 
 def _evidence(evidence: Evidence) -> Element:
-    """A step over reviews: how many count, and why the others do not."""
-    line = (
-        *_equation(evidence.step, evidence.value),
-        element("span.note", f"{number_of(evidence.number, 'review')} where"),
-        element("code", evidence.condition or ""),
-    )
-    if not evidence.excluded:
+    """A step over reviews: how many count, what its filters mean, and why the others do not count."""
+    condition = [element("code", evidence.condition)] if evidence.condition is not None else []
+    line = (*_equation(evidence.step, evidence.value), element("span.note", counted_text(evidence)), *condition)
+    more = [*filter_texts(evidence), *(text for text in (others_text(evidence), exclusion_text(evidence)) if text)]
+    if not more:
         return element("li", element("div.leaf", *line))
-    reasons = [
-        element("li", f"{each.number} not counted for want of ", element("code", each.condition))
-        for each in evidence.excluded
-    ]
-    return element("li", element("details", element("summary", *line), element("ul", *reasons)))
+    return element(
+        "li", element("details", element("summary", *line), element("ul", *(element("li", t) for t in more)))
+    )
 
 
 def _card(card: _Card) -> Element:
@@ -224,7 +232,7 @@ def _card(card: _Card) -> Element:
     return element(
         "li.card",
         element("p.about", about),
-        *(element("blockquote", quote) for quote in card.quotes),
+        *(element("blockquote", *([element("span.note", how)] if how else []), quote) for how, quote in card.quotes),
         *([element("p.fields", *fields)] if fields else []),
         element("p.note", f"counts in {', '.join(card.steps)}"),
     )

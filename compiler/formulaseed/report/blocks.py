@@ -13,7 +13,6 @@ from html import escape
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import aligned, are_numbers
-from formulaseed.language.types import Value
 from formulaseed.source.text import one_line
 
 _WIDTH = 100
@@ -91,15 +90,6 @@ def listed(names: Iterable[str], most: int = 12) -> list[str]:
     found = list(names)
     parts = [part for name in found[:most] for part in (Code(name), ", ")][:-1]
     return [*parts, f" and {len(found) - most} more"] if len(found) > most else parts
-
-
-def value_cell(value: Value) -> str:
-    """Return a value of a step as people read it: numbers with six digits, strings without quotes."""
-    if isinstance(value, str):
-        return Code(value)
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else str(value).lower()
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 
 def change_cell(change: float) -> str:

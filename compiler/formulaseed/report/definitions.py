@@ -101,6 +101,38 @@ def downstream(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[no
             yield step
 
 
+def upstream(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
+    """Return the step and those that it uses, directly or not: each before those that it uses. Filters are left out."""
+    steps = {step.name: step for step in program.steps}
+    done: dict[str, None] = {}
+    stack = [(target.name, False)]
+    while stack:
+        name, is_followed = stack.pop()
+        if is_followed:
+            done[name] = None
+        elif name not in done:
+            stack.append((name, True))
+            stack += ((used, False) for used in steps_used(steps[name]) if used not in done)
+    return [steps[name] for name in reversed(done)]
+
+
+def steps_used(step: nodes.Step) -> list[str]:
+    """Return the steps that a step names, each once, in its order."""
+    return list(dict.fromkeys(symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP))
+
+
+def filters_of(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Return the filters that a step names, and those that these name, with their conditions."""
+    found: dict[str, Expr] = {}
+    stack = list(step.expressions())
+    while stack:
+        for symbol in typed.symbols_in(stack.pop()):
+            if symbol.kind is SymbolKind.FILTER and symbol.name not in found:
+                found[symbol.name] = filters[symbol.name]
+                stack.append(filters[symbol.name])
+    return found
+
+
 def uses_of(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
     """Return for each step what it mentions, each symbol once; in place of a hoisted part what that mentions."""
     parts: dict[Symbol, tuple[Symbol, ...]] = {}

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+AggregateKind = Literal["count", "sum", "max", "min"]
 Kind = Literal["count", "sum", "max", "min", "lookup", "formula", "case", "constant"]
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
@@ -57,6 +58,9 @@ class Step(_Part):
         description="The formula with values in place of names, null where it names none; of a case the condition that holds."
     )
     uses: list[str] = Field(description="The steps that it uses, in the order in which it names them.")
+    is_default: bool = Field(
+        description="Whether the value is the seed's default: no key matches a lookup, or no review counts for a max or min."
+    )
 
 
 class Match(_Part):
@@ -78,17 +82,23 @@ class Review(_Part):
     date: str | None = Field(description="Its date, or its year where only that is known.")
     stars: float | None = Field(description="Its stars.")
     fields: dict[str, Value] = Field(description="The values that the step asks for.")
-    quote: str | None = Field(description="The words that these values rest on; null without a text.")
-    quoted_by: Literal["extractor", "words"] | None = Field(
-        description="Who chose the quote: the extractor, or the words that the values' descriptions share with a sentence."
+    amount: float | None = Field(
+        description="What it adds to a sum, or has for a maximum or minimum; null for a count, and where it is no number."
+    )
+    quote: str | None = Field(description="What of its text to show; null without a text.")
+    quoted_by: Literal["extractor", "words", "beginning", "whole"] | None = Field(
+        description="What the quote is: the extractor's, on which the values rest; the sentence whose words speak for these "
+        "values; or, where no sentence does, the beginning of the text, or the whole of a short one."
     )
 
 
 class Exclusion(_Part):
-    """Reviews that a step leaves out, by the first of its conditions that they do not meet."""
+    """Reviews that a step leaves out, by the conditions that they do not meet."""
 
-    condition: str = Field(description="The condition, as a formula.")
-    number: int = Field(description="How many reviews do not meet it.")
+    conditions: list[str] = Field(
+        description="All conditions of the step that they do not meet, as formulas, those of filters in place of their names."
+    )
+    number: int = Field(description="How many reviews meet all conditions but these.")
     review_ids: list[str] = Field(description="The ids of these reviews.")
 
 
@@ -96,11 +106,38 @@ class Evidence(_Part):
     """The reviews behind a step over reviews."""
 
     step: str = Field(description="The step.")
+    function: AggregateKind = Field(description="What it does with the reviews that count.")
     value: Value = Field(description="Its value.")
+    of: str | None = Field(
+        description="The formula whose values it adds up, or of which it takes one; null for a count."
+    )
     condition: str | None = Field(description="What a review must meet to count, as a formula; null where all do.")
+    filters: dict[str, str] = Field(
+        description="The filters that the step names, and those that they name, with their conditions as formulas."
+    )
     number: int = Field(description="How many reviews count.")
-    reviews: list[Review] = Field(description="The reviews that count; none are listed where all do.")
-    excluded: list[Exclusion] = Field(description="The reviews that do not count.")
+    is_default: bool = Field(
+        description="Whether no review counts, so that a maximum or minimum is the seed's default."
+    )
+    reviews: list[Review] = Field(
+        description="The reviews that count, for a maximum or minimum those that have it; none of a count or sum of all."
+    )
+    excluded: list[Exclusion] = Field(description="The reviews that do not count, the largest group first.")
+
+    @property
+    def total(self) -> int:
+        """How many reviews there are."""
+        return self.number + sum(each.number for each in self.excluded)
+
+
+class Effect(_Part):
+    """What a change does to a step."""
+
+    before: Value = Field(description="Its value before the change.")
+    after: Value = Field(description="Its value after the change.")
+    default: Literal["before", "after"] | None = Field(
+        description="Which of the two is the seed's default, as no review counts then; null where none is."
+    )
 
 
 class Change(_Part):
@@ -110,7 +147,9 @@ class Change(_Part):
     text: str = Field(description="The change in words.")
     number: float = Field(description="How many reviews, or the parameter's new value.")
     verdict: Value = Field(description="The verdict that it leads to.")
-    effects: dict[str, tuple[Value, Value]] = Field(description="The steps that decide, before and after.")
+    effects: dict[str, Effect] = Field(
+        description="What the verdict's rules compare and the steps over reviews behind it, as far as they have another value."
+    )
     review_ids: list[str] = Field([], description="The reviews to leave out.")
     row: dict[str, Any] | None = Field(None, description="The row to add, `number` times.")
     parameter: str | None = Field(None, description="The parameter to set to `number`.")

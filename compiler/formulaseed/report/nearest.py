@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.language import typed
-from formulaseed.language.operators import MIRRORED, NEGATED
-from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import Base
 from formulaseed.report import explanation as data
-from formulaseed.report.explain import behind_limits, shown
+from formulaseed.report.additions import Additions, Row
+from formulaseed.report.definitions import steps_used, upstream
+from formulaseed.report.reasons import behind_limits
+from formulaseed.report.values import shown
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.typed_rows import ParsedRows
 
 MOST_MORE = 64
 """So many reviews more are tried."""
@@ -31,8 +33,13 @@ _SHOWN = 4
 _ALL_TRIED = 8
 _MOST_FEWER = 10
 _CANDIDATES = 60
-"""So many kinds of reviews are tried."""
-Row = Mapping[str, Any]
+"""So many kinds of reviews are tried, fewer where a restaurant has many reviews."""
+_READ = 300_000
+"""Reviews that are evaluated for each review more or less, all candidates together."""
+_IDS = 3
+"""So many reviews are named."""
+_Values = Mapping[str, Any]
+"""Every step's value, by name."""
 
 
 @dataclass
@@ -45,11 +52,16 @@ class Search:
     rows: Sequence[Row]
     context: Mapping[str, Any]
     parameters: Mapping[str, Any] | None = None
-    _values: dict[str, Any] = field(default_factory=dict)
+    _parsed: ParsedRows = field(default_factory=ParsedRows)
+    _values: _Values = field(default_factory=dict)
 
     def changes(self) -> list[data.Change]:
         """Return what leads to another verdict, the fewest reviews first; nothing if the restaurant has none."""
-        before = self._trace(self.rows)
+        try:
+            self._parsed = self.evaluator.parsed_rows(self.rows)
+        except DataError:
+            return []
+        before = self._trace(self._parsed)
         if before is None:
             return []
         self._values = before
@@ -61,26 +73,29 @@ class Search:
 
     # --- evaluation
 
-    def _trace(self, rows: Sequence[Row], parameters: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    def _trace(self, rows: ParsedRows, parameters: Mapping[str, Any] | None = None) -> _Values | None:
         """Every step's value; None where a step has none."""
         try:
             return self.evaluator.trace(rows, self.context, self.parameters if parameters is None else parameters)
         except (EvaluationError, DataError):
             return None
 
-    def _turns(self, rows: Sequence[Row]) -> dict[str, Any] | None:
+    def _turns(self, rows: ParsedRows, parameters: Mapping[str, Any] | None = None) -> _Values | None:
         """Every step's value if the verdict of these rows is another one."""
-        found = self._trace(rows)
+        found = self._trace(rows, parameters)
         return found if found is not None and found[self.verdict.name] != self._values[self.verdict.name] else None
 
-    def _least(self, rows: Callable[[int], list[Row]], most: int) -> tuple[int, dict[str, Any] | None]:
-        """Return the least number found whose rows turn the verdict, with the values then; small numbers are all tried."""
+    def _least(self, row: tuple[Any, ...]) -> tuple[int, _Values | None]:
+        """Return the least number found of such rows more that turn the verdict, with the values then.
+
+        Small numbers are all tried.
+        """
         last, number = 0, 1
-        while number <= most:
-            found = self._turns(rows(number))
+        while number <= MOST_MORE:
+            found = self._turns(self._with(row, number))
             while found is not None and number - last > 1:
                 middle = (last + number) // 2
-                between = self._turns(rows(middle))
+                between = self._turns(self._with(row, middle))
                 last, number, found = (last, middle, between) if between is not None else (middle, number, found)
             if found is not None:
                 return number, found
@@ -88,25 +103,67 @@ class Search:
         return 0, None
 
     def _change(
-        self, kind: data.ChangeKind, text: str, number: float, after: Mapping[str, Any], **what: Any
+        self, kind: data.ChangeKind, text: str, number: float, rows: ParsedRows, after: _Values, **what: Any
     ) -> data.Change:
-        moved = [n for n in dict.fromkeys(self._decisive()) if n in after and after[n] != self._values[n]]
-        counts = [name for name in moved if name not in self._compared][:_NAMED]
-        names = [*counts, *(name for name in moved if name in self._compared)]
-        effects = {name: (self._values[name], after[name]) for name in names}
+        given = {**(self.parameters or {}), what["parameter"]: number} if "parameter" in what else self.parameters
+        effects = {
+            name: data.Effect(
+                before=self._values[name], after=after[name], default=self._default(name, rows, after, given)
+            )
+            for name in dict.fromkeys([*self._compared, *(step.name for step in self._aggregates)])
+            if name in after and after[name] != self._values[name]
+        }
         return data.Change(
             kind=kind, text=text, number=number, verdict=after[self.verdict.name], effects=effects, **what
         )
 
-    def _decisive(self) -> Iterator[str]:
-        """The counts of reviews, and what the verdict's rules compare."""
-        yield from (s.name for s in self.program.steps if s.needs_pass and not s.part_of)
-        yield from self._compared
+    def _default(
+        self, name: str, rows: ParsedRows, after: _Values, parameters: Mapping[str, Any] | None
+    ) -> Literal["before", "after"] | None:
+        """Which value of a step is its default as no review counts; it is evaluated only if it may be."""
+        step = next((step for step in self._aggregates if step.name == name), None)
+        if step is None or not isinstance(step.operation, nodes.Aggregate) or not step.operation.is_extreme:
+            return None
+        default = step.operation.default
+        if self._values[name] == default and not self._counted.get(name):
+            return "before"
+        if after[name] == default and not self.evaluator.positions(rows, self.context, parameters).get(name):
+            return "after"
+        return None
+
+    @cached_property
+    def _counted(self) -> dict[str, list[int]]:
+        """The positions of the reviews that each step over reviews counts."""
+        return self.evaluator.positions(self._parsed, self.context, self.parameters)
+
+    @cached_property
+    def _behind(self) -> list[nodes.Step]:
+        """The verdict and the steps that lead to it."""
+        return upstream(self.program, self.verdict)
+
+    @cached_property
+    def _aggregates(self) -> list[nodes.Step]:
+        """The steps over reviews that lead to the verdict, in the seed's order."""
+        behind = {step.name for step in self._behind if step.needs_pass and not step.part_of}
+        return [step for step in self.program.steps if step.name in behind]
 
     @cached_property
     def _compared(self) -> list[str]:
-        named = [s for expression in self.verdict.expressions() for s in typed.symbols_in(expression)]
-        return list(dict.fromkeys(s.name for s in named if s.kind is SymbolKind.STEP))
+        """The steps that the verdict's rules compare."""
+        return [name for name in steps_used(self.verdict) if name in self._values]
+
+    @cached_property
+    def _candidates(self) -> int:
+        return max(3, min(_CANDIDATES, _READ // max(1, len(self.rows))))
+
+    @cached_property
+    def _kinds(self) -> dict[tuple[Any, ...], list[int]]:
+        """The reviews that count alike, by what they are read as; those first that most steps count."""
+        times = Counter(place for step in self._aggregates for place in self._counted.get(step.name, ()))
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for place in sorted(range(len(self.rows)), key=lambda place: -times[place]):
+            found.setdefault(self._parsed[place], []).append(place)
+        return found
 
     # --- fewer reviews
 
@@ -114,36 +171,38 @@ class Search:
         """Leave out one review after the other: each time the one whose absence moves the deciding number most, one way."""
         for direction in (1, -1):
             out: list[int] = []
+            before: _Values = self._values
             while len(out) < _MOST_FEWER:
-                found = self._next(out, direction)
+                found = self._next(out, before, direction)
                 if found is None:
                     break
-                place, after = found
+                place, before = found
                 out.append(place)
-                if after[self.verdict.name] != self._values[self.verdict.name]:
+                if before[self.verdict.name] != self._values[self.verdict.name]:
                     ids = [str(self.rows[at].get("review_id", f"rows[{at}]")) for at in out]
-                    more = f", and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-                    text = f"without {number_of(len(ids), 'review')} ({', '.join(ids[:_NAMED])}{more})"
-                    yield self._change("fewer reviews", text, len(ids), after, review_ids=ids)
+                    more = f", and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
+                    text = f"without {number_of(len(ids), 'review')} ({', '.join(ids[:_IDS])}{more})"
+                    yield self._change("fewer reviews", text, len(ids), self._without(out), before, review_ids=ids)
                     break
 
-    def _next(self, out: Sequence[int], direction: int) -> tuple[int, dict[str, Any]] | None:
+    def _next(self, out: Sequence[int], before: _Values, direction: int) -> tuple[int, _Values] | None:
         """The review to leave out next, with the values then; None if none moves the number that way."""
-        kinds = {_key(row): place for place, row in enumerate(self.rows) if place not in out}
-        before = self._score(self._trace(self._without(out)))
-        best: tuple[float, int, dict[str, Any]] | None = None
-        for place in [*kinds.values()][:_CANDIDATES]:
+        left = (next((place for place in places if place not in out), None) for places in self._kinds.values())
+        best: tuple[float, int, _Values] | None = None
+        for place in islice((place for place in left if place is not None), self._candidates):
             after = self._trace(self._without([*out, place]))
-            moved = (self._score(after) - before) * direction
+            moved = (self._score(after) - self._score(before)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
         return best[1:] if best is not None else None
 
-    def _without(self, places: Sequence[int]) -> list[Row]:
-        left_out = set(places)
-        return [row for place, row in enumerate(self.rows) if place not in left_out]
+    def _without(self, places: Sequence[int]) -> ParsedRows:
+        rows = ParsedRows(self._parsed)
+        for place in sorted(places, reverse=True):
+            del rows[place]
+        return rows
 
-    def _score(self, values: Mapping[str, Any] | None) -> float:
+    def _score(self, values: _Values | None) -> float:
         """The number that the verdict's rules compare, 0 where there is none."""
         if values is None:
             return 0.0
@@ -154,89 +213,35 @@ class Search:
     def _driver(self) -> str | None:
         """The number that the verdict's rules compare, without its limits, within which nothing would move it."""
         steps = {step.name: step for step in self.program.steps}
-        for expression in self.verdict.expressions():
-            for symbol in typed.symbols_in(expression):
-                if symbol.kind is SymbolKind.STEP and steps[symbol.name].ty.is_numeric:
-                    found = behind_limits(steps[symbol.name], steps)
-                    return None if found.part_of else found.name
+        for name in steps_used(self.verdict):
+            if steps[name].ty.is_numeric:
+                found = behind_limits(steps[name], steps)
+                return None if found.part_of else found.name
         return None
 
     # --- more reviews
 
     def _more(self) -> Iterator[data.Change]:
         """Add reviews of one kind: such as there are already, and such as each step over reviews asks for."""
-        for text, row in [*self._kinds()][:_CANDIDATES]:
-            number, after = self._least(self._with(row), MOST_MORE)
+        additions = Additions(self.program, self._behind, self.rows)
+        seen: set[tuple[Any, ...]] = set()
+        for about, row in additions.rows([places[0] for places in self._kinds.values()]):
+            try:
+                [parsed] = self.evaluator.parsed_rows([row])
+            except DataError:  # the seed does not allow what a condition asks for
+                continue
+            if parsed in seen:
+                continue
+            seen.add(parsed)
+            number, after = self._least(parsed)
             if after is not None:
-                text = f"with {number_of(number, 'more review')} {text}"
-                yield self._change("more reviews", text, number, after, row=dict(row))
+                text = f"with {number_of(number, 'more review')} {about}"
+                yield self._change("more reviews", text, number, self._with(parsed, number), after, row=dict(row))
+            if len(seen) == self._candidates:
+                return
 
-    def _with(self, row: Row) -> Callable[[int], list[Row]]:
-        return lambda number: [*self.rows, *[row] * number]
-
-    def _kinds(self) -> Iterator[tuple[str, Row]]:
-        seen: set[str] = set()
-        for step in self.program.steps:
-            operation = step.operation
-            if isinstance(operation, nodes.Aggregate) and operation.where is not None:
-                wanted = self._wanted(operation.where)
-                row = self._row_with(wanted) if wanted is not None else None
-                if row is not None and _key(row) not in seen:
-                    seen.add(_key(row))
-                    yield f"where {', '.join(f'{name} is {shown(v)}' for (_, name), v in (wanted or {}).items())}", row
-        for row in self.rows:
-            if _key(row) not in seen:
-                seen.add(_key(row))
-                yield f"like {row.get('review_id', 'one of these')}", row
-
-    def _wanted(self, where: Expr) -> dict[tuple[str, str], Value] | None:
-        """The values of fields with which a review meets a condition; None if that is not plain to see."""
-        wanted: dict[tuple[str, str], Value] = {}
-        filters = {s.name: s.operation.condition for s in self.program.steps if isinstance(s.operation, nodes.Filter)}
-        stack = list(typed.conjuncts(where))
-        while stack:
-            part, truth = stack.pop(0), True
-            while isinstance(part, typed.Not):
-                part, truth = part.operand, not truth
-            if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
-                if not truth:
-                    return None
-                stack += typed.conjuncts(filters[part.symbol.name])
-                continue
-            if isinstance(part, typed.Ref) and part.symbol.is_per_review:
-                wanted[part.symbol.kind.value, part.symbol.name] = truth
-                continue
-            found = _solved(part, truth)
-            if found is None:
-                return None
-            wanted.update(found)
-        return wanted
-
-    def _row_with(self, wanted: Mapping[tuple[str, str], Value]) -> Row:
-        """A review with these values, the rest as most reviews have it; the newest year unless one is wanted."""
-        row: dict[str, dict[str, Any]] = {"extraction": {}, "meta": {}}
-        for section, values in row.items():
-            names = {name for each in self.rows for name in each.get(section) or {}}
-            for name in sorted(names):
-                common = Counter(repr((each.get(section) or {}).get(name)) for each in self.rows)
-                text = common.most_common(1)[0][0]
-                values[name] = next(v for each in self.rows if repr(v := (each.get(section) or {}).get(name)) == text)
-        meta = row["meta"]
-        years = [y for each in self.rows if isinstance(y := (each.get("meta") or {}).get("year"), int)]
-        for each in self.program.fields:
-            row["extraction"].setdefault(each.name, each.values[0].name if each.values else each.default)
-        if not self.rows:
-            meta |= {"stars": 3, "useful": 0, "funny": 0, "cool": 0, "year": 2025, "month": 1}
-        meta.pop("date", None)
-        if years:
-            meta["year"] = max(years)
-        for (section, name), value in wanted.items():
-            row[section][name] = value
-        year, month = meta.get("year"), meta.get("month")
-        if isinstance(year, int) and 1 <= year <= 9999:
-            meta["month"] = month if isinstance(month, int) and 1 <= month <= 12 else 1
-            meta["date"] = f"{year:04}-{meta['month']:02}-01"
-        return {"review_id": "(one more)", **row}
+    def _with(self, row: tuple[Any, ...], number: int) -> ParsedRows:
+        return ParsedRows([*self._parsed, *[row] * number])
 
     # --- parameters
 
@@ -252,11 +257,11 @@ class Search:
                 if found is not None:
                     value, after = found
                     text = f"with {parameter.name} {shown(value)} for {shown(start)}"
-                    yield self._change("parameter", text, value, after, parameter=parameter.name)
+                    yield self._change("parameter", text, value, self._parsed, after, parameter=parameter.name)
 
     def _crossing(
         self, name: str, start: float, direction: int, bound: float | None, is_whole: bool
-    ) -> tuple[float, dict[str, Any]] | None:
+    ) -> tuple[float, _Values] | None:
         """The nearest value found on one side that changes the verdict, with every step's value there."""
 
         def at(distance: float) -> float:
@@ -265,9 +270,8 @@ class Search:
                 value = bound
             return round(value) if is_whole else value
 
-        def turned(value: float) -> dict[str, Any] | None:
-            found = self._trace(self.rows, {**(self.parameters or {}), name: value})
-            return found if found is not None and found[self.verdict.name] != self._values[self.verdict.name] else None
+        def turned(value: float) -> _Values | None:
+            return self._turns(self._parsed, {**(self.parameters or {}), name: value})
 
         low, high = 0.0, 1.0 if is_whole else max(abs(start), 1.0) / 64
         for _ in range(24):
@@ -293,37 +297,3 @@ class Search:
                     return rounded, after
         after = turned(at(high))
         return (at(high), after) if after is not None else None
-
-
-_NAMED = 3
-
-
-def _key(row: Row) -> str:
-    """What is equal for two rows that count alike."""
-    return repr([(section, sorted((row.get(section) or {}).items(), key=repr)) for section in ("extraction", "meta")])
-
-
-def _solved(part: Expr, truth: bool) -> dict[tuple[str, str], Value] | None:
-    """Values with which a comparison of a field with literals is true, or false; None for any other condition."""
-    if not isinstance(part, typed.Comparison) or len(part.operators) != 1:
-        return None
-    field_, operator, other = part.first, part.operators[0], part.rest[0]
-    if not isinstance(field_, typed.Ref):
-        if operator not in MIRRORED or not isinstance(other, typed.Ref):
-            return None
-        field_, operator, other = other, MIRRORED[operator], field_
-    if not field_.symbol.is_per_review:
-        return None
-    operator = operator if truth else NEGATED[operator]
-    items = other.items if isinstance(other, typed.List) else (other,)
-    values = [item.info.constant for item in items if item.info.is_constant]
-    if len(values) < len(items):
-        return None
-    name = field_.symbol.kind.value, field_.symbol.name
-    first = values[0]
-    if operator in ("==", "in", ">=", "<="):
-        return {name: first}
-    if operator in (">", "<") and isinstance(first, int | float):
-        return {name: first + (1 if operator == ">" else -1)}
-    known = [value for value in field_.info.ty.values or () if value not in values]
-    return {name: known[0]} if known else None

@@ -18,9 +18,11 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Base, Value
-from formulaseed.report.blocks import Block, Code, Heading, Table, change_cell, sentence, value_cell
+from formulaseed.language.types import Value
+from formulaseed.report.blocks import Block, Code, Heading, Table, change_cell, sentence
 from formulaseed.report.definitions import uses_of
+from formulaseed.report.values import plain, shown
+from formulaseed.report.verdict import verdict_of
 from formulaseed.runtime.evaluator import Evaluator
 
 _NOISE = 1e-12
@@ -210,24 +212,11 @@ def _scores(moved: Moved, score: str | None) -> tuple[str, ...]:
         return "-", "-", "-"
     old, new = moved.outputs[score]
     change = delta(old, new)
-    return value_cell(old), value_cell(new), "-" if change is None else change_cell(change)
+    return _cell(old), _cell(new), "-" if change is None else change_cell(change)
 
 
-def verdict_of(program: nodes.Program, named: str | None = None) -> nodes.Step | None:
-    """Return the step of the verdict: the output that is named, else the last one that rules choose from words or booleans.
-
-    Raises `DataError` for a name that is no output.
-    """
-    steps = {step.name: step for step in program.steps}
-    if named is not None and named not in program.output:
-        from formulaseed.diagnostics.suggestions import did_you_mean
-
-        raise DataError(f"there is no output `{named}`; {did_you_mean(named, program.output, what='outputs')}")
-    outputs = [steps[name] for name in (program.output if named is None else (named,))]
-    found = [step for step in outputs if step.ty.base in (Base.STRING, Base.BOOLEAN)]
-    ruled = [step for step in found if step.rules()]
-    chosen = ruled or found
-    return chosen[-1] if chosen else None
+def _cell(value: Value) -> str:
+    return Code(value) if isinstance(value, str) else shown(value)
 
 
 def pairing_of(old: nodes.Program, new: nodes.Program, names: Mapping[str, str], output: str | None = None) -> Pairing:
@@ -345,8 +334,8 @@ def _moved(record: RestaurantRows, before: _Traced, after: _Traced, pairing: Pai
         first = after.failed_at or before.failed_at or ""
     name = record.context.get("name")
     outputs = {output: values[output] for output in pairing.outputs} if both else {}
-    shown = name if isinstance(name, str) else ""
-    return Moved(record.business_id, shown, (verdicts[0], verdicts[1]), outputs, changed, first)
+    named = name if isinstance(name, str) else ""
+    return Moved(record.business_id, named, (verdicts[0], verdicts[1]), outputs, changed, first)
 
 
 def _first(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
@@ -368,12 +357,7 @@ def _label(found: _Traced, verdict: str | None) -> str | None:
     """A verdict as the matrix has it; None where the restaurant failed."""
     if found.failed_at is not None:
         return None
-    return verdict_text(found.steps[verdict]) if verdict is not None else "evaluated"
-
-
-def verdict_text(value: Value) -> str:
-    """Return a verdict as people read it: strings as they are, other values as JSON."""
-    return value if isinstance(value, str) else "null" if value is None else str(value).lower()
+    return plain(found.steps[verdict]) if verdict is not None else "evaluated"
 
 
 def same(old: Value, new: Value) -> bool:

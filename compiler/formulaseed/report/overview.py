@@ -21,10 +21,10 @@ from formulaseed.language.types import Base, Value
 from formulaseed.report.article import article, shades
 from formulaseed.report.charts import Histogram, histogram
 from formulaseed.report.elements import Packing, visible
-from formulaseed.report.explain import Explainer, shown
+from formulaseed.report.explain import Explainer
 from formulaseed.report.explanation import Change, Explanation, Failure
 from formulaseed.report.nearest import Search
-from formulaseed.report.story import plain
+from formulaseed.report.values import plain, shown
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 

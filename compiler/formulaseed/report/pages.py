@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import UnreadableError
+from formulaseed.language.types import Value
 from formulaseed.report import charts
 from formulaseed.report.article import article, made_with
 from formulaseed.report.drawing import Drawing
 from formulaseed.report.elements import visible
-from formulaseed.report.explain import shown
 from formulaseed.report.explanation import Explanation
 from formulaseed.report.graph import computation
 from formulaseed.report.overview import Overview
@@ -32,7 +32,7 @@ MOST_DRAWN = 300
 def explanation_page(found: Explanation) -> str:
     """Return an explanation as one page."""
     template = _environment().get_template("explanation.html.j2")
-    values = {step.name: shown(step.value) for step in found.steps}
+    values = {step.name: step.value for step in found.steps}
     drawing = _drawing(found, values) if found.steps else None
     return template.render(title=visible(headline(found)), policy="", article=article(found), drawing=drawing)
 
@@ -74,7 +74,7 @@ class _Drawing(NamedTuple):
     absence: str = ""
 
 
-def _drawing(found: Explanation, values: Mapping[str, str]) -> _Drawing:
+def _drawing(found: Explanation, values: Mapping[str, Value]) -> _Drawing:
     """Draw a computation, with values of steps; a browser fills in those that are not given."""
     if len(found.steps) > MOST_DRAWN:
         return _Drawing(

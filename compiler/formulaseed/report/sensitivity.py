@@ -33,7 +33,9 @@ from formulaseed.report.blocks import (
     sentence,
 )
 from formulaseed.report.constants import Constant, constants_of, moved, reads_year
-from formulaseed.report.outcomes import delta, numbers_of, same, verdict_of, verdict_text
+from formulaseed.report.outcomes import delta, numbers_of, same
+from formulaseed.report.values import plain
+from formulaseed.report.verdict import verdict_of
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 
@@ -355,7 +357,7 @@ class _Trial:
     def _label(self, outputs: _Outputs) -> str | None:
         if outputs is None:
             return None
-        return verdict_text(outputs[self.verdict]) if self.verdict is not None else "evaluated"
+        return plain(outputs[self.verdict]) if self.verdict is not None else "evaluated"
 
 
 _Outputs = dict[str, Value] | None

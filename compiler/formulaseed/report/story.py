@@ -6,13 +6,23 @@ from collections.abc import Iterator
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
-from formulaseed.report.explain import shown
-from formulaseed.report.explanation import Change, Comparison, Evidence, Explanation, Match, Review, Step
+from formulaseed.report.counted import (
+    MOST_LISTED,
+    NO_QUOTES,
+    amount_text,
+    counted_text,
+    exclusion_text,
+    filter_texts,
+    others_text,
+    review_text,
+)
+from formulaseed.report.explanation import Change, Comparison, Effect, Evidence, Explanation, Match, Review, Step
+from formulaseed.report.values import plain, shown
 
 _DEEPEST = 16
 """Steps that are deeper are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""
-_REVIEWS = 5
-"""So many reviews of a step are shown in words; the JSON has them all."""
+_EFFECTS = 8
+"""So many steps that a change moves are shown in words; the JSON has them all."""
 
 
 def text(found: Explanation) -> str:
@@ -33,11 +43,6 @@ def headline(found: Explanation) -> str:
     return f"{name}: {plain(found.verdict)}"
 
 
-def plain(value: object) -> str:
-    """Return a verdict without quotes."""
-    return value if isinstance(value, str) else shown(value)  # type: ignore[arg-type]
-
-
 def brief(found: Explanation) -> Iterator[Block]:
     """Yield the reasons, what would change the verdict, and some of the reviews behind it."""
     for sentence in found.because:
@@ -50,7 +55,7 @@ def brief(found: Explanation) -> Iterator[Block]:
     for evidence in sorted(found.evidence, key=lambda each: kinds[each.step] != "count"):
         new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
         seen.update(review.review_id for review in new)
-        if new and len(new) < found.reviews and len(seen) <= _REVIEWS:
+        if new and len(new) < found.reviews and len(seen) <= MOST_LISTED:
             yield Items([(0, f"{evidence.step}: {review_text(review)}") for review in new])
 
 
@@ -79,17 +84,23 @@ def blocks(found: Explanation) -> Iterator[Block]:
             else Paragraph("No change of one kind of review or of one parameter was found that does.")
         )
     yield Heading("How it was computed")
-    yield Items([(depth, _step_text(step, is_repeated)) for depth, step, is_repeated in tree(found)])
+    yield Items([*_tree_items(found)])
     for match in found.lookups:
         yield Paragraph(match_text(match))
     behind = [evidence for evidence in found.evidence if evidence.condition is not None]
     if behind:
         yield Heading(f"The reviews behind it, of {number_of(found.reviews, 'review')} extracted")
-    if any(review.quoted_by == "words" for evidence in behind for review in evidence.reviews):
-        yield Paragraph("The extractor gave no quotes: the sentences were chosen for their words.")
+    if has_no_quotes(found):
+        yield Paragraph(NO_QUOTES)
     seen: set[str] = set()
+    defined: set[str] = set()
     for evidence in behind:
-        yield Items([*evidence_items(evidence, seen)])
+        yield Items([*evidence_items(evidence, seen, defined)])
+
+
+def has_no_quotes(found: Explanation) -> bool:
+    """Return whether something of a text is shown that the extractor did not quote."""
+    return any(review.quoted_by not in (None, "extractor") for each in found.evidence for review in each.reviews)
 
 
 def distance(comparison: Comparison) -> str:
@@ -108,8 +119,18 @@ def distance(comparison: Comparison) -> str:
 
 def change_text(change: Change) -> str:
     """Return a change in words, with the steps that it moves."""
-    moved = ", ".join(f"{name} {shown(old)} to {shown(new)}" for name, (old, new) in change.effects.items())
-    return change.text + (f": {moved}" if moved else "")
+    moved = [f"{name} {_effect_text(effect)}" for name, effect in change.effects.items()]
+    if len(moved) > _EFFECTS:
+        moved = [*moved[: _EFFECTS - 1], f"and {len(moved) - _EFFECTS + 1} other steps"]
+    return change.text + (f": {', '.join(moved)}" if moved else "")
+
+
+def _effect_text(effect: Effect) -> str:
+    before, after = (
+        f"{shown(value)} (the default)" if effect.default == when else shown(value)
+        for value, when in ((effect.before, "before"), (effect.after, "after"))
+    )
+    return f"{before} to {after}"
 
 
 def tree(found: Explanation) -> Iterator[tuple[int, Step, bool]]:
@@ -125,17 +146,31 @@ def tree(found: Explanation) -> Iterator[tuple[int, Step, bool]]:
             stack += [(used, depth + 1) for used in reversed(steps[name].uses)]
 
 
-def _step_text(step: Step, is_repeated: bool) -> str:
-    return f"{step.name} = {shown(step.value)} (see above)" if is_repeated else step_line(step)
+def _tree_items(found: Explanation) -> Iterator[tuple[int, str]]:
+    """The steps of the tree as lines, each filter explained below the first step that names it."""
+    evidence = {each.step: each for each in found.evidence}
+    defined: set[str] = set()
+    for depth, step, is_repeated in tree(found):
+        yield depth, f"{step.name} = {shown(step.value)} (see above)" if is_repeated else step_line(step)
+        for text in filter_texts(evidence[step.name]) if step.name in evidence else ():
+            if text not in defined:
+                defined.add(text)
+                yield depth + 1, text
 
 
 def step_line(step: Step) -> str:
     """Return a step with its value, its formula, and the formula with values."""
-    line = f"{step.name} = {shown(step.value)}"
+    line = f"{step.name} = {shown(step.value)}{default_note(step)}"
     if step.kind == "case":
         return f"{line}: {step.with_values or 'no rule holds'}"
     line += f": {step.definition}" if step.kind != "constant" else ""
     return f"{line} = {step.with_values}" if step.with_values else line
+
+
+def default_note(step: Step) -> str:
+    """Return why a value is the seed's default; nothing where it is not."""
+    reason = "no key matches" if step.kind == "lookup" else "no review counts"
+    return f", the default, as {reason}" if step.is_default else ""
 
 
 def match_text(match: Match) -> str:
@@ -146,36 +181,29 @@ def match_text(match: Match) -> str:
     return f"{match.step} is {shown(match.value)}: {match.source} is {match.text!r}, which has {match.key}{others}."
 
 
-def evidence_items(evidence: Evidence, seen: set[str]) -> Iterator[tuple[int, str]]:
+def evidence_items(evidence: Evidence, seen: set[str], defined: set[str]) -> Iterator[tuple[int, str]]:
     """Yield a step over reviews with the reviews that count, and why others do not.
 
-    Of a review that was `seen` with the same words only the id is repeated.
+    Of a review that was `seen` with the same words only the id is repeated; filters that were `defined` are not again.
     """
-    yield (
-        0,
-        f"{evidence.step} = {shown(evidence.value)}: {number_of(evidence.number, 'review')} where {evidence.condition}",
-    )
-    keys = {f"{review.review_id} {review.quote}": review for review in evidence.reviews}
-    known = [review.review_id for key, review in keys.items() if key in seen]
-    new = [review for key, review in keys.items() if key not in seen]
-    seen.update(keys)
-    for review in new[:_REVIEWS]:
-        yield 1, review_text(review)
-    if len(new) > _REVIEWS:
-        yield 1, f"and {len(new) - _REVIEWS} more"
+    condition = f" {evidence.condition}" if evidence.condition is not None else ""
+    yield 0, f"{evidence.step} = {shown(evidence.value)}{counted_text(evidence)}{condition}"
+    for text in filter_texts(evidence):
+        if text not in defined:
+            defined.add(text)
+            yield 1, text
+    known = [review for review in evidence.reviews if _key(review) in seen]
+    new = [review for review in evidence.reviews if _key(review) not in seen]
+    seen.update(map(_key, new))
+    for review in new[:MOST_LISTED]:
+        yield 1, review_text(review) + amount_text(evidence, review)
+    if len(new) > MOST_LISTED:
+        yield 1, f"and {len(new) - MOST_LISTED} more"
     if known:
-        yield 1, f"{', '.join(known[:_REVIEWS])}{' and more' if len(known) > _REVIEWS else ''} (see above)"
-    if evidence.excluded:
-        listed = "; ".join(f"{each.number} for want of {each.condition}" for each in evidence.excluded)
-        yield 1, f"not counted: {listed}"
+        ids = ", ".join(review.review_id + amount_text(evidence, review) for review in known[:MOST_LISTED])
+        yield 1, f"{ids}{' and more' if len(known) > MOST_LISTED else ''} (see above)"
+    yield from ((1, text) for text in (others_text(evidence), exclusion_text(evidence)) if text is not None)
 
 
-def review_text(review: Review) -> str:
-    """Return a review with its date, stars, what was extracted, and the words that it rests on."""
-    stars = f"{shown(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
-    about = ", ".join(part for part in (review.date or "", stars) if part)
-    values = ", ".join(f"{name} {plain(value)}" for name, value in review.fields.items())
-    said = f"{review.review_id}" + (f" ({about})" if about else "") + (f": {values}" if values else "")
-    if review.quote is None:
-        return said
-    return f"{said}; “{review.quote}”"
+def _key(review: Review) -> str:
+    return f"{review.review_id} {review.quote}"

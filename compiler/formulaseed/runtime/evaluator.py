@@ -89,7 +89,9 @@ class Evaluator:
         """Return the seed's outputs by name."""
         return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
 
-    def trace(self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None) -> Values:
+    def trace(
+        self, rows: Iterable[JsonRow] | ParsedRows, context: JsonRow, parameters: Mapping[str, Any] | None = None
+    ) -> Values:
         """Return every step's value by name, in the seed's order."""
         return dict(zip(self.module.STEPS, self._run(self.module.trace, rows, context, parameters), strict=True))
 
@@ -99,8 +101,19 @@ class Evaluator:
         """Return the ids of the reviews that each aggregate counted."""
         listed = list(rows_of(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
-        positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
+        positions = self.positions(listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
+
+    def positions(
+        self, rows: Iterable[JsonRow] | ParsedRows, context: JsonRow, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, list[int]]:
+        """Return the positions of the reviews that each aggregate counted."""
+        found: dict[str, list[int]] = self._run(self.module.evidence, rows, context, parameters)
+        return found
+
+    def parsed_rows(self, rows: Iterable[JsonRow]) -> ParsedRows:
+        """Return rows as the module takes them, to evaluate some of them many times; those that are equal count alike."""
+        return ParsedRows(self._parsed_rows(list(rows_of(rows))))
 
     def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""

@@ -1,0 +1,121 @@
+"""One restaurant's evaluation, to look into: values of steps and formulas, rules with how near they are, lookups.
+
+In: an evaluation of the interpreter, as far as it came. Out: parts of an explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+from formulaseed.ir import nodes
+from formulaseed.ir.interpret import Evaluation
+from formulaseed.language import typed
+from formulaseed.language.operators import Fault
+from formulaseed.language.printer import expression_text
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Value
+from formulaseed.report import explanation as data
+from formulaseed.report.values import shown
+
+
+@dataclass
+class Evaluated:
+    """The values of one restaurant's steps, and what its formulas, rules and lookups come to."""
+
+    steps: Mapping[str, nodes.Step]
+    evaluation: Evaluation
+
+    def value_of(self, name: str) -> Value:
+        """Return a step's value; None where it has none."""
+        found: Value = self.evaluation.shared.get(Symbol(SymbolKind.STEP, name))
+        return found
+
+    def value(self, node: Expr) -> Value:
+        """Return the value of an expression; None where it has none."""
+        try:
+            found: Value = self.evaluation.value(node, {})
+        except (Fault, KeyError):  # what the failed step needed
+            return None
+        return found
+
+    def value_in(self, expression: Expr, row: Mapping[Symbol, Any]) -> Any:
+        """Return the value of an expression for a review; None where it has none."""
+        try:
+            return self.evaluation.value(expression, dict(row))
+        except Fault:
+            return None
+
+    def with_values(self, expression: Expr) -> str | None:
+        """Return the formula with values in place of names; None if it has no name, or is one."""
+        if isinstance(expression, typed.Ref | typed.Literal) or not any(typed.symbols_in(expression)):
+            return None
+        return expression_text(self._substituted(expression))
+
+    def _substituted(self, node: Expr) -> Expr:
+        if isinstance(node, typed.Ref):
+            value = self.value(node)
+            text = f"({shown(value)})" if isinstance(value, int | float) and value < 0 else shown(value)
+            return replace(node, written=text)
+        return typed.mapped(node, self._substituted)
+
+    # --- rules
+
+    def rules(self, step: nodes.Step) -> list[data.Rule]:
+        """Return the rules of a step that chooses by rules, each with what its comparisons come to."""
+        found: list[data.Rule] = []
+        is_taken = False
+        for condition, result in step.rules():
+            holds = condition is None or bool(self.value(condition))
+            state: data.State = "not reached" if is_taken else "taken" if holds else "false"
+            is_taken = is_taken or holds
+            text = expression_text(condition) if condition is not None else None
+            comparisons = [*self.comparisons(condition)] if condition is not None else []
+            found.append(data.Rule(condition=text, result=result, state=state, comparisons=comparisons))
+        return found
+
+    def comparisons(self, condition: Expr) -> Iterator[data.Comparison]:
+        """Yield the comparisons of a condition with the values of their sides, in its order."""
+        for node in typed.walk(condition):
+            if not isinstance(node, typed.Comparison) or len(node.operators) != 1:
+                continue
+            left, right = self.value(node.first), self._listed(node.rest[0])
+            yield data.Comparison(
+                left=expression_text(node.first),
+                operator=node.operators[0],
+                right=expression_text(node.rest[0]),
+                left_value=left,
+                right_value=right,
+                holds=bool(self.value(node)),
+                distance=abs(left - right) if is_number(left) and is_number(right) else None,
+            )
+
+    def _listed(self, node: Expr) -> Any:
+        return [self.value(item) for item in node.items] if isinstance(node, typed.List) else self.value(node)
+
+    # --- lookups
+
+    def match(self, step: nodes.Step) -> data.Match | None:
+        """Return what a lookup found; None for any other step."""
+        operation = step.operation
+        if not isinstance(operation, nodes.Lookup):
+            return None
+        text = str(self.value(operation.source) or "")
+        keys = [key for key, _ in operation.table if (key == text if operation.match == "exact" else key in text)]
+        values, value = dict(operation.table), self.value_of(step.name)
+        key = next((key for key in keys if values[key] == value), None)
+        return data.Match(
+            step=step.name,
+            source=expression_text(operation.source),
+            text=text,
+            key=key,
+            start=text.find(key) if key is not None else None,
+            value=value,
+            other_keys=[other for other in keys if other != key],
+        )
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number, which a boolean is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,185 @@
+"""The reasons of a verdict in sentences: the rule that was taken, what its score is made of, the largest part of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from formulaseed.ir import nodes
+from formulaseed.ir.text import step_text
+from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import NEGATED
+from formulaseed.language.printer import expression_text, value_text
+from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.report import explanation as data
+from formulaseed.report.counted import counted_text, filter_texts
+from formulaseed.report.evaluated import Evaluated, is_number
+from formulaseed.report.values import shown
+
+_SENTENCES, _REASONS = 5, 3
+_WORDS = {
+    "<": "under", "<=": "at most", ">": "over", ">=": "at least", "==": "equal to", "!=": "other than", "in": "one of",
+    "not in": "none of",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Says why a step of a restaurant has its value. `evidence` has the reviews behind the steps over reviews."""
+
+    found: Evaluated
+    evidence: Mapping[str, data.Evidence]
+
+    def because(self, target: nodes.Step) -> list[str]:
+        """Return the sentences, the most important first."""
+        sentences = [self._rule_sentence(target)] if target.rules() else []
+        name = self._deciding(target)
+        while name is not None and len(sentences) < _SENTENCES:
+            sentence, name = self._made_of(self.found.steps[name])
+            sentences.append(sentence)
+        return sentences
+
+    def _rule_sentence(self, target: nodes.Step) -> str:
+        said = f"{target.name} is {shown(self.found.value_of(target.name))}"
+        rules = self.found.rules(target)
+        taken = next(rule for rule in rules if rule.state == "taken")
+        decided = [c for c in taken.comparisons if c.holds] if taken.condition is not None else []
+        if taken.condition is not None:
+            earlier = [c for rule in rules[: rules.index(taken)] for c in rule.comparisons if not c.holds]
+            same = [c for c in earlier if c.left in {each.left for each in decided}]
+            reasons = _compared([*same, *decided]) or [f"`{taken.condition}` holds"]
+            return f"{said} because {' and '.join(reasons)}."
+        reasons = _compared([c for rule in rules for c in rule.comparisons if not c.holds])
+        return f"{said} because no other rule holds" + (f": {'; '.join(reasons[:_REASONS])}." if reasons else ".")
+
+    def _deciding(self, target: nodes.Step) -> str | None:
+        """The number that the rule compares which was taken, else the one that most rules do; a number decides itself."""
+        if target.ty.is_numeric and not target.rules():
+            return target.name
+        states = zip(target.rules(), self.found.rules(target), strict=True)
+        conditions = [(condition, rule.state == "taken") for (condition, _), rule in states if condition is not None]
+        named = [
+            (is_taken, symbol.name)
+            for condition, is_taken in conditions
+            for symbol in typed.symbols_in(condition)
+            if symbol.kind is SymbolKind.STEP and self.found.steps[symbol.name].ty.is_numeric
+        ]
+        taken = [name for is_taken, name in named if is_taken]
+        counted = Counter(taken or [name for _, name in named])
+        return counted.most_common(1)[0][0] if counted else None
+
+    def _made_of(self, step: nodes.Step) -> tuple[str, str | None]:
+        """What a step is made of, in a sentence, and the step to go on with, which is the largest part."""
+        operation, said = step.operation, f"{step.name} is {shown(self.found.value_of(step.name))}"
+        if isinstance(operation, nodes.Aggregate):
+            found = self.evidence[step.name]
+            where = f" {found.condition}" if found.condition is not None else ""
+            meaning = f" ({'; '.join(filter_texts(found))})" if found.filters else ""
+            return f"{said}{counted_text(found)}{where}{meaning}.", None
+        if not isinstance(operation, nodes.Formula):
+            return f"{said}: {step_text(step)}.", None
+        inner = self._moving(operation.expression)
+        single = inner.symbol.name if isinstance(inner, typed.Ref) and inner.symbol.kind is SymbolKind.STEP else None
+        if single is not None:
+            whole = shown(self.found.value_of(single))
+            is_cut = self.found.value_of(single) != self.found.value_of(step.name)
+            why = f"the limit for {single}, which is {whole}" if is_cut else f"which is {single} within its limits"
+            return f"{said}, {why}.", single
+        terms = [
+            (sign * float(value), node) for sign, node in _terms(inner) if is_number(value := self.found.value(node))
+        ]
+        terms = sorted((each for each in terms if each[0]), key=lambda each: (each[0] < 0, -abs(each[0])))
+        if len(terms) > 1:
+            return f"{said}: {_sum_text(terms)}.", self._step_in(terms[0][1])
+        product = [*_factors(terms[0][1] if terms else inner)]
+        if len(product) > 1 and all(is_number(self.found.value(node)) for node in product):
+            return f"{said}: {' times '.join(self._named(node) for node in product)}.", self._step_in(*product)
+        return f"{said}: {self.found.with_values(inner) or expression_text(inner)}.", self._step_in(inner)
+
+    def _moving(self, node: Expr) -> Expr:
+        """What a formula comes down to: the branch that was taken, the one argument of limits and rounding that varies."""
+        while True:
+            if isinstance(node, typed.Present):
+                node = node.operand
+            elif isinstance(node, typed.Conditional):
+                node = node.then if self.found.value(node.condition) else node.otherwise
+            elif isinstance(node, typed.Call) and _is_limit(node):
+                node = next(each for each in node.arguments if not each.info.is_constant)
+            else:
+                return node
+
+    def _named(self, node: Expr) -> str:
+        text, value = expression_text(node), shown(self.found.value(node))
+        return text if node.info.is_constant else f"{text} {value}"
+
+    def _step_in(self, *parts: Expr) -> str | None:
+        """The first step in these that is no constant."""
+        named = [s.name for part in parts for s in typed.symbols_in(part) if s.kind is SymbolKind.STEP]
+        return next((name for name in named if not isinstance(self.found.steps[name].operation, nodes.Const)), None)
+
+
+def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
+    """Comparisons in words, those of one value together, such as `SCORE is 9.2, at least 4 and at least 8`."""
+    found: dict[str, dict[str, None]] = {}
+    for each in comparisons:
+        value, limit = each.right_value, each.right
+        text = limit if isinstance(value, list) or limit == value_text(value) else f"{limit}, which is {shown(value)}"
+        subject = f"{each.left} is {shown(each.left_value)}"
+        if each.holds or (each.left_value is None and each.operator in ("<", "<=", ">", ">=")):  # null has no order
+            said = f"{'' if each.holds else 'not '}{_WORDS[each.operator]}"
+        else:
+            said = _WORDS[NEGATED[each.operator]]
+        found.setdefault(subject, {})[f"{said} {text}"] = None
+    return [f"{subject}, {' and '.join(limits)}" for subject, limits in found.items()]
+
+
+def behind_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
+    """Return the step whose value a step has but for limits and rounding: `RAW` for `max(0, min(20, RAW))`."""
+    while isinstance(step.operation, nodes.Formula):
+        found = step.operation.expression
+        while isinstance(found, typed.Present) or (isinstance(found, typed.Call) and _is_limit(found)):
+            inside = (found.operand,) if isinstance(found, typed.Present) else found.arguments
+            found = next(each for each in inside if not each.info.is_constant)
+        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
+            break
+        step = steps[found.symbol.name]
+    return step
+
+
+def _sum_text(terms: Sequence[tuple[float, Expr]]) -> str:
+    parts: list[str] = []
+    for value, node in terms:
+        text = expression_text(node)
+        named = text if node.info.is_constant else f"{text} {shown(abs(value))}"
+        parts.append((" - " if value < 0 else " + " if parts else "") + named)
+    return "".join(parts).strip()
+
+
+def _terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
+    """The terms of a sum, each with its sign."""
+    match node:
+        case typed.Present(operand):
+            yield from _terms(operand, sign)
+        case typed.Binary("+" | "-" as operator, left, right):
+            yield from _terms(left, sign)
+            yield from _terms(right, -sign if operator == "-" else sign)
+        case typed.Unary("-", operand):
+            yield from _terms(operand, -sign)
+        case _:
+            yield sign, node
+
+
+def _factors(node: Expr) -> Iterator[Expr]:
+    if isinstance(node, typed.Binary) and node.operator == "*":
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
+
+
+def _is_limit(call: typed.Call) -> bool:
+    function = FUNCTIONS[call.function]
+    moving = [each for each in call.arguments if not each.info.is_constant]
+    return (function.selects or function.is_rounding) and len(moving) == 1

@@ -1,0 +1,23 @@
+"""Values of steps and fields as people read them, the same in every report."""
+
+from __future__ import annotations
+
+from formulaseed.language.printer import value_text
+from formulaseed.language.types import Value
+
+_DIGITS = 4
+_LEAST, _MOST = 0.01, 1e15
+
+
+def shown(value: Value) -> str:
+    """Return a value as a formula has it: strings in quotes; floats with four digits behind the point, of small ones four."""
+    if not isinstance(value, float):
+        return value_text(value)
+    if value == 0 or _LEAST <= abs(value) < _MOST:
+        return f"{value + 0.0:.{_DIGITS}f}".rstrip("0").rstrip(".")
+    return f"{value:.{_DIGITS}g}"
+
+
+def plain(value: Value) -> str:
+    """Return a value as a sentence or a table has it: strings as they are."""
+    return value if isinstance(value, str) else shown(value)

@@ -1,0 +1,199 @@
+"""What an explanation says of the reviews behind a value, and of those that would change the verdict."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from formulaseed import diff, explain, load_seed
+from formulaseed.report.explanation import Change, Evidence, Explanation
+from formulaseed.report.values import plain, shown
+from formulaseed.testing import reference_evaluate
+from helpers import EXAMPLES, TASKS
+
+Json = Any
+G1A = load_seed(TASKS / "g1a_v2" / "seed.json")
+LINES = {
+    line["business_id"]: line for line in map(json.loads, (EXAMPLES / "rows-g1a_v2.jsonl").read_text().splitlines())
+}
+
+
+def explained(name: str) -> Explanation:
+    line = LINES[name]
+    return explain(G1A, line["rows"], line["context"], name)
+
+
+def evidence(found: Explanation, step: str) -> Evidence:
+    return next(each for each in found.evidence if each.step == step)
+
+
+def seed_of(compute: list[Json], *output: str) -> Json:
+    fields = [{"name": "topic", "type": "string", "default": "none"}]
+    return {"task_name": "Made", "extract": {"fields": fields}, "compute": compute, "output": [*output]}
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
+    """A field that a sentence does not name can have any other value, and the verdict is the same."""
+    line, found = LINES[name], explained(name)
+    for change in (each for each in found.changes if each.kind == "more reviews"):
+        assert change.row is not None
+        for section, key, other in (("meta", "funny", 99), ("meta", "cool", 99), ("meta", "month", None)):
+            assert key not in change.text
+            row = copy.deepcopy(change.row)
+            row[section][key] = other
+            row["meta"].pop("date", None)
+            steps = reference_evaluate(G1A, [*line["rows"], *[row] * int(change.number)], line["context"])
+            assert steps["VERDICT"] == change.verdict
+        for key, value in {**change.row["extraction"], **change.row["meta"]}.items():
+            if key not in ("funny", "cool", "month", "date"):
+                assert any(form in change.text for form in (f"{key} {plain(value)}", f"{key} is {shown(value)}")), key
+
+
+def test_what_is_assumed_of_an_added_review_is_said() -> None:
+    """Beside what a step asks for; a review like another one has all of it."""
+    (low,) = [change for change in explained("nonna-pia").changes if change.kind == "more reviews"]
+    assert "where safety_interaction is 'positive' (assumed: incident_severity none, account_type none, " in low.text
+
+
+def test_a_default_is_not_shown_as_a_value_of_the_data() -> None:
+    """The year of the last incident where there is none: in the evidence, in the tree, and in what would change it."""
+    found = explained("slice-parade")
+    year = evidence(found, "MOST_RECENT_YEAR")
+    assert (year.value, year.is_default, year.number, year.reviews) == (2020, True, 0, [])
+    said = words(found.text)
+    assert "MOST_RECENT_YEAR = 2020, the default: none of 5 reviews meets $IS_INCIDENT" in said
+    assert "MOST_RECENT_YEAR = 2020, the default, as no review counts: max of meta.year" in said
+    assert "MOST_RECENT_YEAR 2020 (the default) to 2022" in said
+    assert "the default, as no review counts" in found.html
+    assert "MOST_RECENT_YEAR 2017 to 2020 (the default)" in words(explained("nonna-pia").text)
+
+
+def test_a_value_that_equals_the_default_is_no_default_where_a_review_counts() -> None:
+    """A review of the year that is the default counts as any other."""
+    compute: list[Json] = [
+        {"name": "LAST", "op": "max", "field": "meta.year", "where": {"meta.stars": 1}, "default": 2020},
+        {"name": "V", "op": "case", "rules": [{"when": "LAST > 2020", "then": "new"}, {"else": "old"}]},
+    ]
+    seed = seed_of(compute, "V")
+    rows = [
+        {"review_id": f"r{stars}", "meta": {"stars": stars, "year": year}} for stars, year in ((1, 2020), (5, 2021))
+    ]
+    found = explain(seed, rows, {}, "b")
+    assert [step.is_default for step in found.steps] == [False, False]
+    (more,) = found.changes
+    assert (more.effects["LAST"].default, more.effects["LAST"].after) == (None, 2021)
+
+
+def test_of_a_maximum_those_that_have_it_are_shown() -> None:
+    """And how many others count."""
+    found = explained("lotus-garden")
+    year = evidence(found, "MOST_RECENT_YEAR")
+    assert (year.number, [review.review_id for review in year.reviews]) == (5, ["lotus-garden-15"])
+    said = words(found.text)
+    assert "MOST_RECENT_YEAR = 2022: the highest meta.year of the 5 of 14 reviews that meet $IS_INCIDENT" in said
+    assert "4 others have less" in said
+
+
+def test_what_reviews_add_to_a_sum_is_said() -> None:
+    """The amounts make up the sum."""
+    weight = evidence(explained("lotus-garden"), "TOTAL_WEIGHT")
+    assert sum(review.amount or 0 for review in weight.reviews) == pytest.approx(weight.value)
+    assert "lotus-garden-04, adds 6.7081" in explained("lotus-garden").text
+
+
+def test_a_filter_is_explained_where_it_is_first_named() -> None:
+    """In the computation and in the reviews once each, with the filters that it names."""
+    meaning = "$IS_INCIDENT: extraction.account_type == 'firsthand' and extraction.incident_severity in"
+    said = words(explained("nonna-pia").text)
+    assert said.count(meaning) == 2
+    assert said.index(meaning) < said.index("MOST_RECENT_YEAR = 2017: max of")
+    assert words(explained("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 3
+    compute: list[Json] = [
+        {"name": "LOW", "op": "define_filter", "meta": {"stars": {"<": 3}}},
+        {"name": "OLD_LOW", "op": "define_filter", "where": {"$LOW": True, "meta.year": {"<": 2020}}},
+        {"name": "N", "op": "count", "where": {"$OLD_LOW": True}},
+    ]
+    seed = seed_of(compute, "N")
+    found = explain(seed, [{"review_id": "r", "meta": {"stars": 5, "year": 2019}}], {}, "b")
+    assert found.evidence[0].filters == {"OLD_LOW": "$LOW and meta.year < 2020", "LOW": "meta.stars < 3"}
+    assert [each.conditions for each in found.evidence[0].excluded] == [["meta.stars < 3"]]
+    assert found.because == [
+        "N is 0: none of 1 review meets $OLD_LOW ($OLD_LOW: $LOW and meta.year < 2020; $LOW: meta.stars < 3)."
+    ]
+
+
+def test_every_condition_that_a_review_does_not_meet_is_named() -> None:
+    """The groups are disjoint and the counts in words are those of each condition."""
+    recent = evidence(explained("nonna-pia"), "N_RECENT")
+    line = LINES["nonna-pia"]
+    rows = {row["review_id"]: row for row in line["rows"]}
+    tests = {
+        "extraction.account_type == 'firsthand'": lambda row: row["extraction"]["account_type"] == "firsthand",
+        "extraction.incident_severity in ['mild', 'moderate', 'severe']": lambda row: (
+            row["extraction"]["incident_severity"] != "none"
+        ),
+        "meta.year >= 2023": lambda row: row["meta"]["year"] >= 2023,
+    }
+    listed = [name for each in recent.excluded for name in each.review_ids]
+    assert sorted(listed) == sorted(rows)
+    for each in recent.excluded:
+        assert all(
+            [text for text, test in tests.items() if not test(rows[name])] == each.conditions
+            for name in each.review_ids
+        )
+    assert "11 reviews do not count: extraction.account_type == 'firsthand' does not hold for 10, " in words(
+        explained("nonna-pia").text
+    )
+
+
+def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> None:
+    """Nine counts change with one review; steps that do not lead to the verdict are left out."""
+    names = [f"N{i}" for i in range(12)]
+    compute: list[Json] = [
+        *({"name": name, "op": "count", "where": {"meta.stars": {"<=": 1 + i / 100}}} for i, name in enumerate(names)),
+        {"name": "ASIDE", "op": "count", "where": {"meta.stars": 1}},
+        {"name": "TOTAL", "op": "expr", "expr": " + ".join(names)},
+        {"name": "V", "op": "case", "rules": [{"when": "TOTAL > 0", "then": "some"}, {"else": "none"}]},
+    ]
+    seed = seed_of(compute, "V", "ASIDE")
+    found = explain(seed, [{"review_id": "r", "meta": {"stars": 1}}], {}, "b", output="V")
+    fewer: Change = found.changes[0]
+    assert [*fewer.effects] == ["TOTAL", *names]
+    assert "TOTAL 12 to 0, N0 1 to 0" in words(found.text)
+    assert "and 6 other steps" in words(found.text)
+
+
+def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
+    """Each of 600 steps uses the two before it: there are more ways through them than can be followed."""
+    steps: list[Json] = [{"name": "S0", "op": "count"}, {"name": "S1", "op": "expr", "expr": "S0 + 1"}]
+    steps += [{"name": f"S{i}", "op": "expr", "expr": f"min(9, S{i - 1} + S{i - 2})"} for i in range(2, 600)]
+    found = explain(seed_of(steps, "S599"), [], {}, "b")
+    places = {step.name: place for place, step in enumerate(found.steps)}
+    assert len(places) == 600
+    assert all(places[step.name] < places[used] for step in found.steps for used in step.uses)
+
+
+def test_one_rule_chooses_the_verdict() -> None:
+    """What `explain` explains is what `diff` counts, also where a number that rules choose is the last output."""
+    rules = [{"when": "N > 0", "then": "some"}, {"else": "none"}]
+    grades = [{"when": "N > 0", "then": 1}, {"else": 2}]
+    compute = [{"name": "N", "op": "count"}, {"name": "V", "op": "case", "rules": rules}]
+    seed = seed_of([*compute, {"name": "GRADE", "op": "case", "rules": grades}], "N", "V", "GRADE")
+    found = diff(seed, seed, [{"business_id": "b", "context": {}, "rows": []}])
+    assert explain(seed, [], {}, "b").step == found.json["data"]["verdict"] == "V"
+
+
+def test_rows_with_dates_alone_are_added_to() -> None:
+    """The newest year is that of their dates."""
+    line = copy.deepcopy(LINES["slice-parade"])
+    for row in line["rows"]:
+        del row["meta"]["year"], row["meta"]["month"]
+    found = explain(G1A, line["rows"], line["context"], "slice-parade")
+    assert [change.text for change in found.changes] == [change.text for change in explained("slice-parade").changes]

@@ -86,18 +86,8 @@ def extract(
     """
     options = RunOptions(on_error, limit=limit)
     with _opened(
-        seed,
-        contexts,
-        reviews,
-        extractor,
-        extractions,
-        options,
-        sample,
-        sample_seed,
-        strict,
-        min_confidence,
-        model_options,
-    ) as (job, usage):
+        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, min_confidence, model_options
+    ) as (job, usage):  # fmt: skip
         lines = [
             with_line(job.evaluator, found, job.failures, with_text=with_text)[1] for found in extract_restaurants(*job)
         ]
@@ -129,18 +119,8 @@ def run(
     """
     options = RunOptions(on_error, trace, limit, parameters)
     with _opened(
-        seed,
-        contexts,
-        reviews,
-        extractor,
-        extractions,
-        options,
-        sample,
-        sample_seed,
-        strict,
-        min_confidence,
-        model_options,
-    ) as (job, usage):
+        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, min_confidence, model_options
+    ) as (job, usage):  # fmt: skip
         lines = [result.to_json() for result in run_restaurants(*job)]
     return Outcome(lines, job.failures.lines, _usd(usage))
 

@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from formulaseed.diagnostics.model import printable
@@ -95,6 +96,29 @@ def listed(names: Iterable[str], most: int = 12) -> list[str]:
 def change_cell(change: float) -> str:
     """Return the difference of two numbers, with its sign."""
     return f"{change:+.4g}"
+
+
+class Analysis:
+    """What is said in blocks: as text, as Markdown, and as HTML in a notebook."""
+
+    def _blocks(self) -> Iterable[Block]:
+        raise NotImplementedError
+
+    @cached_property
+    def text(self) -> str:
+        """What it says, for a terminal."""
+        return as_text(self._blocks())
+
+    @cached_property
+    def markdown(self) -> str:
+        """What it says, for a comment on a pull request."""
+        return as_markdown(self._blocks())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._blocks())
+
+    def __str__(self) -> str:
+        return self.text
 
 
 # --- text

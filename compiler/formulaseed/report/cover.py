@@ -26,7 +26,7 @@ from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.blocks import Block, Code, Heading, Table, as_html, as_markdown, as_text, sentence
+from formulaseed.report.blocks import Analysis, Block, Code, Heading, Table, sentence
 from formulaseed.report.definitions import short_text
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
@@ -66,7 +66,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(Analysis):
     """All parts, in the order of the file; `failures` names the restaurants that could not be evaluated to the end."""
 
     seed: str
@@ -98,22 +98,6 @@ class Coverage:
             "items": [item.to_json() for item in self.items],
             "failures": self.failures.lines,
         }
-
-    @cached_property
-    def text(self) -> str:
-        """The coverage for a terminal."""
-        return as_text(self._blocks())
-
-    @cached_property
-    def markdown(self) -> str:
-        """The coverage for a comment on a pull request."""
-        return as_markdown(self._blocks())
-
-    def _repr_html_(self) -> str:
-        return as_html(self._blocks())
-
-    def __str__(self) -> str:
-        return self.text
 
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"

@@ -15,7 +15,7 @@ from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.blocks import Block, Code, Details, Paragraph, as_html, as_markdown, as_text, sentence
+from formulaseed.report.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
 from formulaseed.report.changes import Category, Changes, changes_between
 from formulaseed.report.outcomes import Outcomes, Setting, compare, pairing_of
 from formulaseed.runtime.loading import evaluator_of
@@ -40,7 +40,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Analysis):
     """What differs between two seeds; `outcomes` is None where no restaurants were given."""
 
     old: Side
@@ -79,22 +79,11 @@ class Difference:
         }
 
     @cached_property
-    def text(self) -> str:
-        """The difference for a terminal."""
-        return as_text(self._blocks())
-
-    @cached_property
     def markdown(self) -> str:
         """The difference for a comment on a pull request: short, the long part folded away."""
         long = (*self.changes.blocks(), *self._restaurants())
         folded = [Details("every change", long)] if long else []
         return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *folded])
-
-    def _repr_html_(self) -> str:
-        return as_html(self._blocks())
-
-    def __str__(self) -> str:
-        return self.text
 
     def _headline(self) -> Paragraph:
         counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]

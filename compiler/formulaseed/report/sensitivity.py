@@ -21,17 +21,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.pipeline import checked, compile
-from formulaseed.report.blocks import (
-    Block,
-    Code,
-    Heading,
-    Table,
-    as_html,
-    as_markdown,
-    as_text,
-    change_cell,
-    sentence,
-)
+from formulaseed.report.blocks import Analysis, Block, Code, Heading, Table, change_cell, sentence
 from formulaseed.report.constants import Constant, constants_of, moved, reads_year
 from formulaseed.report.outcomes import delta, numbers_of, same
 from formulaseed.report.values import plain
@@ -118,7 +108,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Analysis):
     """All numbers, the one that flips most verdicts first.
 
     `skipped` has what was not tried: the variant, the reason and the place.
@@ -144,22 +134,6 @@ class Sensitivity:
             "skipped": [dict(zip(_SKIPPED, each, strict=True)) for each in self.skipped],
             "failures": self.failures.lines,
         }
-
-    @cached_property
-    def text(self) -> str:
-        """The ranking for a terminal."""
-        return as_text(self._blocks())
-
-    @cached_property
-    def markdown(self) -> str:
-        """The ranking for a comment on a pull request."""
-        return as_markdown(self._blocks())
-
-    def _repr_html_(self) -> str:
-        return as_html(self._blocks())
-
-    def __str__(self) -> str:
-        return self.text
 
     def _blocks(self) -> Iterator[Block]:
         effective = [each for each in self.moved if not each.is_without_effect]

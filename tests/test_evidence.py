@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from formulaseed import diff, explain, load_seed
 from formulaseed.report.explanation import Change, Evidence, Explanation
 from formulaseed.report.values import plain, shown
 from formulaseed.testing import reference_evaluate
-from helpers import EXAMPLES, TASKS
+from helpers import EXAMPLES, TASKS, formulaseed
 
 Json = Any
 G1A = load_seed(TASKS / "g1a_v2" / "seed.json")
@@ -197,3 +198,30 @@ def test_rows_with_dates_alone_are_added_to() -> None:
         del row["meta"]["year"], row["meta"]["month"]
     found = explain(G1A, line["rows"], line["context"], "slice-parade")
     assert [change.text for change in found.changes] == [change.text for change in explained("slice-parade").changes]
+
+
+def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> None:
+    """A recorded extraction's quote is the extractor's; one that the review does not contain is not shown."""
+    recorded = [json.loads(line) for line in (EXAMPLES / "extractions-g1a_v2.jsonl").read_text().splitlines()]
+    for line in recorded:
+        if line["review_id"] == "nonna-pia-07":
+            line |= {
+                "quotes": {"incident_severity": "my face had puffed up"},
+                "reasons": {"incident_severity": "Swelling."},
+            }
+        if line["review_id"] == "nonna-pia-06":
+            line["quotes"] = {"safety_interaction": "words that nobody wrote"}
+    path = tmp_path / "recorded.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in recorded), encoding="utf-8")
+    given = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", path)
+    seed = TASKS / "g1a_v2" / "seed.json"
+    done = formulaseed("explain", seed, *given, "--id", "nonna-pia", "--format", "json")
+    found = Explanation.model_validate_json(done.out)
+    assert [review.quote for review in evidence(found, "N_MODERATE").reviews] == ["my face had puffed up"]
+    assert [review.quoted_by for review in evidence(found, "N_POSITIVE").reviews] == ["whole"]
+    rows = formulaseed("extract", seed, *given, "--with-text").out.splitlines()
+    (row,) = [row for line in rows for row in json.loads(line)["rows"] if row["review_id"] == "nonna-pia-07"]
+    assert (row["quotes"]["incident_severity"]["verified"], row["reasons"]) == (
+        True,
+        {"incident_severity": "Swelling."},
+    )

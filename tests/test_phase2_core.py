@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
-from formulaseed.data.results import Quote, ReviewInput
+from formulaseed.data.results import Quote, ReviewInput, find_quote
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.extractors.model.answers import UsageStats
-from formulaseed.extractors.model.prompting import PassValues, PromptSpec, find_quote, majority
+from formulaseed.extractors.model.prompting import PassValues, PromptSpec, majority
 from formulaseed.llm.calls import (
     Answer,
     Attempt,

@@ -89,12 +89,14 @@ class ReviewLine(ReviewRecord):
 
 
 class ExtractionLine(Record):
-    """A recorded extraction; `text` is its review's, where it has one."""
+    """A recorded extraction; `text` is its review's, where it has one, and quotes and reasons are by field."""
 
     business_id: str
     review_id: str
     fields: dict[str, Any]
     text: str | None = None
+    quotes: dict[str, str] = Field(default_factory=dict)
+    reasons: dict[str, str] = Field(default_factory=dict)
 
 
 class ReviewedLine(Record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from formulaseed.data.files import replacing
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.source.text import value_node
+from formulaseed.source.text import one_line, value_node
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
@@ -278,6 +279,20 @@ class Quote:
     def to_json(self) -> dict[str, object]:
         """Return it as results have it."""
         return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
+
+
+def find_quote(quote: str, text: str) -> Quote:
+    """Return where the quote occurs in the text, with runs of white space as one space; verified only if it does."""
+    wanted, folded = one_line(quote), one_line(text)
+    at = folded.find(wanted) if wanted else -1
+    if at < 0:
+        return Quote(quote, None, None)
+    words = [word.start() for word in re.finditer(r"\S+", text)]
+    start, last = (
+        words[folded.count(" ", 0, place)] + place - folded.rfind(" ", 0, place) - 1
+        for place in (at, at + len(wanted) - 1)
+    )
+    return Quote(quote, start, last + 1)
 
 
 NOT_ASKED = "it has not been asked about"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import ExtractionLine
-from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, write_line
+from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor, legal
 from formulaseed.language.inputs import _typo_of
@@ -37,6 +38,7 @@ class RecordedExtractor(SyncExtractor):
         self.texts: dict[tuple[str, str], str] = {}
         self.faults: list[tuple[str, str]] = []
         self._known: dict[tuple[str, str], Extraction] = {}
+        self._quotes: dict[tuple[str, str], dict[str, str]] = {}
         for line, record in parsed(lines, ExtractionLine.read):
             reason = str(record) if isinstance(record, DataError) else self._add(record)
             if reason:
@@ -47,7 +49,14 @@ class RecordedExtractor(SyncExtractor):
 
     def find(self, review: ReviewInput) -> Extraction | None:
         """Return what is recorded for a review; None where nothing is."""
-        return self._known.get((review.business_id, review.review_id))
+        found = self._known.get((review.business_id, review.review_id))
+        quotes = self._quotes.get((review.business_id, review.review_id))
+        if found is None or quotes is None:
+            return found
+        return replace(found, quotes={name: find_quote(quote, review.text) for name, quote in quotes.items()})
+
+    def _of_fields(self, given: Mapping[str, str]) -> dict[str, str]:
+        return {name: given[name] for name in self._names if name in given}
 
     def _add(self, record: ExtractionLine) -> str:
         """Add a recorded extraction; return why it cannot be used, if so."""
@@ -60,7 +69,13 @@ class RecordedExtractor(SyncExtractor):
                 known = ", ".join(self._names) or "none"
                 raise DataError(f"the seed has no field `{unknown[:80]}`; there are: {known}")
             values = {field.name: recorded_value(field, record.fields, self._names) for field in self.fields}
-            self._known[key] = Extraction(record.review_id, {k: v for k, v in values.items() if v is not None})
+            self._known[key] = Extraction(
+                record.review_id,
+                {k: v for k, v in values.items() if v is not None},
+                reasons=self._of_fields(record.reasons),
+            )
+            if record.quotes:
+                self._quotes[key] = self._of_fields(record.quotes)
             if self._keeps_texts and record.text is not None:
                 self.texts[key] = record.text
             return ""

@@ -12,10 +12,9 @@ from itertools import islice
 from formulaseed import limits
 from formulaseed.data.jsonl import Line, LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, ReviewedLine
-from formulaseed.data.results import FieldValue, handled
+from formulaseed.data.results import FieldValue, find_quote, handled
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.model.prompting import find_quote
 from formulaseed.extractors.recorded import recorded_value
 from formulaseed.ir.nodes import ReviewedAnswer, ReviewHandling
 

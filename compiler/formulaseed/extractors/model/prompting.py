@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from dataclasses import field as dataclass_field
 from typing import Any, Literal
 
-from formulaseed.data.results import FieldValue, Quote, ReviewInput
+from formulaseed.data.results import FieldValue, Quote, ReviewInput, find_quote
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
@@ -249,20 +249,6 @@ class PromptSpec:
         return min(
             16_000, max(512, longest) + 400 * (len(self.keys) - len(self.fields))
         )  # three times this is what models allow
-
-
-def find_quote(quote: str, text: str) -> Quote:
-    """Return where the quote occurs in the text, with runs of white space as one space; verified only if it does."""
-    wanted, folded = one_line(quote), one_line(text)
-    at = folded.find(wanted) if wanted else -1
-    if at < 0:
-        return Quote(quote, None, None)
-    words = [word.start() for word in re.finditer(r"\S+", text)]
-    start, last = (
-        words[folded.count(" ", 0, place)] + place - folded.rfind(" ", 0, place) - 1
-        for place in (at, at + len(wanted) - 1)
-    )
-    return Quote(quote, start, last + 1)
 
 
 def majority(passes: Sequence[PassValues]) -> PassValues:

@@ -94,7 +94,7 @@ def explain(
     loaded = loading.load_seed(seed)
     evaluator = evaluator or load_evaluator(loaded)
     explainer = Explainer(loaded.program, output)
-    search = Search(loaded.program, evaluator, explainer.verdict, rows, context, parameters)
+    search = Search(explainer.leading, evaluator, rows, context, parameters)
     made_with = evaluator.provenance(parameters).to_json()
     return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
 

@@ -19,6 +19,7 @@ from formulaseed.report import explanation as data
 from formulaseed.report.definitions import steps_used, upstream
 from formulaseed.report.evaluated import Evaluated
 from formulaseed.report.evidence import EvidenceFinder, Row
+from formulaseed.report.leading import Leading
 from formulaseed.report.quotes import QuoteFinder
 from formulaseed.report.reasons import Reasons
 from formulaseed.report.verdict import explained_step
@@ -33,7 +34,8 @@ class Explainer:
 
     def __post_init__(self) -> None:
         self.verdict = explained_step(self.program, self.output)
-        self.behind = cache(lambda name: upstream(self.program, self.steps[name]))
+        self.leading = Leading(self.program, self.verdict)
+        self._said = cache(lambda name: step_text(self.steps[name]))
 
     @cached_property
     def steps(self) -> dict[str, nodes.Step]:
@@ -57,7 +59,7 @@ class Explainer:
         error = self._evaluate(evaluation)
         found = Evaluated(self.steps, evaluation)
         target = self.verdict if error is None else self.steps[str(error.step)]
-        reached = self.behind(target.name)
+        reached = self.leading.steps if error is None else upstream(self.program, target)
         finder = EvidenceFinder(found, rows, self.quotes)
         evidence = {step.name: each for step in reached if (each := finder.evidence(step)) is not None}
         lookups = {step.name: match for step in reached if (match := found.match(step)) is not None}
@@ -74,7 +76,7 @@ class Explainer:
             error=error,
             because=Reasons(found, evidence).because(target) if error is None else [],
             rules=found.rules(target) if error is None else [],
-            steps=[_step(found, step, step.name in defaults) for step in reached],
+            steps=[_step(found, step, self._said(step.name), step.name in defaults) for step in reached],
             lookups=[*lookups.values()],
             evidence=[*evidence.values()],
             reviews=len(rows),
@@ -94,7 +96,7 @@ class Explainer:
         return None
 
 
-def _step(found: Evaluated, step: nodes.Step, is_default: bool) -> data.Step:
+def _step(found: Evaluated, step: nodes.Step, definition: str, is_default: bool) -> data.Step:
     operation = step.operation
     with_values = None
     if isinstance(operation, nodes.Formula):
@@ -105,7 +107,7 @@ def _step(found: Evaluated, step: nodes.Step, is_default: bool) -> data.Step:
         name=step.name,
         kind=_kind(operation),
         value=found.value_of(step.name),
-        definition=step_text(step),
+        definition=definition,
         with_values=with_values,
         uses=steps_used(step),
         is_default=is_default,

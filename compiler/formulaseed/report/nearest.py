@@ -17,12 +17,10 @@ from typing import Any, Literal
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.ir import nodes
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Value
 from formulaseed.report import explanation as data
 from formulaseed.report.additions import Additions, Row
-from formulaseed.report.definitions import steps_used, upstream
-from formulaseed.report.reasons import behind_limits
+from formulaseed.report.leading import Leading
 from formulaseed.report.values import shown
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
@@ -44,11 +42,10 @@ _Values = Mapping[str, Any]
 
 @dataclass
 class Search:
-    """Tries changes of one restaurant's input. `verdict` is the output that is to change."""
+    """Tries changes of one restaurant's input, with what is `leading` to the verdict that is to change."""
 
-    program: nodes.Program
+    leading: Leading
     evaluator: Evaluator
-    verdict: nodes.Step
     rows: Sequence[Row]
     context: Mapping[str, Any]
     parameters: Mapping[str, Any] | None = None
@@ -83,7 +80,11 @@ class Search:
     def _turns(self, rows: ParsedRows, parameters: Mapping[str, Any] | None = None) -> _Values | None:
         """Every step's value if the verdict of these rows is another one."""
         found = self._trace(rows, parameters)
-        return found if found is not None and found[self.verdict.name] != self._values[self.verdict.name] else None
+        return found if found is not None and self._verdict(found) != self._verdict(self._values) else None
+
+    def _verdict(self, values: _Values) -> Value:
+        found: Value = values[self.leading.verdict.name]
+        return found
 
     def _least(self, row: tuple[Any, ...]) -> tuple[int, _Values | None]:
         """Return the least number found of such rows more that turn the verdict, with the values then.
@@ -110,21 +111,19 @@ class Search:
             name: data.Effect(
                 before=self._values[name], after=after[name], default=self._default(name, rows, after, given)
             )
-            for name in dict.fromkeys([*self._compared, *(step.name for step in self._aggregates)])
+            for name in dict.fromkeys([*self.leading.compared, *self.leading.aggregates])
             if name in after and after[name] != self._values[name]
         }
-        return data.Change(
-            kind=kind, text=text, number=number, verdict=after[self.verdict.name], effects=effects, **what
-        )
+        return data.Change(kind=kind, text=text, number=number, verdict=self._verdict(after), effects=effects, **what)
 
     def _default(
         self, name: str, rows: ParsedRows, after: _Values, parameters: Mapping[str, Any] | None
     ) -> Literal["before", "after"] | None:
         """Which value of a step is its default as no review counts; it is evaluated only if it may be."""
-        step = next((step for step in self._aggregates if step.name == name), None)
-        if step is None or not isinstance(step.operation, nodes.Aggregate) or not step.operation.is_extreme:
+        operation = self.leading.aggregates.get(name)
+        if operation is None or not operation.is_extreme:
             return None
-        default = step.operation.default
+        default = operation.default
         if self._values[name] == default and not self._counted.get(name):
             return "before"
         if after[name] == default and not self.evaluator.positions(rows, self.context, parameters).get(name):
@@ -137,29 +136,13 @@ class Search:
         return self.evaluator.positions(self._parsed, self.context, self.parameters)
 
     @cached_property
-    def _behind(self) -> list[nodes.Step]:
-        """The verdict and the steps that lead to it."""
-        return upstream(self.program, self.verdict)
-
-    @cached_property
-    def _aggregates(self) -> list[nodes.Step]:
-        """The steps over reviews that lead to the verdict, in the seed's order."""
-        behind = {step.name for step in self._behind if step.needs_pass and not step.part_of}
-        return [step for step in self.program.steps if step.name in behind]
-
-    @cached_property
-    def _compared(self) -> list[str]:
-        """The steps that the verdict's rules compare."""
-        return [name for name in steps_used(self.verdict) if name in self._values]
-
-    @cached_property
     def _candidates(self) -> int:
         return max(3, min(_CANDIDATES, _READ // max(1, len(self.rows))))
 
     @cached_property
     def _kinds(self) -> dict[tuple[Any, ...], list[int]]:
         """The reviews that count alike, by what they are read as; those first that most steps count."""
-        times = Counter(place for step in self._aggregates for place in self._counted.get(step.name, ()))
+        times = Counter(place for name in self.leading.aggregates for place in self._counted.get(name, ()))
         found: dict[tuple[Any, ...], list[int]] = {}
         for place in sorted(range(len(self.rows)), key=lambda place: -times[place]):
             found.setdefault(self._parsed[place], []).append(place)
@@ -178,7 +161,7 @@ class Search:
                     break
                 place, before = found
                 out.append(place)
-                if before[self.verdict.name] != self._values[self.verdict.name]:
+                if self._verdict(before) != self._verdict(self._values):
                     ids = [str(self.rows[at].get("review_id", f"rows[{at}]")) for at in out]
                     more = f", and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
                     text = f"without {number_of(len(ids), 'review')} ({', '.join(ids[:_IDS])}{more})"
@@ -206,28 +189,18 @@ class Search:
         """The number that the verdict's rules compare, 0 where there is none."""
         if values is None:
             return 0.0
-        found = values.get(self._driver) if self._driver is not None else None
+        found = values.get(self.leading.driver) if self.leading.driver is not None else None
         return float(found) if isinstance(found, int | float) else 0.0
-
-    @cached_property
-    def _driver(self) -> str | None:
-        """The number that the verdict's rules compare, without its limits, within which nothing would move it."""
-        steps = {step.name: step for step in self.program.steps}
-        for name in steps_used(self.verdict):
-            if steps[name].ty.is_numeric:
-                found = behind_limits(steps[name], steps)
-                return None if found.part_of else found.name
-        return None
 
     # --- more reviews
 
     def _more(self) -> Iterator[data.Change]:
         """Add reviews of one kind: such as there are already, and such as each step over reviews asks for."""
-        additions = Additions(self.program, self._behind, self.rows)
+        additions = Additions(self.leading, self.rows)
         seen: set[tuple[Any, ...]] = set()
-        for about, row in additions.rows([places[0] for places in self._kinds.values()]):
+        for addition in additions.rows([places[0] for places in self._kinds.values()]):
             try:
-                [parsed] = self.evaluator.parsed_rows([row])
+                [parsed] = self.evaluator.parsed_rows([addition.row])
             except DataError:  # the seed does not allow what a condition asks for
                 continue
             if parsed in seen:
@@ -235,8 +208,9 @@ class Search:
             seen.add(parsed)
             number, after = self._least(parsed)
             if after is not None:
-                text = f"with {number_of(number, 'more review')} {about}"
-                yield self._change("more reviews", text, number, self._with(parsed, number), after, row=dict(row))
+                text = f"with {number_of(number, 'more review')} {additions.text(addition)}"
+                rows = self._with(parsed, number)
+                yield self._change("more reviews", text, number, rows, after, row=dict(addition.row))
             if len(seen) == self._candidates:
                 return
 
@@ -247,7 +221,7 @@ class Search:
 
     def _parameters(self) -> Iterator[data.Change]:
         """Move each numeric parameter away from its value, to either side, up to its bounds."""
-        for parameter in self.program.parameters:
+        for parameter in self.leading.program.parameters:
             if not parameter.ty.is_numeric or not isinstance(parameter.default, int | float):
                 continue
             start = (self.parameters or {}).get(parameter.name, parameter.default)

@@ -59,7 +59,7 @@ def _explained(
 ) -> Explanation:
     if found.error is not None:
         return _failed(explainer, found, found.error)
-    search = Search(explainer.program, evaluator, explainer.verdict, found.rows, found.context, parameters)
+    search = Search(explainer.leading, evaluator, found.rows, found.context, parameters)
     given = (found.business_id, found.rows, found.context, parameters, found.run.to_json())
     try:
         return explainer.explain(*given, search.changes())

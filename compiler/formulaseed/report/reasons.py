@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import NEGATED
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.report import explanation as data
 from formulaseed.report.counted import counted_text, filter_texts
 from formulaseed.report.evaluated import Evaluated, is_number
+from formulaseed.report.leading import is_limit
 from formulaseed.report.values import shown
 
 _SENTENCES, _REASONS = 5, 3
@@ -105,7 +105,7 @@ class Reasons:
                 node = node.operand
             elif isinstance(node, typed.Conditional):
                 node = node.then if self.found.value(node.condition) else node.otherwise
-            elif isinstance(node, typed.Call) and _is_limit(node):
+            elif isinstance(node, typed.Call) and is_limit(node):
                 node = next(each for each in node.arguments if not each.info.is_constant)
             else:
                 return node
@@ -133,19 +133,6 @@ def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
             said = _WORDS[NEGATED[each.operator]]
         found.setdefault(subject, {})[f"{said} {text}"] = None
     return [f"{subject}, {' and '.join(limits)}" for subject, limits in found.items()]
-
-
-def behind_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
-    """Return the step whose value a step has but for limits and rounding: `RAW` for `max(0, min(20, RAW))`."""
-    while isinstance(step.operation, nodes.Formula):
-        found = step.operation.expression
-        while isinstance(found, typed.Present) or (isinstance(found, typed.Call) and _is_limit(found)):
-            inside = (found.operand,) if isinstance(found, typed.Present) else found.arguments
-            found = next(each for each in inside if not each.info.is_constant)
-        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
-            break
-        step = steps[found.symbol.name]
-    return step
 
 
 def _sum_text(terms: Sequence[tuple[float, Expr]]) -> str:
@@ -177,9 +164,3 @@ def _factors(node: Expr) -> Iterator[Expr]:
         yield from _factors(node.right)
     else:
         yield node
-
-
-def _is_limit(call: typed.Call) -> bool:
-    function = FUNCTIONS[call.function]
-    moving = [each for each in call.arguments if not each.info.is_constant]
-    return (function.selects or function.is_rounding) and len(moving) == 1

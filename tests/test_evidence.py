@@ -225,3 +225,42 @@ def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> 
         True,
         {"incident_severity": "Swelling."},
     )
+
+
+def test_a_verdict_that_a_formula_passes_on_is_explained() -> None:
+    """A chain of conditions that chooses from steps has rules, and the reasons go on with the step that it passes on."""
+    compute: list[Json] = [
+        {"name": "LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
+        {"name": "BAND", "op": "case", "rules": [{"when": "LOW >= 2", "then": "bad"}, {"else": "good"}]},
+        {"name": "CLOSED", "op": "const", "value": "closed"},
+        {
+            "name": "V",
+            "op": "expr",
+            "expr": "CLOSED if context.is_open == 0 else 'new' if context.review_count < 3 else BAND",
+        },
+    ]
+    rows = [{"review_id": "r", "meta": {"stars": 1}}]
+    found = explain(seed_of(compute, "V"), rows, {"is_open": 1, "review_count": 5}, "b")
+    assert [(rule.result, rule.state) for rule in found.rules] == [
+        ("closed", "false"), ("new", "false"), ("good", "taken"),
+    ]  # fmt: skip
+    assert found.because == [
+        "V is 'good' because no other rule holds: context.is_open is 1, other than 0; context.review_count is 5, at least 3.",
+        "BAND is 'good' because no other rule holds: LOW is 1, under 2.",
+        "LOW is 1: 1 of 1 review meets meta.stars < 3.",
+    ]
+    (more,) = found.changes
+    assert (more.verdict, more.number) == ("bad", 1)
+    assert words(found.text).count("bad with 1 more review") == 1
+
+
+def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
+    """Negated filters and alternatives: what is asked for is said, what holds anyway is assumed."""
+    compute: list[Json] = [
+        {"name": "JOKE", "op": "define_filter", "expr": "meta.funny > 10 and meta.cool <= 2"},
+        {"name": "N", "op": "count", "where": {"$JOKE": False, "meta.stars": 1, "meta.date": {"in": ["2020-01-01"]}}},
+        {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": "some"}, {"else": "none"}]},
+    ]
+    row = {"review_id": "r", "meta": {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}}
+    (more,) = explain(seed_of(compute, "V"), [row], {}, "b").changes
+    assert more.text == "with 1 more review where stars is 1, date is '2020-01-01' (assumed: funny 0, cool 0)"

@@ -12,8 +12,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from formulaseed.language.inputs import _iso_date
 from formulaseed.language.types import Value
-from formulaseed.report.leading import Field, Leading
+from formulaseed.report.leading import Field, Leading, Wish
 from formulaseed.report.values import plain, shown
 
 _NAMED = 8
@@ -22,10 +23,11 @@ Row = Mapping[str, Any]
 
 
 class Addition(NamedTuple):
-    """A row to add. `wanted` is what a step asks for; without it the row is another one again."""
+    """A row to add: `like` another one again, or with what a step asks for, as far as that is not assumed anyway."""
 
     row: Row
     wanted: Mapping[Field, Value] = MappingProxyType({})
+    like: str = ""
 
 
 @dataclass
@@ -37,8 +39,9 @@ class Additions:
 
     def rows(self, like: Iterable[int]) -> Iterator[Addition]:
         """Yield rows such as each step over reviews asks for, and such as those at some places."""
-        yield from (Addition(self._row_with(wanted), wanted) for wanted in self.leading.wanted)
-        yield from (Addition(self.given[place]) for place in like)
+        yield from map(self._asked_for, self.leading.wishes)
+        rows = (self.given[place] for place in like)
+        yield from (Addition(row, like=str(row.get("review_id", "one of these"))) for row in rows)
 
     def text(self, addition: Addition) -> str:
         """Return what an added row is like: all that it has of which the verdict depends, and what of it is assumed."""
@@ -46,23 +49,28 @@ class Additions:
         named = [key for key in self.leading.fields if key not in wanted]
         rest = ", ".join(f"{name} {plain((row.get(section) or {}).get(name))}" for section, name in named[:_NAMED])
         rest += f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        if wanted:
-            asked = ", ".join(f"{name} is {shown(value)}" for (_, name), value in wanted.items())
-            return f"where {asked}" + (f" (assumed: {rest})" if rest else "")
-        about = f"like {row.get('review_id', 'one of these')}"
-        return f"{about} ({rest})" if rest else about
+        asked = ", ".join(f"{name} is {shown(value)}" for (_, name), value in wanted.items())
+        about = [f"like {addition.like}" if addition.like else f"where {asked}" if asked else ""]
+        about.append(f"({'' if addition.like else 'assumed: '}{rest})" if rest else "")
+        return " ".join(filter(None, about))
 
-    def _row_with(self, wanted: Mapping[tuple[str, str], Value]) -> Row:
-        """A review with these values, the rest as is assumed of a review."""
+    def _asked_for(self, wishes: Sequence[Wish]) -> Addition:
+        """A review that meets these wishes, the rest as is assumed of a review."""
         row = {section: dict(values) for section, values in self._common_row.items()}
-        for (section, name), value in wanted.items():
-            row[section][name] = value
+        wanted: dict[Field, Value] = {}
+        for wish in wishes:
+            section, name = wish.field
+            if wish.field not in wanted and (wish.is_exact or not wish.is_met(row[section].get(name))):
+                row[section][name] = wanted[wish.field] = wish.value
         meta = row["meta"]
+        if (date := _iso_date(str(meta.get("date")))) is not None:
+            meta["year"], meta["month"] = date
+            return Addition({"review_id": "(one more)", **row}, wanted)
         year, month = meta.get("year"), meta.get("month")
         if isinstance(year, int) and 1 <= year <= 9999:
             meta["month"] = month if isinstance(month, int) and 1 <= month <= 12 else 1
             meta["date"] = f"{year:04}-{meta['month']:02}-01"
-        return {"review_id": "(one more)", **row}
+        return Addition({"review_id": "(one more)", **row}, wanted)
 
     @cached_property
     def _common_row(self) -> dict[str, dict[str, Any]]:
@@ -87,4 +95,5 @@ def _year(meta: Mapping[str, Any]) -> int | None:
     year, date = meta.get("year"), meta.get("date")
     if isinstance(year, int):
         return year
-    return int(date[:4]) if isinstance(date, str) and date[:4].isdecimal() else None
+    found = _iso_date(date) if isinstance(date, str) else None
+    return found[0] if found is not None else None

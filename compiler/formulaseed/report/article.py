@@ -21,7 +21,7 @@ from formulaseed.report.counted import (
 )
 from formulaseed.report.elements import Element, element
 from formulaseed.report.explanation import Change, Evidence, Explanation, Match, Review, Rule, Step
-from formulaseed.report.story import change_text, default_note, distance, has_no_quotes, tree
+from formulaseed.report.story import change_text, default_note, has_no_quotes, nearness, tree
 from formulaseed.report.values import plain, shown
 
 _SHADES = 5
@@ -90,9 +90,9 @@ def _rule(rule: Rule, classes: dict[Value, str]) -> Element:
     condition = element("code", rule.condition) if rule.condition is not None else element("span", "otherwise")
     what = element("p.rule", element("span.when", "if " if rule.condition is not None else "", condition),
                    badge(rule.result, classes))  # fmt: skip
+    near = nearness(rule)
     if rule.state == "not reached":
-        return element("li.unreached", what, element("p.near", "not reached"))
-    near = "; ".join(map(distance, rule.comparisons))
+        return element("li.unreached", what, element("p.near", near))
     if rule.state == "taken":
         return element("li.taken", what, element("p.near", element("strong", "This one applies"), f" {near}".rstrip()))
     return element("li", what, element("p.near", near))

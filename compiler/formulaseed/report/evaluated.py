@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
@@ -17,7 +17,8 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.report import explanation as data
-from formulaseed.report.values import shown
+from formulaseed.report.leading import choices
+from formulaseed.report.values import is_number, shown
 
 
 @dataclass
@@ -66,14 +67,18 @@ class Evaluated:
         """Return the rules of a step that chooses by rules, each with what its comparisons come to."""
         found: list[data.Rule] = []
         is_taken = False
-        for condition, result in step.rules():
+        for condition, branch in choices(step):
             holds = condition is None or bool(self.value(condition))
             state: data.State = "not reached" if is_taken else "taken" if holds else "false"
             is_taken = is_taken or holds
             text = expression_text(condition) if condition is not None else None
             comparisons = [*self.comparisons(condition)] if condition is not None else []
-            found.append(data.Rule(condition=text, result=result, state=state, comparisons=comparisons))
+            found.append(data.Rule(condition=text, result=self.chosen(branch), state=state, comparisons=comparisons))
         return found
+
+    def chosen(self, branch: Value | Expr) -> Value:
+        """Return what a branch of a step that chooses comes to."""
+        return branch if isinstance(branch, str | int | float | None) else self.value(branch)
 
     def comparisons(self, condition: Expr) -> Iterator[data.Comparison]:
         """Yield the comparisons of a condition with the values of their sides, in its order."""
@@ -114,8 +119,3 @@ class Evaluated:
             value=value,
             other_keys=[other for other in keys if other != key],
         )
-
-
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Return whether a value is a number, which a boolean is not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)

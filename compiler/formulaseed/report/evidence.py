@@ -15,8 +15,9 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.report import explanation as data
 from formulaseed.report.definitions import filters_of
-from formulaseed.report.evaluated import Evaluated, is_number
+from formulaseed.report.evaluated import Evaluated
 from formulaseed.report.quotes import QuoteFinder
+from formulaseed.report.values import is_number
 
 Row = Mapping[str, Any]
 _FIELDS = (SymbolKind.EXTRACTION, SymbolKind.META)

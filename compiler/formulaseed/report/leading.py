@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.operators import MIRRORED, NEGATED
+from formulaseed.language.operators import COMPARE, MIRRORED, NEGATED
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Value
+from formulaseed.language.types import Base, Value
 from formulaseed.report.definitions import filters_of, steps_used, upstream
+from formulaseed.report.values import is_number
 
+_OF_REVIEWS = (SymbolKind.EXTRACTION, SymbolKind.META)
+_DRIVERS = 3
 Field = tuple[str, str]
 """A field of reviews: its section of a row, and its name."""
+
+
+class Wish(NamedTuple):
+    """What a condition asks of a field: a value with which it holds, and the comparison that tells such values."""
+
+    field: Field
+    value: Value
+    operator: str
+    limit: Any
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it names the values that the field must have."""
+        return self.operator in ("==", "in")
+
+    def is_met(self, value: Value) -> bool:
+        """Return whether the field may as well have this value."""
+        try:
+            return COMPARE[self.operator](value, self.limit)
+        except TypeError:  # null has no order
+            return False
 
 
 class Leading:
@@ -43,14 +69,18 @@ class Leading:
         return [name for name in steps_used(self.verdict) if name not in parts]
 
     @cached_property
-    def driver(self) -> str | None:
-        """The number that the verdict's rules compare, without its limits, within which nothing would move it."""
+    def drivers(self) -> list[str]:
+        """The numbers that the verdict's rules compare, and those of the rules that it passes on to, the most compared first.
+
+        They are without their limits, within which nothing would move them.
+        """
         steps = {step.name: step for step in self.program.steps}
-        for name in steps_used(self.verdict):
-            if steps[name].ty.is_numeric:
-                found = behind_limits(steps[name], steps)
-                return None if found.part_of else found.name
-        return None
+        named: Counter[str] = Counter()
+        for step in self.steps:
+            if step is self.verdict or (choices(step) and step.ty.base is Base.STRING):
+                named.update(name for name in steps_used(step) if steps[name].ty.is_numeric)
+        found = (behind_limits(steps[name], steps) for name, _ in named.most_common())
+        return list(dict.fromkeys(step.name for step in found if not step.part_of))[:_DRIVERS]
 
     @cached_property
     def fields(self) -> list[Field]:
@@ -61,32 +91,30 @@ class Leading:
         return [(kind.value, each.name) for kind, each in self.program.row_fields() if Symbol(kind, each.name) in used]
 
     @cached_property
-    def wanted(self) -> list[dict[Field, Value]]:
-        """What reviews have that count for a step: for each of the conditions of which that is plain to see."""
+    def wishes(self) -> list[list[Wish]]:
+        """What each step over reviews asks of a review, as far as that is plain to see; the exact wishes first."""
         conditions = (operation.where for operation in self.aggregates.values() if operation.where is not None)
-        return [wanted for where in conditions if (wanted := self._wanted(where)) is not None]
+        found = ([*self._asked(where)] for where in conditions)
+        return [sorted(wishes, key=lambda wish: not wish.is_exact) for wishes in found if wishes]
 
-    def _wanted(self, where: Expr) -> dict[Field, Value] | None:
-        """The values of fields with which a review meets a condition; None if that is not plain to see."""
-        wanted: dict[Field, Value] = {}
-        stack = list(typed.conjuncts(where))
+    def _asked(self, where: Expr) -> Iterator[Wish]:
+        stack: list[tuple[Expr, bool]] = [(where, True)]
         while stack:
-            part, truth = stack.pop(0), True
-            while isinstance(part, typed.Not):
-                part, truth = part.operand, not truth
-            if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
-                if not truth:
-                    return None
-                stack += typed.conjuncts(self._filters[part.symbol.name])
-                continue
-            if isinstance(part, typed.Ref) and part.symbol.is_per_review:
-                wanted[part.symbol.kind.value, part.symbol.name] = truth
-                continue
-            found = _solved(part, truth)
-            if found is None:
-                return None
-            wanted.update(found)
-        return wanted
+            part, truth = stack.pop()
+            match part:
+                case typed.Not(operand):
+                    stack.append((operand, not truth))
+                case typed.Logical(word, operands):
+                    needed = operands if (word == "and") is truth else operands[:1]
+                    stack += ((each, truth) for each in reversed(needed))
+                case typed.Ref(symbol) if symbol.kind is SymbolKind.FILTER:
+                    stack.append((self._filters[symbol.name], truth))
+                case typed.Ref(symbol) if symbol.kind in _OF_REVIEWS:
+                    yield Wish((symbol.kind.value, symbol.name), truth, "==", truth)
+                case typed.Comparison():
+                    yield from _solved(part, truth)
+                case _:
+                    pass
 
     @cached_property
     def _filters(self) -> dict[str, Expr]:
@@ -114,27 +142,44 @@ def is_limit(call: typed.Call) -> bool:
     return (function.selects or function.is_rounding) and len(moving) == 1
 
 
-def _solved(part: Expr, truth: bool) -> dict[Field, Value] | None:
-    """Values with which a comparison of a field with literals is true, or false; None for any other condition."""
-    if not isinstance(part, typed.Comparison) or len(part.operators) != 1:
-        return None
-    field_, operator, other = part.first, part.operators[0], part.rest[0]
-    if not isinstance(field_, typed.Ref):
-        if operator not in MIRRORED or not isinstance(other, typed.Ref):
-            return None
-        field_, operator, other = other, MIRRORED[operator], field_
-    if not field_.symbol.is_per_review:
-        return None
+def _solved(part: typed.Comparison, truth: bool) -> Iterator[Wish]:
+    """Yield what makes a comparison of a field with literals true, or false."""
+    field, operator, other = part.first, part.operators[0], part.rest[0]
+    if not isinstance(field, typed.Ref) and operator in MIRRORED:
+        field, operator, other = other, MIRRORED[operator], field
+    if len(part.operators) != 1 or not isinstance(field, typed.Ref) or field.symbol.kind not in _OF_REVIEWS:
+        return
     operator = operator if truth else NEGATED[operator]
     items = other.items if isinstance(other, typed.List) else (other,)
     values = [item.info.constant for item in items if item.info.is_constant]
-    if len(values) < len(items):
-        return None
-    name = field_.symbol.kind.value, field_.symbol.name
-    first = values[0]
-    if operator in ("==", "in", ">=", "<="):
-        return {name: first}
-    if operator in (">", "<") and isinstance(first, int | float):
-        return {name: first + (1 if operator == ">" else -1)}
-    known = [value for value in field_.info.ty.values or () if value not in values]
-    return {name: known[0]} if known else None
+    if len(values) < len(items) or not values:
+        return
+    first, found = values[0], list[Value]()
+    if operator in (">", "<") and is_number(first):
+        found = [first + (1 if operator == ">" else -1)]
+    elif operator not in ("!=", "not in"):
+        found = [first]
+    elif field.info.ty.values or field.info.ty.base is Base.BOOLEAN:
+        found = [value for value in field.info.ty.values or (False, True) if value not in values]
+    if found:
+        limit = values if isinstance(other, typed.List) else first
+        yield Wish((field.symbol.kind.value, field.symbol.name), found[0], operator, limit)
+
+
+class Choice(NamedTuple):
+    """One of the branches of a step that chooses. `condition` is None for the last; `value` is a literal or a formula."""
+
+    condition: Expr | None
+    value: Value | Expr
+
+
+def choices(step: nodes.Step) -> list[Choice]:
+    """Return what a step chooses by rules from, in their order; a formula of words or booleans may choose from steps, too."""
+    if step.rules():
+        return [Choice(*rule) for rule in step.rules()]
+    found: list[Choice] = []
+    rest = step.operation.expression if isinstance(step.operation, nodes.Formula) else None
+    while isinstance(rest, typed.Conditional) and step.ty.base in (Base.STRING, Base.BOOLEAN):
+        found.append(Choice(rest.condition, rest.then))
+        rest = rest.otherwise
+    return [*found, Choice(None, rest)] if found else []

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Literal
 
 from formulaseed.diagnostics.model import number_of
@@ -151,12 +151,12 @@ class Search:
     # --- fewer reviews
 
     def _fewer(self) -> Iterator[data.Change]:
-        """Leave out one review after the other: each time the one whose absence moves the deciding number most, one way."""
-        for direction in (1, -1):
+        """Leave out one review after the other: each time the one whose absence moves a deciding number most, one way."""
+        for driver, direction in product(self.leading.drivers or [""], (1, -1)):
             out: list[int] = []
             before: _Values = self._values
             while len(out) < _MOST_FEWER:
-                found = self._next(out, before, direction)
+                found = self._next(out, before, driver, direction)
                 if found is None:
                     break
                 place, before = found
@@ -168,13 +168,13 @@ class Search:
                     yield self._change("fewer reviews", text, len(ids), self._without(out), before, review_ids=ids)
                     break
 
-    def _next(self, out: Sequence[int], before: _Values, direction: int) -> tuple[int, _Values] | None:
+    def _next(self, out: Sequence[int], before: _Values, driver: str, direction: int) -> tuple[int, _Values] | None:
         """The review to leave out next, with the values then; None if none moves the number that way."""
         left = (next((place for place in places if place not in out), None) for places in self._kinds.values())
         best: tuple[float, int, _Values] | None = None
         for place in islice((place for place in left if place is not None), self._candidates):
             after = self._trace(self._without([*out, place]))
-            moved = (self._score(after) - self._score(before)) * direction
+            moved = (_number(after, driver) - _number(before, driver)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
         return best[1:] if best is not None else None
@@ -184,13 +184,6 @@ class Search:
         for place in sorted(places, reverse=True):
             del rows[place]
         return rows
-
-    def _score(self, values: _Values | None) -> float:
-        """The number that the verdict's rules compare, 0 where there is none."""
-        if values is None:
-            return 0.0
-        found = values.get(self.leading.driver) if self.leading.driver is not None else None
-        return float(found) if isinstance(found, int | float) else 0.0
 
     # --- more reviews
 
@@ -271,3 +264,9 @@ class Search:
                     return rounded, after
         after = turned(at(high))
         return (at(high), after) if after is not None else None
+
+
+def _number(values: _Values | None, name: str) -> float:
+    """The value of a step, 0 where it is no number."""
+    found = values.get(name) if values is not None else None
+    return float(found) if isinstance(found, int | float) else 0.0

@@ -14,9 +14,9 @@ from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.report import explanation as data
 from formulaseed.report.counted import counted_text, filter_texts
-from formulaseed.report.evaluated import Evaluated, is_number
-from formulaseed.report.leading import is_limit
-from formulaseed.report.values import shown
+from formulaseed.report.evaluated import Evaluated
+from formulaseed.report.leading import choices, is_limit
+from formulaseed.report.values import is_number, shown
 
 _SENTENCES, _REASONS = 5, 3
 _WORDS = {
@@ -34,7 +34,12 @@ class Reasons:
 
     def because(self, target: nodes.Step) -> list[str]:
         """Return the sentences, the most important first."""
-        sentences = [self._rule_sentence(target)] if target.rules() else []
+        sentences: list[str] = []
+        following: nodes.Step | None = target
+        while following is not None and choices(following) and len(sentences) < _SENTENCES:
+            target = following
+            sentences.append(self._rule_sentence(target))
+            following = self._passed_on_to(target)
         name = self._deciding(target)
         while name is not None and len(sentences) < _SENTENCES:
             sentence, name = self._made_of(self.found.steps[name])
@@ -54,11 +59,18 @@ class Reasons:
         reasons = _compared([c for rule in rules for c in rule.comparisons if not c.holds])
         return f"{said} because no other rule holds" + (f": {'; '.join(reasons[:_REASONS])}." if reasons else ".")
 
+    def _passed_on_to(self, target: nodes.Step) -> nodes.Step | None:
+        """The step whose value the rule that was taken gives; None where it gives another one."""
+        branch = next(c.value for c in choices(target) if c.condition is None or self.found.value(c.condition))
+        if not isinstance(branch, typed.Ref) or branch.symbol.kind is not SymbolKind.STEP:
+            return None
+        return self.found.steps[branch.symbol.name]
+
     def _deciding(self, target: nodes.Step) -> str | None:
         """The number that the rule compares which was taken, else the one that most rules do; a number decides itself."""
         if target.ty.is_numeric and not target.rules():
             return target.name
-        states = zip(target.rules(), self.found.rules(target), strict=True)
+        states = zip(choices(target), self.found.rules(target), strict=True)
         conditions = [(condition, rule.state == "taken") for (condition, _), rule in states if condition is not None]
         named = [
             (is_taken, symbol.name)
@@ -96,7 +108,15 @@ class Reasons:
         product = [*_factors(terms[0][1] if terms else inner)]
         if len(product) > 1 and all(is_number(self.found.value(node)) for node in product):
             return f"{said}: {' times '.join(self._named(node) for node in product)}.", self._step_in(*product)
-        return f"{said}: {self.found.with_values(inner) or expression_text(inner)}.", self._step_in(inner)
+        values = self.found.with_values(inner)
+        formula = expression_text(inner) + (f" = {values}" if values is not None else "")
+        return f"{said}: {formula}{self._branch_text(operation.expression)}.", self._step_in(inner)
+
+    def _branch_text(self, whole: Expr) -> str:
+        """Why a formula comes down to one of its two branches; nothing where it has no branches."""
+        if not isinstance(whole, typed.Conditional):
+            return ""
+        return f", as {expression_text(whole.condition)} is {shown(bool(self.found.value(whole.condition)))}"
 
     def _moving(self, node: Expr) -> Expr:
         """What a formula comes down to: the branch that was taken, the one argument of limits and rounding that varies."""

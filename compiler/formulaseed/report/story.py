@@ -16,7 +16,7 @@ from formulaseed.report.counted import (
     others_text,
     review_text,
 )
-from formulaseed.report.explanation import Change, Comparison, Effect, Evidence, Explanation, Match, Review, Step
+from formulaseed.report.explanation import Change, Comparison, Effect, Evidence, Explanation, Match, Review, Rule, Step
 from formulaseed.report.values import plain, shown
 
 _DEEPEST = 16
@@ -71,7 +71,7 @@ def blocks(found: Explanation) -> Iterator[Block]:
         yield Heading(f"The rules of {found.step}")
         rows = []
         for rule in found.rules:
-            near = "; ".join(map(distance, rule.comparisons)) if rule.state != "not reached" else "not reached"
+            near = nearness(rule)
             rows.append([rule.condition or "otherwise", plain(rule.result), near])
         taken = next(number for number, rule in enumerate(found.rules) if rule.state == "taken")
         yield Table(["if", "then", "here"], rows, taken)
@@ -101,6 +101,15 @@ def blocks(found: Explanation) -> Iterator[Block]:
 def has_no_quotes(found: Explanation) -> bool:
     """Return whether something of a text is shown that the extractor did not quote."""
     return any(review.quoted_by not in (None, "extractor") for each in found.evidence for review in each.reviews)
+
+
+def nearness(rule: Rule) -> str:
+    """Return how near a rule is to holding, or that it was not reached."""
+    if rule.state == "not reached":
+        return rule.state
+    if rule.condition is None:
+        return ""
+    return "; ".join(map(distance, rule.comparisons)) or ("it holds" if rule.state == "taken" else "it does not hold")
 
 
 def distance(comparison: Comparison) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from formulaseed.language.printer import value_text
 from formulaseed.language.types import Value
 
@@ -19,5 +21,10 @@ def shown(value: Value) -> str:
 
 
 def plain(value: Value) -> str:
-    """Return a value as a sentence or a table has it: strings as they are."""
-    return value if isinstance(value, str) else shown(value)
+    """Return a value as a sentence or a table has it: strings as they are, but for empty ones."""
+    return value if isinstance(value, str) and value.strip() else shown(value)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number, which a boolean is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -264,3 +264,16 @@ def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
     row = {"review_id": "r", "meta": {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}}
     (more,) = explain(seed_of(compute, "V"), [row], {}, "b").changes
     assert more.text == "with 1 more review where stars is 1, date is '2020-01-01' (assumed: funny 0, cool 0)"
+
+
+def test_what_hides_or_lays_out_text_is_shown_in_every_format() -> None:
+    """Entities and list markers are no Markdown; what moves text in a terminal is escaped in JSON, which says the same."""
+    line = copy.deepcopy(LINES["nonna-pia"])
+    line["context"]["categories"] = "Italian &lt;b&gt; \u202eevil\x9b2J"
+    for row in line["rows"]:
+        row["review_id"] = f"- {row['review_id']}"
+    found = explain(G1A, line["rows"], line["context"], "nonna-pia")
+    assert "Italian \\&lt;b\\&gt;" in found.markdown
+    assert "- \\- nonna-pia-07" in found.markdown
+    assert found.json.isascii() or not {"\u202e", "\x9b"} & set(found.json)
+    assert json.loads(found.json)["lookups"][0]["text"] == line["context"]["categories"]

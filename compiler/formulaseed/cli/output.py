@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from formulaseed.data.files import holds, replace_file
-from formulaseed.diagnostics.model import number_of, printable
+from formulaseed.diagnostics.model import number_of, printable, visible_json
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 
@@ -59,7 +59,7 @@ def emit(text: str) -> None:
 
 def emit_json(value: object, indent: int | None = 2) -> None:
     """Write a value as JSON to standard output."""
-    emit(json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
+    emit(visible_json(json.dumps(value, indent=indent, ensure_ascii=False)) + "\n")
 
 
 def finish(status: int) -> NoReturn:

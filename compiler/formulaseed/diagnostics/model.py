@@ -5,6 +5,7 @@ In: a code, a span, a message, a help. Out: an object that `render` turns into t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -136,6 +137,14 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
+
+
+_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def visible_json(text: str) -> str:
+    """Return JSON that says the same, with the characters escaped that hide or move text in a terminal."""
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class Problems:

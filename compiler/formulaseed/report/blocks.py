@@ -164,6 +164,7 @@ def _readable(text: str) -> str:
 # --- Markdown, as GitHub reads it
 
 
+_ENTITY, _LIST_MARKER = re.compile(r"&(?=\\?#?\w+;)"), re.compile(r"^(\d{0,9})([-+.)])(?=\s|$)")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|@"})
 
 
@@ -177,9 +178,9 @@ def _markdown(block: Block) -> str:
         case Heading(text, level):
             return f"{'#' * level} {_markdown_part(text)}"
         case Paragraph():
-            return "".join(map(_markdown_part, block.parts))
+            return _markdown_line(*block.parts)
         case Items(items):
-            return "\n".join(f"{'  ' * depth}- {_markdown_part(text)}" for depth, text in items)
+            return "\n".join(f"{'  ' * depth}- {_markdown_line(text)}" for depth, text in items)
         case Table(columns, rows, marked):
             signs = ["--:" if are_numbers(row[place] for row in rows) else "---" for place in range(len(columns))]
             lines = [[*map(_markdown_cell, columns)], signs]
@@ -195,10 +196,15 @@ def _markdown(block: Block) -> str:
             return f"<details><summary>{escape(summary)}</summary>\n\n{as_markdown(blocks)}\n</details>"
 
 
+def _markdown_line(*parts: str) -> str:
+    """Parts of a sentence on a line that does not begin a list."""
+    return _LIST_MARKER.sub(r"\1\\\2", "".join(map(_markdown_part, parts)))
+
+
 def _markdown_part(text: str) -> str:
     """Text as Markdown shows it as it is: escaped, or a span of code, in more backticks than it has in a row."""
     if not isinstance(text, Code):
-        return _spaced(text, _readable(text).translate(_SPECIAL))
+        return _spaced(text, _ENTITY.sub(r"\\&", _readable(text).translate(_SPECIAL)))
     text = printable(text)
     if not text.strip():
         return ""

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
+from formulaseed.diagnostics.model import visible_json
+
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 AggregateKind = Literal["count", "sum", "max", "min"]
 Kind = Literal["count", "sum", "max", "min", "lookup", "formula", "case", "constant"]
@@ -189,7 +191,7 @@ class Explanation(_Part):
     @property
     def json(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
         """The explanation as JSON."""
-        return self.model_dump_json(indent=2) + "\n"
+        return visible_json(self.model_dump_json(indent=2)) + "\n"
 
     @property
     def text(self) -> str:

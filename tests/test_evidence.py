@@ -277,3 +277,33 @@ def test_what_hides_or_lays_out_text_is_shown_in_every_format() -> None:
     assert "- \\- nonna-pia-07" in found.markdown
     assert found.json.isascii() or not {"\u202e", "\x9b"} & set(found.json)
     assert json.loads(found.json)["lookups"][0]["text"] == line["context"]["categories"]
+
+
+def test_conditions_behind_a_guard_against_null_are_explained() -> None:
+    """In rules, and in what a review must meet: what has no value does not hold."""
+    compute: list[Json] = [
+        {"name": "N", "op": "count", "where": {"meta.wait": {"!=": None, ">": 10}}},
+        {
+            "name": "V",
+            "op": "case",
+            "rules": [{"when": "context.tier != None and context.tier > 2", "then": "dear"}, {"else": "cheap"}],
+        },
+        {"name": "W", "op": "case", "rules": [{"when": "N > 0", "then": "long"}, {"else": "short"}]},
+    ]
+    seed = seed_of(compute, "V", "W") | {"context": [{"name": "tier", "type": "integer", "nullable": True}]}
+    seed["extract"] = {"fields": [], "meta": [{"name": "wait", "type": "integer", "nullable": True}]}
+    found = explain(seed, [], {"tier": None}, "b", output="V")
+    assert found.because == [
+        "V is 'cheap' because no other rule holds: context.tier is null, equal to null and not over 2."
+    ]
+    rows = [{"review_id": str(wait), "meta": {"wait": wait}} for wait in (None, 5, 20)]
+    found = explain(seed, rows, {"tier": 3}, "b", output="W")
+    assert [each.review_ids for each in evidence(found, "N").excluded] == [["None"], ["5"]]
+    assert all((found.html, found.markdown))
+
+
+def test_of_all_reviews_those_with_the_maximum_are_shown() -> None:
+    """A maximum without a condition has its reviews, too."""
+    seed = seed_of([{"name": "M", "op": "max", "field": "meta.stars", "default": 0}], "M")
+    found = explain(seed, [{"review_id": f"r{n}", "meta": {"stars": n}} for n in (4, 2, 3)], {}, "b")
+    assert "M = 4: the highest meta.stars of 3 reviews\n  - r4 (4 stars)\n  - 2 others have less" in found.text

@@ -61,7 +61,7 @@ def article(found: Explanation, classes: dict[Value, str] | None = None, most_re
         parts.append(_changes(found.changes, classes))
     if found.steps:
         parts.append(_computation(found))
-    if any(each.condition is not None for each in found.evidence):
+    if any(each.condition is not None or each.reviews for each in found.evidence):
         parts.append(_reviews(found, most_reviews))
     parts.append(_details(found))
     return element("article.explanation", *parts)
@@ -187,7 +187,7 @@ class _Card:
 
 def _reviews(found: Explanation, most: int | None) -> Element:
     """Which reviews count, by step; then each of them once, with what it says."""
-    behind = [evidence for evidence in found.evidence if evidence.condition is not None]
+    behind = [each for each in found.evidence if each.condition is not None or each.reviews]
     cards: dict[str, _Card] = {}
     for evidence in behind:
         for review in evidence.reviews:

@@ -20,6 +20,9 @@ from formulaseed.report import explanation as data
 from formulaseed.report.leading import choices
 from formulaseed.report.values import is_number, shown
 
+_NO_VALUE = (Fault, KeyError, TypeError)
+"""What a part raises that was never reached: of a step that failed, or behind a guard against null."""
+
 
 @dataclass
 class Evaluated:
@@ -37,7 +40,7 @@ class Evaluated:
         """Return the value of an expression; None where it has none."""
         try:
             found: Value = self.evaluation.value(node, {})
-        except (Fault, KeyError):  # what the failed step needed
+        except _NO_VALUE:
             return None
         return found
 
@@ -45,7 +48,7 @@ class Evaluated:
         """Return the value of an expression for a review; None where it has none."""
         try:
             return self.evaluation.value(expression, dict(row))
-        except Fault:
+        except _NO_VALUE:
             return None
 
     def with_values(self, expression: Expr) -> str | None:

@@ -145,7 +145,12 @@ def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
     found: dict[str, dict[str, None]] = {}
     for each in comparisons:
         value, limit = each.right_value, each.right
-        text = limit if isinstance(value, list) or limit == value_text(value) else f"{limit}, which is {shown(value)}"
+        if value is None and limit == "None":
+            text = "null"
+        elif isinstance(value, list) or limit in (value_text(value), repr(value)):
+            text = limit
+        else:
+            text = f"{limit}, which is {shown(value)}"
         subject = f"{each.left} is {shown(each.left_value)}"
         if each.holds or (each.left_value is None and each.operator in ("<", "<=", ">", ">=")):  # null has no order
             said = f"{'' if each.holds else 'not '}{_WORDS[each.operator]}"

@@ -87,7 +87,7 @@ def blocks(found: Explanation) -> Iterator[Block]:
     yield Items([*_tree_items(found)])
     for match in found.lookups:
         yield Paragraph(match_text(match))
-    behind = [evidence for evidence in found.evidence if evidence.condition is not None]
+    behind = [each for each in found.evidence if each.condition is not None or each.reviews]
     if behind:
         yield Heading(f"The reviews behind it, of {number_of(found.reviews, 'review')} extracted")
     if has_no_quotes(found):

@@ -19,7 +19,7 @@ from formulaseed.diagnostics.render import columns
 from formulaseed.errors import UnreadableError
 from formulaseed.language.types import Value
 from formulaseed.report.graph import Graph, Node
-from formulaseed.report.values import plain
+from formulaseed.report.values import shown
 from formulaseed.source.text import one_line
 
 _NAME, _TEXT = 8.0, 6.8
@@ -101,7 +101,7 @@ class Drawing:
         """The line with the value of a step; None where there is no room for one."""
         if not self.with_values or node.step is None:
             return None
-        return _cut(f"= {plain(values[node.step])}") if node.step in values else ""
+        return _cut(f"= {shown(values[node.step])}") if node.step in values else ""
 
     def _edge(self, ends: tuple[int, int], stops: Sequence[Stop]) -> str:
         """A line through each column at its height, with a curve between two columns, and an arrow at the end."""

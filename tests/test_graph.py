@@ -152,7 +152,7 @@ def test_an_svg_has_a_box_for_each_node(path: Path) -> None:
 
 @pytest.mark.usefixtures("_library")
 def test_values_are_in_the_boxes() -> None:
-    """Each step's value as people read it; what has none has an empty line; inputs have no line."""
+    """Each step's value as formulas have it; what has none has an empty line; inputs have no line."""
     root = drawn(G1A, {"VERDICT": "Low Risk", "TRUST_SCORE": 0.25, "N_MILD": 3})
     shown = {
         group.get("data-step"): text.text
@@ -162,7 +162,7 @@ def test_values_are_in_the_boxes() -> None:
     }
     assert len(shown) == len(G1A.steps)
     assert {name: text for name, text in shown.items() if text} == {
-        "VERDICT": "= Low Risk", "TRUST_SCORE": "= 0.25", "N_MILD": "= 3",
+        "VERDICT": "= 'Low Risk'", "TRUST_SCORE": "= 0.25", "N_MILD": "= 3",
     }  # fmt: skip
 
 

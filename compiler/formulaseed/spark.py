@@ -95,7 +95,8 @@ def frame_of(
 def orphans(rows: DataFrame, contexts: DataFrame, key: str) -> int:
     """Count the rows that belong to no restaurant."""
     named = _quoted((key,))
-    return rows.select(named).join(contexts.select(named), key, "left_anti").count()
+    found: int = rows.select(named).join(contexts.select(named), key, "left_anti").count()
+    return found
 
 
 def write(found: DataFrame, path: str) -> Counter[str]:

@@ -117,14 +117,15 @@ def score(
     """
     from formulaseed.data.results import Failures
     from formulaseed.data.scored import batches_of, require_pyarrow, table_of
-    from formulaseed.runtime.scoring import ScoreOptions, scored, scored_lines
+    from formulaseed.runtime.scoring import ScoreOptions, score_tables, scored_lines
 
     require_pyarrow()
     loaded = loading.load_seed(seed)
     evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace)
     if engine == "duckdb":
-        with scored(loaded, evaluator, rows, contexts, options) as results:
-            return table_of(results.batches, results.schema)
+        return score_tables(
+            loaded, evaluator, rows, contexts, options, lambda results: table_of(results.batches, results.schema)
+        )
     if contexts is not None:
         raise DataError("the engine `python` reads nested rows, which have their contexts: pass no other ones")
     failures = Failures()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import sys
 import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, partial
@@ -39,8 +41,8 @@ _KINDS = {
 }
 _TYPES = {"integer": "bigint", "number": "double", "boolean": "boolean"}
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
-_BATCHES, _MODULE = "formulaseed_batches", "formulaseed_module"
-"""How the names of the two files on executors begin, which have no package of ours; their hashes follow."""
+_PACKAGE = "formulaseed_partition"
+"""How the name of the package on executors begins, which have none of ours; its hash follows."""
 
 
 def score(
@@ -133,19 +135,22 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _shipped(spark: SparkSession, source: str, plan: str) -> Any:
-    """Send both files to the executors, and return the function that they run."""
-    from formulaseed.runtime import batches
+    """Send the partition function and the module to the executors, as a package of their own; return what they run."""
+    from formulaseed.runtime import batches, chunks, columns
 
-    text = Path(batches.__file__).read_text(encoding="utf-8")
-    names = []
-    for stem, content in ((_BATCHES, text), (_MODULE, source)):
-        names.append(f"{stem}_{hashlib.sha256(content.encode()).hexdigest()[:16]}")
-        path = Path(_folder().name) / f"{names[-1]}.py"
-        if not path.exists():  # Spark refuses a file that has changed, and its time counts
-            path.write_text(content, encoding="utf-8")
-        spark.sparkContext.addPyFile(str(path))
-    shipped = importlib.import_module(names[0])
-    return partial(shipped.score_partition, names[1], plan)
+    texts = {"module": source}
+    for each in (columns, chunks, batches):
+        texts[each.__name__.rpartition(".")[2]] = Path(each.__file__ or "").read_text(encoding="utf-8")
+    package = f"{_PACKAGE}_{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
+    path = Path(_folder().name) / f"{package}.zip"
+    if not path.exists():  # Spark refuses a file that has changed, and its time counts
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr(f"{package}/__init__.py", "")
+            for name, text in texts.items():
+                file.writestr(f"{package}/{name}.py", text.replace("from formulaseed.runtime.", f"from {package}."))
+    spark.sparkContext.addPyFile(str(path))
+    shipped = importlib.import_module(f"{package}.batches")
+    return partial(shipped.score_partition, f"{package}.module", plan)
 
 
 def _schema(mapped: Mapped, lines: DataFrame, made_with: dict[str, str]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -13,7 +14,7 @@ from formulaseed.cli.output import Progress, finish, is_terminal, progress, repo
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import batches_of, check_suffix, require_pyarrow, write_batches, write_values
 from formulaseed.diagnostics.model import number_of
-from formulaseed.runtime.scoring import ScoreOptions, scored, scored_lines
+from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
 from formulaseed.runtime.tables import KEY, ORPHANS, RESTAURANTS
 
 
@@ -59,16 +60,15 @@ def score(
         _score_lines(loaded, rows, contexts, out, options)
     if engine == "spark":
         _score_on_spark(loaded, rows, contexts, out, options, strict)
-    with (
-        progress("batch", quiet=not is_terminal()) as shown,
-        scored(loaded.known_seed, loaded.evaluator, rows, contexts, options) as results,
-    ):
-        batches = _Watched(results.batches, results.counts, shown, strict)
-        try:
-            write_batches(out, batches, results.schema)
-        except _Orphans:
-            pass
-    _close(out, results.counts, strict)
+    with progress("batch", quiet=not is_terminal()) as shown:
+
+        def write(results: Scored) -> Counter[str]:
+            with suppress(_Orphans):
+                write_batches(out, _Watched(results.batches, results.counts, shown, strict), results.schema)
+            return results.counts
+
+        counts = score_tables(loaded.known_seed, loaded.evaluator, rows, contexts, options, write)
+    _close(out, counts, strict)
 
 
 def _score_on_spark(

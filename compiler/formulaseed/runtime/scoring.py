@@ -7,18 +7,18 @@ processes. A restaurant that fails is a line with its error. Source: SCALE.md, s
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from formulaseed import pipeline
 from formulaseed.data.jsonl import Lines as GivenLines
 from formulaseed.data.jsonl import lines_of
 from formulaseed.data.results import Failures
-from formulaseed.errors import UnreadableError
+from formulaseed.data.scored import require_pyarrow
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.loading import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
@@ -27,9 +27,10 @@ from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.tables import ERRORS, KEY, OVERSIZED, RESTAURANTS, map_columns, output_types
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from formulaseed.runtime.batches import Plan
+    from formulaseed.runtime.chunks import Chunk
 
-    from formulaseed.runtime.batches import Plan, Scorer
+Used = TypeVar("Used")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +77,69 @@ def metadata(
     return {"formulaseed": json.dumps({**known, **made_by}, ensure_ascii=False)}
 
 
-@contextmanager
-def scored(
-    seed: FormulaSeed, evaluator: Evaluator, rows: Any, contexts: Any, options: ScoreOptions
-) -> Iterator[Scored]:
-    """Score tables with DuckDB. Raises `DataError` for columns that do not fit, before anything runs."""
+def score_tables(
+    seed: FormulaSeed,
+    evaluator: Evaluator,
+    rows: Any,
+    contexts: Any,
+    options: ScoreOptions,
+    use: Callable[[Scored], Used],
+) -> Used:
+    """Score tables with DuckDB, and return what `use` makes of the results.
+
+    Tables that can be read twice are taken to be sorted at first: where they turn out not to be, `use` has the results
+    from the beginning once more. Raises `DataError` for columns that do not fit, before anything runs.
+    """
+    require_pyarrow()
     from formulaseed.runtime import duck
+    from formulaseed.runtime.chunks import UnsortedError
 
-    connection = duck.connect(options.jobs, options.memory, options.database)
-    import duckdb
-    import pyarrow as pa
-
-    with duck.spilling(connection):
-        in_database = options.database is not None
-        row_table, context_table = duck.open_tables(connection, rows, contexts, options.key, in_database=in_database)
+    counts = Counter[str]()
+    with (
+        _scoring(pipeline.compile(seed, formatted=False), options.jobs, counts) as score,
+        duck.session(options.jobs, options.memory, options.database) as session,
+    ):
+        tables = session.open_tables(rows, contexts, options.key)
+        known = [None if table is None else table.columns for table in tables]
         mapped = map_columns(
-            evaluator, seed.program, row_table.columns,
-            None if context_table is None else context_table.columns, key=options.key,
-            order=options.order, trace=options.trace, parameters=options.parameters,
+            evaluator, seed.program, known[0] or {}, known[1], key=options.key, order=options.order, trace=options.trace,
+            parameters=options.parameters,
         )  # fmt: skip
-        plan, counts = mapped.plan, Counter[str]()
-        batches = duck.sorted_batches(connection, row_table, context_table, mapped)
-        with _results(pipeline.compile(seed, formatted=False), plan, batches, counts, options.jobs) as results:
-            first = next(results, None)
-            empty = plan.schema(pa.string(), pa.string())
-            versions = {"duckdb": duckdb.__version__, "pyarrow": pa.__version__}
-            made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", versions)
-            schema = (empty if first is None else first.schema).with_metadata(made_with)
-            yield Scored(_prepended(first, results), schema, counts)
+        plan = mapped.plan
+        made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
+        for is_sorted in (True, False) if not any(table.once for table in tables if table is not None) else (False,):
+            counts.clear()
+            try:
+                with duck.chunks(*tables, mapped, counts, is_sorted=is_sorted) as (chunks, empty):
+                    results = score(plan, chunks)
+                    types = (empty.keys.type, empty.rows.schema.field("order_key").type)
+                    schema = plan.schema(*types).with_metadata(made_with)
+                    return use(Scored(results, schema, counts))
+            except UnsortedError:
+                continue
+        raise AssertionError("DuckDB has not sorted the tables")
+
+
+@contextmanager
+def _scoring(
+    source: str, jobs: int, counts: Counter[str]
+) -> Iterator[Callable[[Plan, Iterable[Chunk]], Iterator[Any]]]:
+    """Provide what scores chunks: this process, or others, which are started before DuckDB's threads are."""
+    if jobs > 1:
+        from formulaseed.runtime.workers import scored_chunks, workers
+
+        with workers(jobs) as pool:
+            yield lambda plan, chunks: scored_chunks(pool, jobs, source, plan, chunks, counts)
+        return
+    from formulaseed.runtime.batches import Scorer
+
+    module = module_from_source(source, "scored")
+
+    def score(plan: Plan, chunks: Iterable[Chunk]) -> Iterator[Any]:
+        scorer = Scorer(module, plan)
+        return (scorer.score(chunk, counts) for chunk in chunks)
+
+    yield score
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,66 +189,3 @@ def _oversized(given: Mapping[str, Any] | None, types: Iterable[tuple[str, str]]
         if kind == "integer" and value is not None and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             return name
     return None
-
-
-def _prepended(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    if first is not None:
-        yield first
-    yield from rest
-
-
-@contextmanager
-def _results(
-    source: str, plan: Plan, batches: Iterable[Any], counts: Counter[str], jobs: int
-) -> Iterator[Iterator[Any]]:  # fmt: skip
-    """Provide the results of batches, evaluated in this process or in some others, in the order of the batches."""
-    from formulaseed.runtime.batches import Scorer, whole_restaurants
-
-    if jobs == 1:
-        yield Scorer(module_from_source(source, "scored"), plan).score(batches, counts)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    arguments = (source, plan.to_json())
-    # not forked: a fork of a process with DuckDB's threads can deadlock
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _start_worker, arguments)
-
-    def evaluated() -> Iterator[Any]:
-        pending: deque[Future[tuple[Any, Counter[str]]]] = deque()
-        try:
-            for chunk in whole_restaurants(batches):
-                pending.append(pool.submit(_score_chunk, chunk))
-                if len(pending) > 2 * jobs:
-                    yield taken(pending.popleft())
-            while pending:
-                yield taken(pending.popleft())
-        except BrokenProcessPool:
-            raise UnreadableError("a process of --jobs was killed; fewer jobs need less memory") from None
-
-    def taken(future: Future[tuple[Any, Counter[str]]]) -> Any:
-        result, found = future.result()
-        counts.update(found)
-        return result
-
-    try:
-        yield evaluated()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_scorer: Scorer | None = None
-
-
-def _start_worker(source: str, plan: str) -> None:
-    global _scorer
-    from formulaseed.runtime.batches import Plan, Scorer
-
-    _scorer = Scorer(module_from_source(source, "scored"), Plan.from_json(plan))
-
-
-def _score_chunk(chunk: Any) -> tuple[Any, Counter[str]]:
-    assert _scorer is not None
-    counts = Counter[str]()
-    return _scorer.score_chunk(chunk, counts), counts

@@ -20,13 +20,14 @@ from formulaseed.language.types import Base
 from formulaseed.runtime.evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from formulaseed.runtime.batches import Field, Plan
+    from formulaseed.runtime.batches import Plan
+    from formulaseed.runtime.columns import Field
 
 Columns = Mapping[tuple[str, ...], str]
 """The kinds of a table's columns by their names, members of structs by their paths.
 
-A kind is `string`, `integer`, `wide` (an integer of more than 64 bits), `number`, `boolean`, `date`, `time`, `struct`, `null` or
-the engine's own name of any other type.
+A kind is `string`, `json` (a string of any JSON value), `integer`, `wide` (an integer of more than 64 bits), `number`,
+`boolean`, `date`, `time`, `struct`, `null` or the engine's own name of any other type.
 """
 
 KEY = "business_id"
@@ -36,13 +37,13 @@ OVERSIZED = "its value has more than the 64 bits of a column"
 """These four are as in `batches`, which imports pyarrow, and nothing of this package."""
 _ORDERS = ("position", "review_id")
 _ACCEPTED = {
-    "enum": ("string", "null"),
-    "string": ("string", "null"),
+    "enum": ("string", "json", "null"),
+    "string": ("string", "json", "null"),
     "integer": ("integer", "wide", "number", "null"),
     "number": ("number", "integer", "wide", "null"),
     "boolean": ("boolean", "null"),
-    "date": ("string", "date", "time", "null"),
-    "json": ("struct", "string", "null"),
+    "date": ("string", "json", "date", "time", "null"),
+    "json": ("struct", "json", "string", "null"),
 }
 _NOUNS = {
     "enum": "strings", "string": "strings", "integer": "integers", "number": "numbers", "boolean": "booleans",
@@ -53,12 +54,13 @@ _PARTS = ("year", "month")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A column of a batch: the path of the column that it is read from, and the kinds of both."""
+    """A column of a batch: the path of the column that it is read from, and the kinds of both; `values` are an enum's."""
 
     alias: str
     path: tuple[str, ...]
     kind: str
     wanted: str
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def _kind(ty: Any) -> str:
 
 
 def _field(section: str, found: nodes.ExtractionField | nodes.InputField) -> Field:
-    from formulaseed.runtime.batches import Field
+    from formulaseed.runtime.columns import Field
 
     kind, default = _kind(found.ty), None
     optional = found.ty.nullable
@@ -222,7 +224,7 @@ class _Matcher:
 
     def _matched(self, each: Field, at: tuple[str, ...] | None, alias: str, known: Collection[str]) -> Field:
         if at is not None:
-            self._read(alias, at, each.kind)
+            self._read(alias, at, each.kind, each.values)
             return replace(each, column=alias)
         names = [path[-1] for path in self._columns]
         typo = _typo_of(each.name, names, known) if each.optional else None
@@ -232,9 +234,10 @@ class _Matcher:
             self._faults.append(_missing(self._table, each.name, self._columns))
         return each
 
-    def _read(self, alias: str, path: tuple[str, ...], wanted: str) -> None:
+    def _read(self, alias: str, path: tuple[str, ...], wanted: str, values: tuple[str, ...] = ()) -> None:
         kind = self._columns[path]
         if kind not in _ACCEPTED[wanted]:
             name = ".".join(path)
             self._faults.append(f"the column `{name}` of the {self._table} must hold {_NOUNS[wanted]}, not {kind}")
-        self._readings.append(Reading(alias, path, kind, wanted))
+        is_plain = wanted == "enum" and kind != "null" and not any("\0" in value for value in values)
+        self._readings.append(Reading(alias, path, kind, wanted, values if is_plain else ()))

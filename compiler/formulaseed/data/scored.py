@@ -84,9 +84,11 @@ def _array(column: Sequence[Any], kind: Any) -> Any:
 
 
 def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetWriter(file, schema) as writer:
+    repetitive = [name for name in schema.names[1:] if pa.types.is_string(schema.field(name).type)]
+    with pq.ParquetWriter(file, schema, use_dictionary=repetitive) as writer:
         for table in _groups(batches):
             writer.write_table(table.cast(schema), row_group_size=_GROUP)
 

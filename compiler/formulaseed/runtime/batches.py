@@ -21,7 +21,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from formulaseed.runtime.chunks import ORDER, Chunk, Groups, chunk_of, chunks_of, first_of, groups_of, twins_of
+from formulaseed.runtime.chunks import (
+    ORDER,
+    Chunk,
+    Groups,
+    chunk_of,
+    chunks_of,
+    first_of,
+    groups_of,
+    parts_of,
+    twins_of,
+)
 from formulaseed.runtime.columns import Field, Records
 
 IS_CONTEXT = "is_context"
@@ -29,6 +39,8 @@ IS_CONTEXT = "is_context"
 RESTAURANTS = "restaurants"
 ERRORS = ("error_step", "error_kind", "error_message")
 _LARGEST = 2**63 - 1
+_TUPLES = 16_000
+"""About how many rows are tuples at a time: few enough to stay in the processor's caches."""
 _TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "string": pa.string()}
 
 Error = tuple[str | None, str, str]
@@ -95,18 +107,8 @@ class Scorer:
         rows = Records(chunk.rows, self._plan.rows, self._module.parse_row, self._module)
         found = groups_of(chunk, counts)
         contexts, bad_contexts = self._contexts(chunk.contexts, found)
-        errors = self._data_errors(chunk.rows, rows, found, bad_contexts)
-        run, fault, tuples, arguments = self._run, self._module.EvaluationError, rows.tuples, self._arguments
-        values: list[Sequence[Any] | None] = []
-        for (start, end), context in zip(found.spans, contexts, strict=False):
-            if errors and len(values) in errors:
-                values.append(None)
-                continue
-            try:
-                values.append(run(tuples[start:end], context, *arguments))
-            except fault as failed:
-                errors[len(values)] = (failed.step, failed.kind, failed.message)
-                values.append(None)
+        errors = self._data_errors(chunk, rows, found, bad_contexts)
+        values, evidence = self._evaluated(rows, found, contexts, errors)
         columns = _columns(self._plan.outputs, values, errors)
         counts[RESTAURANTS] += len(values)
         counts.update(kind for _, kind, _ in errors.values())
@@ -116,25 +118,48 @@ class Scorer:
         texts = [pa.array(part, pa.string()) for part in parts] or [pa.nulls(len(values), pa.string())] * len(ERRORS)
         arrays = [found.keys, *columns, *texts]
         if self._plan.trace:
-            arrays.append(self._evidence(order.to_pylist(), tuples, found.spans, contexts, errors, schema))
+            arrays.append(_evidence(order.to_pylist(), evidence, found, errors, schema))
         return pa.record_batch(arrays, schema=schema)
 
-    def _contexts(self, lines: pa.RecordBatch | None, found: Groups) -> tuple[Iterable[Any], Mapping[int, str]]:
+    def _evaluated(
+        self, rows: Records, found: Groups, contexts: Sequence[Any], errors: dict[int, Error]
+    ) -> tuple[list[Sequence[Any] | None], list[dict[str, list[int]] | None]]:
+        """The values of each restaurant, and for a trace the rows behind them; some restaurants at a time become tuples."""
+        run, fault, arguments, trace = self._run, self._module.EvaluationError, self._arguments, self._plan.trace
+        values: list[Sequence[Any] | None] = []
+        evidence: list[dict[str, list[int]] | None] = []
+        for some, first, last in parts_of(found.spans, _TUPLES):
+            tuples = rows.tuples(first, last)
+            for (start, end), context in zip(found.spans[some], contexts[some], strict=True):
+                result = positions = None
+                if not errors or len(values) not in errors:
+                    lines = tuples[start - first : end - first]
+                    try:
+                        result = run(lines, context, *arguments)
+                    except fault as failed:
+                        errors[len(values)] = (failed.step, failed.kind, failed.message)
+                    else:
+                        positions = self._module.evidence(lines, context, *arguments) if trace else None
+                values.append(result)
+                evidence.append(positions)
+        return values, evidence
+
+    def _contexts(self, lines: pa.RecordBatch | None, found: Groups) -> tuple[Sequence[Any], Mapping[int, str]]:
         """The context of each restaurant, and what is wrong with some."""
         if lines is None or self._no_context is not None:
-            return repeat(self._no_context), {}
+            return [self._no_context] * len(found.spans), {}
         records = Records(lines, self._plan.context, self._module.parse_context, self._module)
-        contexts = list(map(partial(tuple.__new__, self._module.Context), records.tuples))
+        contexts = list(map(partial(tuple.__new__, self._module.Context), records.tuples(0, lines.num_rows)))
         if found.chosen is None:
             return contexts, records.bad
         bad = {at: records.bad[line] for at, line in enumerate(found.chosen) if line in records.bad}
         return [contexts[line] for line in found.chosen], bad
 
     def _data_errors(
-        self, lines: pa.RecordBatch, rows: Records, found: Groups, bad_contexts: Mapping[int, str]
+        self, chunk: Chunk, rows: Records, found: Groups, bad_contexts: Mapping[int, str]
     ) -> dict[int, Error]:
-        order, bad = lines.column(ORDER), sorted(rows.bad)
-        twins = twins_of(order, found.spans)
+        order, bad = chunk.rows.column(ORDER), sorted(rows.bad)
+        twins = twins_of(order, chunk.ends)
         errors: dict[int, Error] = {at: (None, "data", message) for at, message in bad_contexts.items()}
         for index, (start, end) in enumerate(found.spans) if bad or twins else ():
             row, twin = first_of(bad, start, end), first_of(twins, start, end)
@@ -150,18 +175,17 @@ class Scorer:
             errors[index] = (None, "data", f"there are {count} contexts of it")
         return errors
 
-    def _evidence(
-        self, order: list[Any], tuples: Sequence[Any], spans: Sequence[tuple[int, int]], contexts: Iterable[Any],
-        errors: Mapping[int, Error], schema: pa.Schema,
-    ) -> pa.Array:  # fmt: skip
-        found: list[list[tuple[str, list[Any]]] | None] = []
-        for (start, end), context in zip(spans, contexts, strict=False):
-            if len(found) in errors:
-                found.append(None)
-                continue
-            positions = self._module.evidence(tuples[start:end], context, *self._arguments)
-            found.append([(name, [order[start + at] for at in each]) for name, each in positions.items()])
-        return pa.array(found, schema.field("evidence").type)
+
+def _evidence(
+    order: list[Any], evidence: Sequence[dict[str, list[int]] | None], found: Groups, errors: Mapping[int, Error],
+    schema: pa.Schema,
+) -> pa.Array:  # fmt: skip
+    lines = [
+        None if positions is None or index in errors
+        else [(name, [order[start + at] for at in each]) for name, each in positions.items()]
+        for index, (positions, (start, _)) in enumerate(zip(evidence, found.spans, strict=True))
+    ]  # fmt: skip
+    return pa.array(lines, schema.field("evidence").type)
 
 
 @contextmanager
@@ -196,16 +220,16 @@ def _columns(
 
 def _arrays(outputs: Sequence[tuple[str, str]], values: Sequence[Sequence[Any] | None]) -> list[pa.Array]:
     blank = (None,) * len(outputs)
-    lines = [blank if found is None else found for found in values] if None in values else values
+    lines = [blank if found is None else found for found in values]
     columns = zip(*lines, strict=True) if lines else [()] * len(outputs)
-    return [
-        pa.array(map(_float, column) if kind == "number" else column, _TYPES[kind], size=len(values))
-        for column, (_, kind) in zip(columns, outputs, strict=True)
-    ]
+    return [_array(column, kind) for column, (_, kind) in zip(columns, outputs, strict=True)]
 
 
-def _float(value: float | None) -> float | None:
-    return value if value is None else float(value)
+def _array(column: Sequence[Any], kind: str) -> pa.Array:
+    try:
+        return pa.array(column, _TYPES[kind])
+    except pa.ArrowInvalid:  # integers among the numbers, beyond 53 bits
+        return pa.array([value if value is None else float(value) for value in column], _TYPES[kind])
 
 
 def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

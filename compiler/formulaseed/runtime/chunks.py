@@ -145,15 +145,30 @@ def first_of(places: Sequence[int], start: int, end: int) -> int | None:
     return places[at] if at < len(places) and places[at] < end else None
 
 
-def twins_of(order: pa.Array, spans: Sequence[tuple[int, int]]) -> list[int]:
+def parts_of(spans: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[slice, int, int]]:
+    """Yield restaurants that have about as many rows: which they are, and the first and the last row of theirs."""
+    since, first = 0, None
+    for at, (start, end) in enumerate(spans):
+        if end > start:
+            first, last = start if first is None else first, end
+            if end - first >= most:
+                yield slice(since, at + 1), first, last
+                since, first = at + 1, None
+    if since < len(spans):
+        yield slice(since, None), first or 0, last if first is not None else 0
+
+
+def twins_of(order: pa.Array, ends: pa.Array) -> list[int]:
     """Return the rows with the order key of the row before, or none. Raises `UnsortedError` where it is a smaller one."""
     if len(order) < 2:
         return []
-    before, after = order.slice(0, len(order) - 1), order.slice(1)
-    falls = pc.indices_nonzero(pc.invert(pc.fill_null(pc.less(before, after), False))).to_pylist()
-    found = sorted({at + 1 for at in falls} - {start for start, _ in spans})
+    rises = pc.fill_null(pc.less(order.slice(0, len(order) - 1), order.slice(1)), False)
+    bounds = pc.subtract(ends.slice(0, len(ends) - 1), 1)
+    if len(rises) - rises.true_count == len(bounds) - rises.take(bounds).true_count:
+        return []
+    found = sorted({*pc.indices_nonzero(pc.invert(rises)).to_pylist()} - {*bounds.to_pylist()})
     for at in found:
-        before, after = order[at - 1].as_py(), order[at].as_py()
+        before, after = order[at].as_py(), order[at + 1].as_py()
         if None not in (before, after) and before > after:
             raise UnsortedError
-    return found
+    return [at + 1 for at in found]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,30 +48,55 @@ class Field:
     path: tuple[str, ...] = ()
 
 
+class Column(NamedTuple):
+    """The values of a field: as a list, or in memory as numbers or as codes of `words`."""
+
+    source: Any
+    words: list[Any] | None = None
+
+    def part(self, start: int, end: int) -> Sequence[Any]:
+        """Return some of the values."""
+        found: Any = self.source[start:end]
+        if self.words is not None:
+            words = self.words
+            return [words[code] for code in found]
+        return found.tolist() if isinstance(found, memoryview) else found
+
+
 class Records:
-    """Rows or contexts as plain tuples. `bad` are the messages of those that the module refuses."""
+    """Rows or contexts, for plain tuples. `bad` are the messages of those that the module refuses."""
 
     def __init__(self, lines: pa.RecordBatch, fields: Sequence[Field], parse: Callable[..., Any], module: Any) -> None:
         self._lines = lines
         self._fields = fields
         suspects: set[int] = set()
-        columns = [self._column(each, module, suspects) for each in fields]
-        self.tuples: list[Any] = list(zip(*columns, strict=True)) if fields else [()] * lines.num_rows
+        self._columns = [self._column(each, module, suspects) for each in fields]
+        self._parsed: dict[int, tuple[Any, ...]] = {}
         self.bad: dict[int, str] = {}
         for at in sorted(suspects):
             try:
-                self.tuples[at] = tuple(parse(self._record(at)))
+                self._parsed[at] = tuple(parse(self._record(at)))
             except module.DataError as error:
                 self.bad[at] = str(error)
 
-    def _column(self, each: Field, module: Any, suspects: set[int]) -> Sequence[Any]:
+    def tuples(self, start: int, end: int) -> list[tuple[Any, ...]]:
+        """Return some lines; in place of a bad one there is anything."""
+        if not self._fields:
+            return [()] * (end - start)
+        found = list(zip(*(column.part(start, end) for column in self._columns), strict=True))
+        for at in self._parsed if len(self._parsed) < end - start else range(start, end):
+            if start <= at < end and at in self._parsed:
+                found[at - start] = self._parsed[at]
+        return found
+
+    def _column(self, each: Field, module: Any, suspects: set[int]) -> Column:
         names = self._lines.schema.names
         if each.section == "meta" and each.name in (*_PARTS, DATE) and DATE in names:
-            return self._dated(each, module, suspects)
+            return Column(self._dated(each, module, suspects))
         if each.kind == "json" or (each.column is None and not each.optional):
             suspects.update(range(self._lines.num_rows))
         if each.kind == "json" or each.column is None:
-            return [each.default] * self._lines.num_rows
+            return Column([each.default] * self._lines.num_rows)
         if each.column + OTHER in names:
             suspects.update(_places(self._lines.column(each.column + OTHER).is_valid()))
         return _READ[each.kind](self._lines.column(each.column), each, suspects)
@@ -81,7 +106,7 @@ class Records:
         dates = _encoded(self._lines.column(DATE))
         given = self._lines.column(each.column).to_pylist() if each.column not in (None, DATE) else None
         parts = [_date(text, each.name, module) for text in dates.dictionary.to_pylist()] + [_BAD]
-        found = [parts[at] for at in _plain(dates.indices.cast(pa.int32()).fill_null(len(parts) - 1))]
+        found = [parts[at] for at in _in_memory(dates.indices.cast(pa.int32()).fill_null(len(parts) - 1))]
         suspects.update(at for at, part in enumerate(found) if part is _BAD)
         if given is not None:
             suspects.update(
@@ -123,16 +148,16 @@ def _places(which: pa.Array) -> list[int]:
     return found
 
 
-def _plain(array: pa.Array) -> Sequence[Any]:
-    """The values of an array without nulls, read from its memory; small codes as bytes, which are the fastest."""
-    if not len(array):
-        return []
+def _in_memory(array: pa.Array) -> Any:
+    """The memory of an array without nulls, as numbers; small codes as bytes, which are the fastest to go through."""
     code: Any = _CODES[array.type]
+    if not len(array):
+        return b""
     values = memoryview(array.buffers()[1]).cast("b").cast(code)[array.offset : array.offset + len(array)]
-    return values.tobytes() if code == "B" else values.tolist()
+    return values.tobytes() if code == "B" else values
 
 
-def _read_words(array: pa.Array, each: Field, suspects: set[int]) -> list[Any]:
+def _read_words(array: pa.Array, each: Field, suspects: set[int]) -> Column:
     """An enum, or a string that is encoded already: by the index of each value."""
     found = _encoded(array)
     words: list[Any] = found.dictionary.to_pylist()
@@ -142,23 +167,17 @@ def _read_words(array: pa.Array, each: Field, suspects: set[int]) -> list[Any]:
     if indices.null_count:
         indices = indices.cast(pa.int32()).fill_null(len(words))
         words.append(each.default if each.optional else _BAD)
-    values = [words[at] for at in _plain(indices)]
+    codes = _in_memory(indices)
     if _BAD in words:
-        suspects.update(at for at, value in enumerate(values) if value is _BAD)
-    return values
+        suspects.update(at for at, code in enumerate(codes) if words[code] is _BAD)
+    return Column(codes, words)
 
 
-def _read_strings(array: pa.Array, each: Field, suspects: set[int]) -> list[Any]:
-    if pa.types.is_dictionary(array.type):
-        return _read_words(array, each, suspects)
-    return _filled(array, each, suspects)
+def _read_strings(array: pa.Array, each: Field, suspects: set[int]) -> Column:
+    return (_read_words if pa.types.is_dictionary(array.type) else _filled)(array, each, suspects)
 
 
-def _read_booleans(array: pa.Array, each: Field, suspects: set[int]) -> list[Any]:
-    return _filled(array, each, suspects)
-
-
-def _read_numbers(array: pa.Array, each: Field, suspects: set[int]) -> Sequence[Any]:
+def _read_numbers(array: pa.Array, each: Field, suspects: set[int]) -> Column:
     low, high = _bounds(each, -_MOST, _MOST)
     numbers = array.cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(numbers)).as_py():
@@ -166,7 +185,7 @@ def _read_numbers(array: pa.Array, each: Field, suspects: set[int]) -> Sequence[
     return _checked(numbers, low, high, each, suspects)
 
 
-def _read_integers(array: pa.Array, each: Field, suspects: set[int]) -> Sequence[Any]:
+def _read_integers(array: pa.Array, each: Field, suspects: set[int]) -> Column:
     low, high = _bounds(each, -_LARGEST, _LARGEST)
     if pa.types.is_floating(array.type):
         fits = pc.fill_null(pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**63)), True)
@@ -180,29 +199,27 @@ def _bounds(each: Field, low: Any, high: Any) -> tuple[Any, Any]:
     return lowest, high if each.maximum is None else min(high, each.maximum)
 
 
-def _checked(array: pa.Array, low: Any, high: Any, each: Field, suspects: set[int]) -> Sequence[Any]:
+def _checked(array: pa.Array, low: Any, high: Any, each: Field, suspects: set[int]) -> Column:
     """Plain numbers; those out of bounds are suspects."""
     least, most = pc.min_max(array).values()
     if (least.is_valid and least.as_py() < low) or (most.is_valid and most.as_py() > high):
         suspects.update(_places(pc.or_(pc.less(array, low), pc.greater(array, high))))
-    return _filled(array, each, suspects) if array.null_count else _plain(array)
+    return _filled(array, each, suspects) if array.null_count else Column(_in_memory(array))
 
 
-def _filled(array: pa.Array, each: Field, suspects: set[int]) -> list[Any]:
+def _filled(array: pa.Array, each: Field, suspects: set[int]) -> Column:
     values: list[Any] = array.to_pylist()
-    if not array.null_count:
-        return values
-    if not each.optional:
+    if array.null_count and not each.optional:
         suspects.update(_places(array.is_null()))
-    if each.default is None:
-        return values
-    return [each.default if value is None else value for value in values]
+    if array.null_count and each.default is not None:
+        values = [each.default if value is None else value for value in values]
+    return Column(values)
 
 
-_READ: dict[str, Callable[[pa.Array, Field, set[int]], Sequence[Any]]] = {
+_READ: dict[str, Callable[[pa.Array, Field, set[int]], Column]] = {
     "enum": _read_words,
     "string": _read_strings,
-    "boolean": _read_booleans,
+    "boolean": _filled,
     "number": _read_numbers,
     "integer": _read_integers,
 }

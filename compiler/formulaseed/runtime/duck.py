@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 OTHER = "_other"
 """As in `columns`, which imports pyarrow."""
-_BATCH = 50_000
-"""Lines of a batch: few enough to stay in the processor's caches as tuples, enough for columns to be worth their while."""
+_BATCH = 100_000
+"""Lines of a batch: enough for columns to be worth their while."""
 _KINDS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), "wide"),

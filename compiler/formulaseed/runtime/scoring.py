@@ -22,7 +22,6 @@ from formulaseed.data.scored import require_pyarrow
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.loading import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import module_from_source
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.tables import ERRORS, KEY, OVERSIZED, RESTAURANTS, map_columns, output_types
 
@@ -96,7 +95,7 @@ def score_tables(
 
     counts = Counter[str]()
     with (
-        _scoring(pipeline.compile(seed, formatted=False), options.jobs, counts) as score,
+        _scoring(seed, evaluator, options.jobs, counts) as score,
         duck.session(options.jobs, options.memory, options.database) as session,
     ):
         tables = session.open_tables(rows, contexts, options.key)
@@ -122,21 +121,20 @@ def score_tables(
 
 @contextmanager
 def _scoring(
-    source: str, jobs: int, counts: Counter[str]
+    seed: FormulaSeed, evaluator: Evaluator, jobs: int, counts: Counter[str]
 ) -> Iterator[Callable[[Plan, Iterable[Chunk]], Iterator[Any]]]:
     """Provide what scores chunks: this process, or others, which are started before DuckDB's threads are."""
     if jobs > 1:
         from formulaseed.runtime.workers import scored_chunks, workers
 
+        source = pipeline.compile(seed, formatted=False)
         with workers(jobs) as pool:
             yield lambda plan, chunks: scored_chunks(pool, jobs, source, plan, chunks, counts)
         return
     from formulaseed.runtime.batches import Scorer
 
-    module = module_from_source(source, "scored")
-
     def score(plan: Plan, chunks: Iterable[Chunk]) -> Iterator[Any]:
-        scorer = Scorer(module, plan)
+        scorer = Scorer(evaluator.module, plan)
         return (scorer.score(chunk, counts) for chunk in chunks)
 
     yield score

@@ -94,8 +94,12 @@ class Scorer:
     def __init__(self, module: Any, plan: Plan) -> None:
         self._module = module
         self._plan = plan
-        self._arguments = [module.parse_parameters(plan.parameters)] if hasattr(module, "parse_parameters") else []
         self._run: Callable[..., Sequence[Any]] = module.trace if plan.trace else module.evaluate
+        self._evidence: Callable[..., dict[str, list[int]]] | None = module.evidence if plan.trace else None
+        if hasattr(module, "parse_parameters"):
+            given = module.parse_parameters(plan.parameters)
+            self._run = partial(self._run, parameters=given)
+            self._evidence = self._evidence and partial(self._evidence, parameters=given)
         self._no_context = None if plan.context else module.parse_context({})
 
     def score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
@@ -125,7 +129,7 @@ class Scorer:
         self, rows: Records, found: Groups, contexts: Sequence[Any], errors: dict[int, Error]
     ) -> tuple[list[Sequence[Any] | None], list[dict[str, list[int]] | None]]:
         """The values of each restaurant, and for a trace the rows behind them; some restaurants at a time become tuples."""
-        run, fault, arguments, trace = self._run, self._module.EvaluationError, self._arguments, self._plan.trace
+        run, fault, evidence_of = self._run, self._module.EvaluationError, self._evidence
         values: list[Sequence[Any] | None] = []
         evidence: list[dict[str, list[int]] | None] = []
         for some, first, last in parts_of(found.spans, _TUPLES):
@@ -135,11 +139,11 @@ class Scorer:
                 if not errors or len(values) not in errors:
                     lines = tuples[start - first : end - first]
                     try:
-                        result = run(lines, context, *arguments)
+                        result = run(lines, context)
                     except fault as failed:
                         errors[len(values)] = (failed.step, failed.kind, failed.message)
                     else:
-                        positions = self._module.evidence(lines, context, *arguments) if trace else None
+                        positions = evidence_of and evidence_of(lines, context)
                 values.append(result)
                 evidence.append(positions)
         return values, evidence

@@ -128,8 +128,8 @@ def _scoring(
         from formulaseed.runtime.workers import scored_chunks, workers
 
         source = pipeline.compile(seed, formatted=False)
-        with workers(jobs) as pool:
-            yield lambda plan, chunks: scored_chunks(pool, jobs, source, plan, chunks, counts)
+        with workers(jobs) as known:
+            yield lambda plan, chunks: scored_chunks(known, source, plan, chunks, counts)
         return
     from formulaseed.runtime.batches import Scorer
 

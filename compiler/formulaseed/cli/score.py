@@ -11,11 +11,12 @@ import click
 
 from formulaseed.cli.inputs import Loaded, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, is_terminal, progress, reported, say
+from formulaseed.data.files import refuse_input
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import batches_of, check_suffix, require_pyarrow, write_batches, write_values
 from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
-from formulaseed.runtime.tables import KEY, ORPHANS, RESTAURANTS
+from formulaseed.runtime.tables import KEY, NAMELESS, ORPHANS, RESTAURANTS
 
 
 @click.command("score")
@@ -53,6 +54,7 @@ def score(
     """
     if engine != "spark":
         check_suffix(out)
+        refuse_input(out, rows, contexts, how["database"])
     loaded = load(seed)
     parameters = parameters_of(loaded.evaluator, params)
     options = ScoreOptions(parameters, order=order_by, **how)
@@ -126,10 +128,11 @@ class _Watched:
 
 
 def _close(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
-    orphans, restaurants = counts.pop(ORPHANS, 0), counts.pop(RESTAURANTS, 0)
+    orphans, nameless, restaurants = (counts.pop(name, 0) for name in (ORPHANS, NAMELESS, RESTAURANTS))
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     failed = f"{counts.total():,} failed" + (f" ({kinds})" if kinds else "")
     lost = f"; {number_of(orphans, 'row')} without a restaurant" if orphans else ""
+    lost += f"; {number_of(nameless, 'context')} without a key" if nameless else ""
     lost += failures.summary() if failures is not None else ""
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)

@@ -202,7 +202,9 @@ def _kind(declared: str) -> str:
     if declared.endswith("[]"):
         return "list of structs" if declared.startswith("STRUCT(") else declared
     name = declared.partition("(")[0]
-    return "time" if name.startswith("TIMESTAMP") else _KINDS.get(name, declared[:80])
+    if name.startswith("TIMESTAMP"):
+        return "time"
+    return _KINDS.get(name, declared[:80]) if declared != "STRUCT" else "empty struct"
 
 
 def _unnested(table: Table, key: str) -> Table:

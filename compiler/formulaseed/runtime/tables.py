@@ -32,10 +32,13 @@ A kind is `string`, `json` (a string of any JSON value), `integer`, `wide` (an i
 
 KEY = "business_id"
 ERRORS = ("error_step", "error_kind", "error_message")
-RESTAURANTS, ORPHANS = "restaurants", "orphans"
+RESTAURANTS, ORPHANS, NAMELESS = "restaurants", "orphans", "nameless"
 OVERSIZED = "its value has more than the 64 bits of a column"
-"""These four are as in `batches`, which imports pyarrow, and nothing of this package."""
+"""These are as in `batches` and `chunks`, which import pyarrow."""
 _ORDERS = ("position", "review_id")
+_KEYS = ("string", "integer", "wide", "date", "null")
+_ORDERED = ("number", "time", "boolean")
+"""The kinds of a key, and what an order key may be besides."""
 _ACCEPTED = {
     "enum": ("string", "json", "null"),
     "string": ("string", "json", "null"),
@@ -100,7 +103,13 @@ def map_columns(
     known: list[str]
     for table, columns in (("rows", rows), ("contexts", contexts)):
         known = [key, order] if table == "rows" and order is not None else [key]
-        faults += [_missing(table, name, columns) for name in known if columns is not None and (name,) not in columns]
+        for name in known:
+            kind = columns.get((name,)) if columns is not None else "null"
+            if columns is not None and kind is None:
+                faults.append(_missing(table, name, columns))
+            elif kind not in (_KEYS if name == key else _KEYS + _ORDERED):
+                use = "name restaurants" if name == key else "order rows"
+                faults.append(f"the column `{name}` of the {table} cannot {use}: it holds {kind}")
     row_readings, row_fields = _Matcher("rows", rows, faults).rows(evaluator, program)
     context_fields = _context_fields(program)
     context_readings: list[Reading] = []

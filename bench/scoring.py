@@ -155,10 +155,11 @@ def _run(folder: Path, jobs: int) -> tuple[float, float]:
         folder / "out.parquet",
     )
     command = [sys.executable, "-m", "formulaseed", "score", SEED, *names, "--jobs", str(jobs)]
-    started = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(child.pid, 0)
-    return time.perf_counter() - started, usage.ru_maxrss / 2**20
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *map(str, command)], capture_output=True, text=True, check=True
+    )
+    seconds, kilobytes = done.stdout.split()
+    return float(seconds), int(kilobytes) / 2**20
 
 
 def _spark(folder: Path) -> float | None:

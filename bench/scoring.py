@@ -35,6 +35,13 @@ ENUMS = {
     " WHEN g // 97 % 20 < 19 THEN 'negative' ELSE 'betrayal' END",
 }
 """As in `data.rows_of`: about 15 in 100 reviews tell of an incident at first hand."""
+MEASURED = """
+import resource, subprocess, sys, time
+started = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""Run as a process of its own, since a child's memory begins with that of the process that starts it."""
 KINDS = (
     "['Thai', 'Vietnamese', 'Chinese', 'Indian', 'Mexican', 'Italian', 'American', 'Pizza', 'Bars', 'Cafes', 'Burgers']"
 )

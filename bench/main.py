@@ -17,6 +17,7 @@ BENCHMARKS = {
     "rows": "lines of rows to results, with each way of decoding them",
     "lexical": "the lexical extractor where it speaks, against the commonest value, and without each kind of cue",
     "matrix": "requests evaluated for restaurants",
+    "scoring": "whole tables, Parquet to Parquet, on DuckDB and on Spark",
     "calls": "extraction by a model: calls a second against a server on loopback, and memory",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formulaseed.api import check, compile_formula, explain, load_evaluator, validate_requests
+    from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": ("check", "compile_formula", "explain", "load_evaluator", "validate_requests"),
+    "api": ("check", "compile_formula", "explain", "load_evaluator", "score", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
@@ -39,7 +39,7 @@ __all__ = [
     "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula", "FormulaSeed",
     "FormulaSeedError", "Outcome", "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check",
     "compile_formula", "compile_seed", "diff", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "run",
-    "validate_requests",
+    "score", "validate_requests",
 ]  # fmt: skip
 
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import loading, pipeline
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.errors import SeedError
+from formulaseed.errors import DataError, SeedError
 from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
@@ -97,6 +97,43 @@ def explain(
     search = Search(explainer.leading, evaluator, rows, context, parameters)
     made_with = evaluator.provenance(parameters).to_json()
     return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
+
+
+def score(
+    seed: SeedLike | FormulaSeed,
+    rows: Any,
+    contexts: Any = None,
+    *,
+    engine: Literal["duckdb", "python"] = "duckdb",
+    parameters: Mapping[str, Any] | None = None,
+    trace: bool = False,
+) -> Any:
+    """Score whole tables: a row for each relevant review, a context for each restaurant; return a `pyarrow.Table` of results.
+
+    Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or readers, pandas or polars frames, or
+    DuckDB relations. The engine `python` takes JSON Lines of nested rows, or their objects, alone. Restaurants that fail are
+    lines with `error_step`, `error_kind` and `error_message`. Raises `SeedError`, and `DataError` for columns that do not
+    fit the seed, before anything runs. Source: SCALE.md, section 2.
+    """
+    from formulaseed.data.results import Failures
+    from formulaseed.data.scored import batches_of, require_pyarrow, table_of
+    from formulaseed.runtime.scoring import ScoreOptions, score_tables, scored_lines
+
+    require_pyarrow()
+    loaded = loading.load_seed(seed)
+    evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace)
+    if engine == "duckdb":
+        return score_tables(
+            loaded, evaluator, rows, contexts, options, lambda results: table_of(results.batches, results.schema)
+        )
+    if contexts is not None:
+        raise DataError("the engine `python` reads nested rows, which have their contexts: pass no other ones")
+    failures = Failures()
+    lines = scored_lines(loaded, evaluator, rows, failures, options)
+    table = batches_of(lines.names, lines.kinds, lines.values, lines.metadata)
+    if failures.unreadable:
+        raise DataError(failures.lines[0])
+    return table
 
 
 def validate_requests(

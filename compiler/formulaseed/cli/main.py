@@ -23,6 +23,7 @@ _COMMANDS = {
     "check": "Report every problem in seeds or requests.",
     "compile": "Compile seeds to Python modules.",
     "evaluate": "Evaluate restaurants whose reviews have been extracted.",
+    "score": "Score whole tables of reviews and restaurants, on DuckDB or Spark.",
     "run": "Filter, extract and evaluate restaurants with their reviews.",
     "explain": "Explain why a restaurant got its verdict, and what would change it.",
     "extract": "Filter and extract restaurants with their reviews, for evaluate to read.",

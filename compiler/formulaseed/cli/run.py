@@ -14,7 +14,8 @@ from click.core import ParameterSource
 from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, progress, reported, say
 from formulaseed.cli.results import Format, Results, result_options
-from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
+from formulaseed.data.joining import join_files
+from formulaseed.data.jsonl import LocatedRestaurant, read_contexts, read_lines
 from formulaseed.data.results import (
     Extractor,
     Failures,

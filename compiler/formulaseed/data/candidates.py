@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formulaseed.data.files import read_json
-from formulaseed.data.jsonl import Line, Lines, join_files, lines_of, parsed, read_contexts
+from formulaseed.data.joining import join_files
+from formulaseed.data.jsonl import Line, Lines, lines_of, parsed, read_contexts
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import json
 import os
 import stat
@@ -62,6 +63,15 @@ def json_value(text: str | bytes, name: str) -> Any:
         raise DataError("a number has too many digits", name) from None
     except RecursionError:
         raise DataError("objects and lists are nested too deep", name) from None
+
+
+def refuse_input(path: str, *inputs: str | None) -> None:
+    """Raise `UnreadableError` where a file to be written is one of the inputs: files, folders or patterns of files."""
+    target = Path(path)
+    for given in inputs if target.exists() else ():
+        names = [] if given is None else [given, *glob.glob(given, recursive=True)]
+        if any(Path(name).exists() and (target.samefile(name) or target.parent.samefile(name)) for name in names):
+            raise UnreadableError(f"cannot write {path}: it is one of the inputs")
 
 
 def holds(path: Path, text: str) -> bool | None:

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, plain or gzipped, `-` for standard input; and the restaurants in them.
+"""JSON Lines: one object a line, plain or gzipped, `-` for standard input, or a Parquet file; and the restaurants in them.
 
 In: a path. Out: objects with their line numbers; a line that is not an object has a fault, and reading goes on. Restaurants
 come with their reviews, from a file of contexts or from two files joined by `business_id`.
@@ -18,8 +18,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.decoding import decode_object
 from formulaseed.data.files import shown_bytes
-from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
-from formulaseed.data.results import Failures
+from formulaseed.data.records import RestaurantRecord
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES
 
@@ -114,6 +113,11 @@ def read_lines(path: str) -> Iterator[Line]:
     The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; where it
     cannot be unpacked any further, or a line never ends, the error is raised then.
     """
+    if path.endswith(".parquet"):
+        from formulaseed.data.parquet import parquet_lines
+
+        _opened(path).close()
+        return (Line(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1))
     name = "<stdin>" if path == "-" else path
     return _lines(name, _opened(path))
 
@@ -163,47 +167,3 @@ def read_contexts(
     """Yield one restaurant a line, read as the given model."""
     for line, restaurant in parsed(lines, model.read):
         yield line.place, restaurant, line.business_id
-
-
-def join_files(
-    restaurants: Iterable[Line],
-    reviews: Iterable[Line],
-    failures: Failures,
-    models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
-) -> Iterator[LocatedRestaurant]:
-    """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
-
-    The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant
-    fails that too; so is a review whose restaurant is in no line.
-    """
-    by_restaurant: dict[str, list[ReviewRecord]] = {}
-    places: dict[str, str] = {}
-    spoiled: dict[str, str] = {}
-    for line, review in parsed(reviews, models[1].read):
-        if isinstance(review, DataError):
-            failures.add_unreadable(line.place, str(review))
-            spoiled.setdefault(line.business_id, line.place)
-            continue
-        by_restaurant.setdefault(review.business_id, []).append(review)
-        places.setdefault(review.business_id, line.place)
-    seen: dict[str, str] = {}
-    for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), models[0]):
-        if business_id in seen:
-            failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
-            continue
-        seen[business_id] = place
-        if isinstance(restaurant, RestaurantRecord) and business_id in spoiled:
-            by_restaurant.pop(business_id, None)
-            restaurant = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
-        elif isinstance(restaurant, RestaurantRecord):
-            restaurant = restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])})
-        yield place, restaurant, business_id
-    for business_id, orphans in by_restaurant.items():
-        what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
-        reason = f"{what} {business_id}, which no restaurant line holds"
-        failures.add_unused(places[business_id], reason, len(orphans))
-
-
-def _without_reviews(line: Line) -> Line:
-    found = line.found
-    return Line(line.file, line.number, b"", found if isinstance(found, DataError) else {**found, "reviews": []})

@@ -1,4 +1,4 @@
-"""Results as a Parquet file, through pyarrow: a column for each output, typed as the module declares it.
+"""Parquet files through pyarrow: results, a column for each output, typed as the module declares it; and lines to be read.
 
 What results have in common, the seed and its parameters, is in the file's metadata, too.
 """
@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 from formulaseed.data.results import Failures, Provenance, Result
@@ -16,6 +17,8 @@ from formulaseed.data.tabular import DETAILS, IDENTITY, cells_of, columns_of
 from formulaseed.errors import UnreadableError
 from formulaseed.limits import INTEGER_MAX
 
+_READ = 1_000
+"""Lines that are read at a time."""
 _ROWS = 10_000
 """Rows of a group, which are held in memory until it is written."""
 
@@ -25,8 +28,35 @@ def require_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        message = "writing Parquet needs the package `pyarrow`; run `pip install 'formulaseed[parquet]'`"
+        message = "Parquet needs the package `pyarrow`; run `pip install 'formulaseed[parquet]'`"
         raise UnreadableError(message) from None
+
+
+def parquet_lines(path: str) -> Iterator[bytes]:
+    """Yield each line of a file as JSON; what is null in it is missing there. Raises `UnreadableError`."""
+    require_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(_READ):
+                for line in batch.to_pylist():
+                    yield json.dumps(_without_nulls(line), default=_plain).encode()
+    except (OSError, pa.ArrowException) as error:
+        raise UnreadableError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without nulls: a column has a value for each line, while JSON leaves out what is not there."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> str | float:
+    """A decimal as a number, a date or a time as its string in ISO form."""
+    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO
 
-from formulaseed.data.files import replacing
+from formulaseed.data.files import refuse_input, replacing
 from formulaseed.diagnostics.model import number_of
-from formulaseed.errors import DataError, EvaluationError, UnreadableError
+from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.source.text import one_line, value_node
 
@@ -240,9 +240,7 @@ def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
     if path == "-":
         yield sys.stdout
         return
-    for other in inputs:
-        if other is not None and Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
-            raise UnreadableError(f"cannot write {path}: it is one of the inputs")
+    refuse_input(path, *inputs)
     with ExitStack() as stack:
         binary: Any = stack.enter_context(replacing(Path(path)))
         if path.endswith(".gz"):

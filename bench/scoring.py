@@ -1,0 +1,195 @@
+"""Whole tables from Parquet to Parquet, against a hand-written loop over dictionaries that are in memory already."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from formulaseed import load_evaluator, load_seed
+from formulaseed.data.scored import write_batches
+from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables
+from hand_written import hand_merged
+from measure import shortest
+from tables import Line, table
+
+SEED = Path(__file__).resolve().parents[1] / "tasks" / "g1a_v2" / "seed.json"
+RESTAURANTS, ROWS = 100_000, 23
+LONG = 1_000_000
+ROUNDS = 5
+ENUMS = {
+    "incident_severity": "CASE WHEN h < 75 THEN 'mild' WHEN h < 120 THEN 'moderate' WHEN h < 150 THEN 'severe'"
+    " WHEN h < 915 THEN 'none' WHEN h < 970 THEN 'mild' ELSE 'severe' END",
+    "account_type": "CASE WHEN h < 150 THEN 'firsthand' WHEN g % 10 < 7 THEN 'none' WHEN g % 10 < 8 THEN 'secondhand'"
+    " ELSE 'hypothetical' END",
+    "safety_interaction": "CASE WHEN g // 97 % 20 < 14 THEN 'none' WHEN g // 97 % 20 < 17 THEN 'positive'"
+    " WHEN g // 97 % 20 < 19 THEN 'negative' ELSE 'betrayal' END",
+}
+"""As in `data.rows_of`: about 15 in 100 reviews tell of an incident at first hand."""
+MEASURED = """
+import resource, subprocess, sys, time
+started = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""Run as a process of its own, since a child's memory begins with that of the process that starts it."""
+KINDS = (
+    "['Thai', 'Vietnamese', 'Chinese', 'Indian', 'Mexican', 'Italian', 'American', 'Pizza', 'Bars', 'Cafes', 'Burgers']"
+)
+
+
+def report() -> str:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sorted_, shuffled = (make(folder / kind, RESTAURANTS, ROWS, kind) for kind in ("sorted", "shuffled"))
+        one, spread = make(folder / "one", 1, LONG), make(folder / "spread", LONG // ROWS, ROWS)
+        large = make(folder / "large", LONG, ROWS)
+        hand = _hand_written(sorted_)
+        calls = {
+            "the hand-written loop": hand,
+            "one job": partial(_scored, sorted_),
+            "one job, rows shuffled": partial(_scored, shuffled),
+        }
+        seconds = shortest(calls, rounds=ROUNDS, sample=0.0)
+        skewed = shortest({each: partial(_scored, each) for each in (one, spread)}, rounds=ROUNDS, sample=0.0)
+        walls = {jobs: min(_run(sorted_, jobs)[0] for _ in range(3)) for jobs in (1, 2)}
+        tiny = make(folder / "tiny", 1, 1)
+        started = min(_run(tiny, 1)[0] for _ in range(3))
+        base = _wall(hand)
+        peak = _run(large, 1)
+        spark = _spark(sorted_)
+    lines = [Line(name, (f"{value:.2f}", f"{value / seconds['the hand-written loop']:.2f}"),
+                  "1.2" if name == "one job" else "") for name, value in seconds.items()]  # fmt: skip
+    lines += [
+        Line(f"wall: {jobs} job{'s'[:jobs > 1]}, start-up aside", (f"{walls[jobs] - started:.2f}",
+             f"{(walls[jobs] - started) / base:.2f}"), "1.0" if jobs > 1 else "") for jobs in walls
+    ]  # fmt: skip
+    lines.append(Line(f"one restaurant of {LONG:,} rows, against restaurants of {ROWS}",
+                      (f"{skewed[one]:.2f}", f"{skewed[one] / skewed[spread]:.2f}"), "1.5"))  # fmt: skip
+    if spark is not None:
+        lines.append(Line("wall: Spark local[2], start-up aside, against one job",
+                          (f"{spark:.2f}", f"{spark / (walls[1] - started):.2f}"), "2.5"))  # fmt: skip
+    notes = [
+        f"{RESTAURANTS:,} restaurants, {ROWS} rows each. Wall: the loop {base:.2f} s, the start of the command {started:.2f} s.",
+        f"{LONG:,} restaurants, {ROWS} rows each: {peak[0]:.0f} s, {peak[1]:.2f} GB at most (aim 2).",
+    ]
+    return table("Whole tables, Parquet to Parquet, CPU seconds", ["seconds", "ratio"], lines, notes)
+
+
+def make(folder: Path, restaurants: int, rows: int, kind: str = "sorted") -> Path:
+    """Make both tables, the same at every run, and return their folder."""
+    import duckdb
+
+    folder.mkdir()
+    by, by_key = (
+        ("hash(business_id, position)",) * 2 if kind == "shuffled" else ("business_id, position", "business_id")
+    )
+    enums = ", ".join(f"{text} AS {name}" for name, text in ENUMS.items())
+    kinds = ", ".join(f"{KINDS}[1 + (hash(business_id, {at}) % 11)::INTEGER]" for at in range(3))
+    with duckdb.connect() as connection:
+        keys = f"SELECT md5(i::VARCHAR)[:22] AS business_id, 0 AS position FROM range({restaurants}) t(i)"
+        connection.execute(f"CREATE TABLE keys AS {keys}")
+        drawn = (
+            "SELECT business_id, p::INTEGER AS position, hash(business_id, p, 7) % 1000 AS h, hash(business_id, p) AS g"
+            f" FROM keys, range({rows}) r(p)"
+        )
+        connection.execute(
+            f"COPY (SELECT business_id, position, {enums}, (1 + g // 1013 % 5)::DOUBLE AS stars, (g // 7919 % 13)::INTEGER AS"
+            f" useful, (2010 + g // 104729 % 16)::INTEGER AS year FROM ({drawn}) ORDER BY {by}) TO '{folder}/rows.parquet'"
+        )
+        connection.execute(
+            f"COPY (SELECT business_id, concat_ws(', ', {kinds}) AS categories FROM keys ORDER BY {by_key})"
+            f" TO '{folder}/contexts.parquet'"
+        )
+    return folder
+
+
+def _hand_written(folder: Path) -> Any:
+    """The loop over dictionaries of all rows, which stay in memory."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT * FROM '{folder}/rows.parquet'").fetchall()
+        known = connection.execute(f"SELECT categories FROM '{folder}/contexts.parquet'").fetchall()
+    words = {word: sys.intern(word) for line in found[:10_000] for word in line[2:5]}
+    rows = [
+        {
+            "extraction": dict(zip(ENUMS, map(words.__getitem__, line[2:5]), strict=True)),
+            "meta": dict(zip(("stars", "useful", "year"), line[5:], strict=True)),
+        }
+        for line in found
+    ]
+    grouped = [rows[at : at + ROWS] for at in range(0, len(rows), ROWS)]
+    contexts = [{"categories": line[0]} for line in known]
+    gc.collect()
+    gc.freeze()  # the collector goes through none of them, as it does not in `score`
+    return lambda: [hand_merged(each, context) for each, context in zip(grouped, contexts, strict=True)]
+
+
+def _scored(folder: Path) -> None:
+    seed = load_seed(SEED)
+
+    def write(results: Scored) -> None:
+        write_batches(str(folder / "results.parquet"), results.batches, results.schema)
+
+    names = (str(folder / "rows.parquet"), str(folder / "contexts.parquet"))
+    score_tables(seed, load_evaluator(seed), *names, ScoreOptions(), write)
+
+
+def _wall(call: Any) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def _run(folder: Path, jobs: int) -> tuple[float, float]:
+    """Wall seconds of the command, and the gigabytes of memory that it had at most."""
+    names = (
+        "--rows",
+        folder / "rows.parquet",
+        "--contexts",
+        folder / "contexts.parquet",
+        "--out",
+        folder / "out.parquet",
+    )
+    command = [sys.executable, "-m", "formulaseed", "score", SEED, *names, "--jobs", str(jobs)]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *map(str, command)], capture_output=True, text=True, check=True
+    )
+    seconds, kilobytes = done.stdout.split()
+    return float(seconds), int(kilobytes) / 2**20
+
+
+def _spark(folder: Path) -> float | None:
+    """Wall seconds on two threads of Spark, the second time; None where it is not installed."""
+    if find_spec("pyspark") is None or shutil.which("java") is None:
+        return None
+    done = subprocess.run([sys.executable, __file__, folder], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def _sessions(folder: Path) -> Iterator[float]:
+    from formulaseed import spark
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    options = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
+    session = SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
+    for _ in range(2):
+        tables = (spark.read(session, str(folder / name)) for name in ("rows.parquet", "contexts.parquet"))
+        results = spark.score(SEED, *tables)
+        yield _wall(lambda results=results: results.write.mode("overwrite").parquet(str(folder / "spark")))  # type: ignore[misc]
+    session.stop()
+
+
+if __name__ == "__main__":
+    print([*_sessions(Path(sys.argv[1]))][-1])

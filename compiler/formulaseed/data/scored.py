@@ -1,0 +1,132 @@
+"""Writes batches of results: Parquet, CSV or JSON Lines, as the file is called.
+
+In: Arrow batches with one schema. Out: a file that takes the place of an old one once all is written, the same bytes however the
+results were cut into batches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from formulaseed.data.files import replacing
+from formulaseed.data.tabular import csv_line
+from formulaseed.errors import UnreadableError
+
+_GROUP = 100_000
+"""Lines of a row group of Parquet."""
+_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
+
+
+def check_suffix(path: str) -> None:
+    """Raise `UnreadableError` for a file that would be of no known format."""
+    if not path.endswith(_SUFFIXES):
+        raise UnreadableError(f"cannot write {path}: results go into a file that ends in {', '.join(_SUFFIXES)}")
+
+
+def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
+    """Write batches of results. Raises `UnreadableError` where the file cannot be written."""
+    if path.endswith(".parquet"):
+        with replacing(Path(path)) as file:
+            _write_parquet(file, batches, schema)
+    else:
+        write_values(path, schema.names, _values(batches, schema.names))
+
+
+def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+    """Write results as CSV or JSON Lines. Raises `UnreadableError` where the file cannot be written."""
+    with replacing(Path(path)) as file:
+        for line in (_csv_lines if path.endswith(".csv") else _json_lines)(names, values):
+            file.write(line.encode())
+
+
+def batches_of(names: Sequence[str], kinds: Mapping[str, str], values: Iterable[Sequence[Any]], metadata: Any) -> Any:
+    """Return results as an Arrow table, with the types that an engine's have."""
+    import pyarrow as pa
+
+    types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+    texts = pa.map_(pa.string(), pa.list_(pa.string()))
+    schema = pa.schema(
+        [(name, texts if name == "evidence" else types.get(kinds.get(name, ""), pa.string())) for name in names],
+        metadata,
+    )
+    columns = list(zip(*values, strict=True)) or [()] * len(names)
+    arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def table_of(batches: Iterable[Any], schema: Any) -> Any:
+    """Return the batches as one table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(batches, schema.remove_metadata()).replace_schema_metadata(schema.metadata)
+
+
+def require_pyarrow() -> None:
+    """Raise `UnreadableError` where pyarrow is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        message = "tables need the package `pyarrow`; run `pip install 'formulaseed[duckdb]'`"
+        raise UnreadableError(message) from None
+
+
+def _array(column: Sequence[Any], kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_map(kind):
+        return pa.array([value if value is None else [*value.items()] for value in column], kind)
+    if pa.types.is_floating(kind):
+        return pa.array([value if value is None else float(value) for value in column], kind)
+    return pa.array(column, kind)
+
+
+def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    repetitive = [name for name in schema.names[1:] if pa.types.is_string(schema.field(name).type)]
+    with pq.ParquetWriter(file, schema, use_dictionary=repetitive) as writer:
+        for table in _groups(batches):
+            writer.write_table(table.cast(schema), row_group_size=_GROUP)
+
+
+def _groups(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of as many lines as a row group has, but for the last."""
+    import pyarrow as pa
+
+    kept: list[Any] = []
+    lines = 0
+    for batch in batches:
+        kept.append(batch)
+        lines += batch.num_rows
+        if lines >= _GROUP:
+            table = pa.Table.from_batches(kept)
+            whole = lines - lines % _GROUP
+            yield table.slice(0, whole)
+            kept, lines = table.slice(whole).to_batches(), lines - whole
+    if kept:
+        yield pa.Table.from_batches(kept)
+
+
+def _values(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    for batch in batches:
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+
+def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Lines of CSV, without the evidence, which no cell holds."""
+    kept = [at for at, name in enumerate(names) if name != "evidence"]
+    yield csv_line([names[at] for at in kept])
+    for line in values:
+        yield csv_line([line[at] for at in kept])
+
+
+def _json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+    for line in values:
+        found = dict(zip(names, line, strict=True))
+        if found.get("evidence") is not None:
+            found["evidence"] = dict(found["evidence"])
+        yield json.dumps(found, ensure_ascii=False) + "\n"

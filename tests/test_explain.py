@@ -226,11 +226,11 @@ def test_the_command(tmp_path: Any) -> None:
 
 def test_what_a_notebook_shows_is_short() -> None:
     """A seed, an evaluator and a diagnostic say what they are; a flat row is told where its fields go."""
-    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 10 warnings)"
+    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 5 warnings, 4 notes)"
     evaluator = load_evaluator(G1A)
     assert repr(evaluator).startswith("Evaluator('G1a-v2', output N_TOTAL_INCIDENTS, ")
     said = str(G1A.diagnostics[0])
-    assert said.startswith(f"warning[{G1A.diagnostics[0].code}]")
+    assert said.startswith(f"note[{G1A.diagnostics[0].code}]")
     assert "^" in said
     with pytest.raises(DataError, match="a row has `extraction` and `meta`: put `incident_severity` into `extraction`"):
         evaluator.evaluate([{"review_id": "r", "incident_severity": "none", "stars": 3}], {"categories": "Thai"})

@@ -55,6 +55,8 @@ SUGGESTION_LETTERS = 400_000
 """Letters of unknown and known names that are compared in all, because comparing is slow."""
 DIAGNOSTICS = 5_000
 """Problems of a file that are reported; the others are only counted."""
+MERGED_SUBJECTS = 12
+"""Keywords, values or inputs that one diagnostic names; the others are only counted."""
 MESSAGE_CHARACTERS = 1_000
 """The quotations of a longer message are cut short."""
 OUTPUTS = 2_000

@@ -48,11 +48,12 @@ _COMMANDS = {
     "lsp": "Serve editors by the Language Server Protocol.",
 }
 _MODULES = {
-    **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
+    **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
     **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
     "report": "explain",
+    "rule": "check",
     "formula": "reference",
     "store": "models",
 }

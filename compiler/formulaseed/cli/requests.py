@@ -25,6 +25,7 @@ from formulaseed.cli.output import (
     reported,
     say,
     show,
+    show_diagnostics,
 )
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, text_writer, write_line
@@ -285,7 +286,7 @@ def _print_canonical(text: str, form: str) -> None:
         if form == "json":
             emit(render_json(found))
         else:
-            show(render_text(found), nl=False, err=True)
+            show_diagnostics(found, err=True)
         sys.exit(1)
     canonical = print_shorthand(tree)
     if form == "json":
@@ -310,8 +311,7 @@ def _check(path: str, form: str) -> None:
     if form == "json":
         emit(render_json(found))
     else:
-        if found:
-            show(render_text(found))
+        show_diagnostics(found)
         say(f"{path}: {summary(found) or 'no problems'}")
     _finish(analysis, path, failed=bool(found))
 

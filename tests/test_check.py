@@ -17,7 +17,7 @@ from helpers import TASKS, formulaseed, read_lines, tiny_seed, write_json
 
 G1A = TASKS / "g1a_v2" / "seed.json"
 POLICIES = read_lines(Path(__file__).parent / "data" / "policies.jsonl")
-"""Seeds of other domains, as a model writes them, that no rule was made for."""
+"""Seeds of other domains, as a model writes them."""
 FEW = next(at for at, policy in enumerate(POLICIES) if policy["task_name"] == "Delivery reliability")
 """One that has notes alone."""
 

@@ -28,6 +28,8 @@ class Suggestion:
     text: str
     replacement: str
     applicability: Applicability = "safe"
+    is_verbatim: bool = False
+    """Whether the replacement is written as it is; else in the quotes, and with the escapes, of what it replaces."""
 
     def __str__(self) -> str:
         return self.text
@@ -136,7 +138,7 @@ def diagnostic(
     """Return a diagnostic with the code's severity, its message and help made printable and readably short."""
     suggestion = None
     if isinstance(help, Suggestion):
-        suggestion = replace(help, replacement=_as_written(span, help.replacement))
+        suggestion = help if help.is_verbatim else replace(help, replacement=_as_written(span, help.replacement))
         help = help.text
     severity, message, help = CODES[code].severity, _readable(message), _readable(help)
     return Diagnostic(code, severity, message, span, help, suggestion, is_security, subject)

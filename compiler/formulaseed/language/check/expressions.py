@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.comparisons import ComparisonChecker, joined_conditions, literal
 from formulaseed.language.check.facts import Facts, Narrowing, is_null
@@ -337,7 +338,7 @@ class ExpressionChecker(ComparisonChecker):
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
         ty, takes_strings = found.info.ty, Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
-            help = catalogue.LIKE.format(function.example)
+            help: Help = catalogue.LIKE.format(function.example)
             if ty.base is Base.BOOLEAN:
                 help = catalogue.AS_INTEGER.format(expression_text(found))
             elif not takes_strings:

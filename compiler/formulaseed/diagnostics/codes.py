@@ -87,6 +87,8 @@ _TABLE = (
     CodeEntry("FS619", "note", "redundant-lookup-entry"),
     CodeEntry("FS620", "note", "unused-suppression"),
     CodeEntry("FS621", "warning", "constant-aggregate"),
+    CodeEntry("FS622", "warning", "identical-operands"),
+    CodeEntry("FS623", "warning", "exact-match-in-list"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors

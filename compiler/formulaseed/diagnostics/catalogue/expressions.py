@@ -195,6 +195,7 @@ def unknown_value(span: Span, called: str, value: str, known: Sequence[str], oth
 REMOVE_THE_TEST = "remove the test"
 REMOVE_THE_BRANCH = "remove the branch that never runs, or change the condition"
 BOTH_ARE_CONSTANTS = "both sides are constants"
+BOTH_ARE_SAME = "both sides are the same"
 CONTRADICTORY = "its conditions exclude or imply one another"
 KNOWN_PRESENT = "here {} is known to be present"
 NEVER_NULL = "{} is never null"
@@ -207,6 +208,11 @@ KNOWN_TRUE, KNOWN_FALSE = "`{}` is known to be true here", "`{}` is known to be 
 IS_CONSTANT = "`{}` is a constant"
 EVERY_REVIEW, NO_REVIEW = "`${}` holds for every review", "`${}` holds for no review"
 """Reasons; the place is for an expression."""
+
+
+def identical_operands(span: Span, operator: str, text: str, result: int) -> Diagnostic:
+    message = f"both sides of `{operator}` are `{text}`: the result is {result}, whatever they are"
+    return diagnostic("FS622", span, message, "name on one side what is different, or remove the operation")
 
 
 def constant_comparison(span: Span, result: bool, reason: str, help: str) -> Diagnostic:

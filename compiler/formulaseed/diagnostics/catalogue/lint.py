@@ -83,9 +83,11 @@ def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
     return diagnostic("FS617", span, message, help, subject=f"`{keyword}` beside `{shorter}`")
 
 
-def unused_step(span: Span, name: str, is_filter: bool) -> Diagnostic:
+def unused_step(span: Span, name: str, is_filter: bool, may_fail: bool) -> Diagnostic:
+    """`may_fail` says whether a warning is about where the step has no value."""
     what, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
-    return diagnostic("FS602", span, f"the {what} `{name}` is never used", f"{use}, or remove it")
+    effect = ", and a restaurant fails where it has no value" if may_fail else ""
+    return diagnostic("FS602", span, f"the {what} `{name}` is never used{effect}", f"{use}, or remove it")
 
 
 def constant_result(span: Span, name: str, value: str, depends: bool) -> Diagnostic:
@@ -137,6 +139,13 @@ def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diag
     message = f"`{keyword}` has {holds}, which reviews do not"
     help = f"write `{plain}`" if plain else "remove it"
     return diagnostic("FS616", span, message, help, subject=f"`{keyword}` has {holds}, {help}")
+
+
+exact_match_in_list = of_one(
+    "FS623",
+    "`{0}` lists several categories, such as `Thai, Bars`, and `exact` compares the whole",
+    'write "match": "substring_first", or "substring_max" for the highest value of those found',
+)
 
 
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:

@@ -30,6 +30,9 @@ from formulaseed.language.typed import Expr, Info, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
+_OF_IDENTICAL = {"-": 0, "%": 0, "/": 1, "//": 1}
+"""What an operator gives for equal operands, where it gives anything."""
+
 
 class ExpressionChecker(ComparisonChecker):
     """Checks the expressions of one step. `per_review` allows `extraction.*`, `meta.*` and `$FILTER`."""
@@ -173,6 +176,10 @@ class ExpressionChecker(ComparisonChecker):
         right = self._numeric(right, node.operator, facts)
         if right.info.ty.is_error:
             return error_at(node.span)
+        same = _OF_IDENTICAL.get(node.operator)
+        if same is not None and left == right and not left.info.is_constant and not facts.is_silent:
+            text = expression_text(left)
+            self.problems.report(catalogue.identical_operands(node.span, node.operator, text, same))
         return self._operation(OPERATORS[node.operator], [left, right], node.span, facts)
 
     def _operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:

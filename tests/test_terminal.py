@@ -185,7 +185,7 @@ def test_wrong_usage_is_laid_out_as_click_does(tmp_path: Path) -> None:
 def test_an_interrupted_command_ends_with_status_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command does."""
 
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("formulaseed.cli.check.analyse_file", interrupt)
@@ -199,7 +199,7 @@ def test_an_internal_error_is_one_line_and_a_traceback_where_it_is_wanted(
 ) -> None:
     """A bug of ours ends in a message that says so; `FORMULASEED_DEBUG=1` prints the traceback before it."""
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("formulaseed.cli.check.analyse_file", fail)

@@ -68,6 +68,7 @@ FILE_SYMBOLS = 400_000
 """The same, with operators and brackets."""
 
 REQUESTS = 1_000
+REQUEST_ID_CHARACTERS = 100
 REQUEST_DEPTH = 96
 """Levels of nested objects and lists in a request: enough for 45 levels of `AND` and `OR`."""
 REQUEST_CONDITIONS = 1_000

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.output import each_file, emit, reference_option, say, show, show_diagnostics, strict_option
+from formulaseed.cli.output import (
+    benchmark_option,
+    each_file,
+    emit,
+    reference_option,
+    say,
+    show,
+    show_diagnostics,
+    strict_option,
+)
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.codes import CODES, page
 from formulaseed.diagnostics.model import Diagnostic, number_of, strictly
@@ -43,10 +52,18 @@ class _Output(NamedTuple):
 @click.option("--fix", is_flag=True, help="Apply the fixes that cannot change a file's meaning.")
 @click.option("--diff", is_flag=True, help="With --fix: write nothing, print the changes; exit 1 where there are any.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
+@benchmark_option
 @reference_option
 @strict_option
 def check(
-    seeds: tuple[str, ...], fix: bool, diff: bool, watch: bool, reference: str | None, strict: bool, **how: Any
+    seeds: tuple[str, ...],
+    fix: bool,
+    diff: bool,
+    watch: bool,
+    benchmark: bool,
+    reference: str | None,
+    strict: bool,
+    **how: Any,
 ) -> None:
     """Report every problem in seeds, or in files of requests or rules.
 
@@ -65,7 +82,7 @@ def check(
         explained = set[str]()
 
         def check_one(seed: str) -> int:
-            analysis = analyse_file(seed, reference)
+            analysis = analyse_file(seed, reference, benchmark=benchmark)
             if diff:
                 return _print_changes(analysis, fixed(analysis))
             analysis = _write_fixed(analysis, fixed(analysis)) if fix else analysis

@@ -36,6 +36,9 @@ format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 strict_option = click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+benchmark_option = click.option(
+    "--benchmark", is_flag=True, help="Take requests for those of the benchmark: their ids are R01 to R100."
+)
 reference_option = click.option(
     "--reference", metavar="FILE", help="The formula reference of rules: what their names mean."
 )

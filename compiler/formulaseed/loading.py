@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from formulaseed.backends.base import Unit
 from formulaseed.data.documents import Document, dumped, read_text, refused_module, shown_path, source_of
@@ -32,7 +32,10 @@ RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
 
 
 class FormulaSeed(Compilable[nodes.Program]):
-    """A seed that has been checked and has no errors; `diagnostics` are its warnings."""
+    """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes."""
+
+    _repr_html_: ClassVar[Callable[[FormulaSeed], str | None] | None] = None
+    """What a notebook shows: the package sets it, since drawings are made by a layer above."""
 
     @property
     def task_name(self) -> str:

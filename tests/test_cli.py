@@ -658,3 +658,23 @@ def test_a_module_that_is_not_as_compiled_is_refused(module: Path, rows: Path, t
         found = formulaseed("evaluate", changed, "--rows", rows)
         assert (found.status, found.out) == (1, ""), line
         assert "error[FS701]" in found.err, line
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("formulaseed exp", "plain,explain"),
+        ("formulaseed check --stat", "plain,--statistics"),
+        ("formulaseed check --format s", "plain,sarif"),
+        ("formulaseed check tas", "file,tas"),
+        ("formulaseed run x.json --contexts ex", "file,ex"),
+        ("formulaseed formula ab", ""),
+    ],
+)
+def test_a_shell_completes(typed: str, expected: str) -> None:
+    """Commands, options, their values and files, but no texts; and each shell is given its script."""
+    at = len(typed.split()) - 1
+    env = {"_FORMULASEED_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(at)}
+    assert formulaseed(env=env).out.strip() == expected
+    for shell in ("zsh", "fish"):
+        assert "_FORMULASEED_COMPLETE" in formulaseed(env={"_FORMULASEED_COMPLETE": f"{shell}_source"}).out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -163,7 +164,11 @@ def test_the_example_database_is_made_the_same(tmp_path: Path) -> None:
         sys.path.remove(str(EXAMPLES))
     made = tmp_path / "listing.db"
     make_listing.make(made)
-    before, after = (list(sqlite3.connect(path).iterdump()) for path in (DATABASE, made))
+    dumps = []
+    for path in (DATABASE, made):
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            dumps.append(list(db.iterdump()))
+    before, after = dumps
     assert before == after
     if sqlite3.sqlite_version_info >= (3, 40):
         assert made.read_bytes() == DATABASE.read_bytes()

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import UnreadableError
-from formulaseed.report.blocks import Items, Paragraph, Table, as_html, value_cell
+from formulaseed.report.blocks import Items, Paragraph, Table, as_html
 from formulaseed.report.graph import svg
+from formulaseed.report.values import plain
 
 if TYPE_CHECKING:
     from formulaseed.loading import FormulaSeed
@@ -38,5 +39,5 @@ def _row(line: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     if error := line.get("error"):
         return [restaurant, f"{error['step']}: {error['message']}", *[""] * (len(names) - 1)]
     if output := line.get("output"):
-        return [restaurant, *(value_cell(output.get(name)) for name in names)]
+        return [restaurant, *(plain(output.get(name)) for name in names)]
     return [restaurant, f"{len(line.get('rows', ())):,}"]

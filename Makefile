@@ -19,7 +19,7 @@ EXPLANATION := grammar/explanation.schema.json
 # The processes that tests start read modules as bytecode, whatever the environment says: else each compiles all of them anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install demo test test-deep check format generate bench mutants clean
+.PHONY: install demo docs test test-deep check format generate bench mutants clean
 
 install: $(INSTALLED)  ## all commands, in .venv
 
@@ -34,6 +34,10 @@ $(DEVELOPED): $(INSTALLED)
 
 demo: $(INSTALLED)  ## compile a task, show the module, run it on restaurants, say why
 	@$(BIN)/formulaseed demo
+
+docs: $(DEVELOPED)  ## the pages of docs/ as a site, in site/
+	$(PIP) '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 test: $(DEVELOPED)  ## all tests, fast ones first
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "fbbb8418ed2c54ac10224fcf0544ef8e55c290eaed364c9c0994b9dab5adcd98"
-BODY_SHA256: Final = "067e692f9bd715961fc398cf57c7e60d95a0fa5d8f002a1d3d6357c35a3f3e94"
+SEED_SHA256: Final = "3f965037d81a541ac86b4d5ddb41adf77bbc4cfc262e207d5dbb75671cf3d2ae"
+BODY_SHA256: Final = "8c37d4d21594ae8932fb9a62f813b31259748cbc8323e69a3e740743662f0a59"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",

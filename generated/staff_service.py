@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Staff-service"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "9f35640b6d65958735c4e409dfe1801bbd36a1ba43c0e54bb0a8bf7779a84afb"
-BODY_SHA256: Final = "9d77d9a91945b75c343fb5b5baab860d0193929333642179370461077b828cf4"
+SEED_SHA256: Final = "e86e1f02d0fdd5035763c739d07f5c055c0d099a848b7b418dc562d60406854e"
+BODY_SHA256: Final = "fc6e56b096f2bd012709f84c9e879416a9248c126c37bf33e14542f41718c851"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service", "staff", "server", "waiter", "waitress", "bartender", "host", "manager", "rude", "friendly",
     "friendlier", "friendliest", "attentive", "attitude", "ignored", "welcom", "helpful",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from formulaseed import load_seed
+from formulaseed.diagnostics.codes import CODES
 from helpers import (
     EXAMPLES,
     ROOT,
@@ -84,7 +85,7 @@ def traced(tiny: Path, rows: Path) -> Outcome:
 # --- check
 
 
-SPEC_WARNINGS = ("FS615", "FS617", "FS614", "FS612", "FS613", "FS602", "FS619", "FS613", "FS609", "FS605")
+SPEC_DIAGNOSTICS = ("FS615", "FS617", "FS614", "FS612", "FS613", "FS602", "FS619", "FS609", "FS605")
 """What the specification's own example brings, in the order of the file."""
 
 
@@ -93,7 +94,7 @@ def test_check_of_good_seeds_is_fine() -> None:
     found = formulaseed("check", *SEEDS)
     assert found.status == 0, found.out
     assert f"{WAITS}: no problems" in found.out
-    assert f"{G1A}: 10 warnings" in found.out
+    assert f"{G1A}: 5 warnings, 4 notes (see --notes)" in found.out
     assert found.out.count(": no problems") == len(SEEDS) - 1
     assert "warning[FS602] unused-step" in found.out
 
@@ -123,7 +124,7 @@ def test_check_in_json_lists_every_diagnostic(bad: Path) -> None:
     assert [(d["code"], d["severity"], d["file"]) for d in diagnostics] == [
         ("FS302", "error", str(bad)),
         ("FS201", "error", str(bad)),
-        *((code, "warning", str(G1A)) for code in SPEC_WARNINGS),
+        *((code, CODES[code].severity, str(G1A)) for code in SPEC_DIAGNOSTICS),
     ]
     unknown = diagnostics[1]
     assert list(unknown) == [
@@ -657,3 +658,23 @@ def test_a_module_that_is_not_as_compiled_is_refused(module: Path, rows: Path, t
         found = formulaseed("evaluate", changed, "--rows", rows)
         assert (found.status, found.out) == (1, ""), line
         assert "error[FS701]" in found.err, line
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("formulaseed exp", "plain,explain"),
+        ("formulaseed check --stat", "plain,--statistics"),
+        ("formulaseed check --format s", "plain,sarif"),
+        ("formulaseed check tas", "file,tas"),
+        ("formulaseed run x.json --contexts ex", "file,ex"),
+        ("formulaseed formula ab", ""),
+    ],
+)
+def test_a_shell_completes(typed: str, expected: str) -> None:
+    """Commands, options, their values and files, but no texts; and each shell is given its script."""
+    at = len(typed.split()) - 1
+    env = {"_FORMULASEED_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(at)}
+    assert formulaseed(env=env).out.strip() == expected
+    for shell in ("zsh", "fish"):
+        assert "_FORMULASEED_COMPLETE" in formulaseed(env={"_FORMULASEED_COMPLETE": f"{shell}_source"}).out

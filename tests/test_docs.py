@@ -1,15 +1,18 @@
-"""What README and docs show of a terminal is what a terminal shows: their sessions are run again and compared."""
+"""What README and docs show works: sessions are run again and compared, Python is run, data is read; and the site is complete."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import forking
+import formulaseed as package
 import pytest
 from helpers import ROOT, TASKS
 
@@ -18,6 +21,14 @@ SESSION = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 ASKS_A_MODEL = re.compile(r"--extractor (?:anthropic|cascade)(?!.*--dry-run)|formulaseed store info")
 """Commands that need a key, or what one of them has left; they are tested against a server on loopback elsewhere."""
+
+
+BLOCK = re.compile(r"^```(python|json|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    pytest.param(kind, text, id=f"{page.stem}-{kind}-{number}")
+    for page in PAGES
+    for number, (kind, text) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
+]
 
 
 def commands(page: Path) -> list[tuple[str, str]]:
@@ -47,6 +58,43 @@ def test_a_page_shows_what_is_seen(page: Path, folder: Path) -> None:
     for command, shown in commands(page):
         seen = in_terminal(command, folder)
         assert re.fullmatch(expected(shown), seen), f"$ {command}\n{seen}"
+
+
+@pytest.mark.parametrize(("kind", "text"), BLOCKS)
+def test_a_block_can_be_used(kind: str, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python runs, and what is an excerpt is in a generated module; JSON and TOML are read. Models are asked elsewhere."""
+    if kind == "json":
+        json.loads(text if text.lstrip().startswith(("{", "[")) else f"{{{text}}}")
+    elif kind == "toml":
+        tomllib.loads(text)
+    elif "formulaseed" not in text and "import " not in text:
+        modules = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "generated").glob("*.py")))
+        assert [line for line in text.splitlines() if line.strip() != "..." and line not in modules] == []
+    elif 'extractor="anthropic"' not in text:
+        monkeypatch.chdir(folder)
+        monkeypatch.syspath_prepend(ROOT / "generated")
+        defined = {"formulaseed": package}
+        exec(compile(text, "<block>", "exec"), defined)
+        for name, test in list(defined.items()):
+            if name.startswith("test_"):
+                fixtures = {"formulaseed_evaluator": package.load_evaluator}
+                asked = getattr(test, "__code__", None) and set(test.__code__.co_varnames) & set(fixtures)
+                test(**{name: fixtures[name] for name in asked or ()})
+
+
+def test_every_page_is_on_the_site() -> None:
+    """The navigation of `make docs` has each page of docs/ once."""
+    listed = re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(["index.md", *(page.name for page in PAGES[1:])])
+
+
+def test_the_site_is_built(tmp_path: Path) -> None:
+    """Every link leads to a page and a heading of the site, or names a file of the repository."""
+    pytest.importorskip("mkdocs", reason="mkdocs-material, of the extra `docs`, is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / "site" / "tutorial" / "index.html").is_file()
 
 
 def in_terminal(command: str, folder: Path) -> str:

@@ -48,7 +48,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = ("--out", folder / "seed.json", "--transcript", folder / "transcript")
     found = formulaseed("draft", TASK, "--replay", RECORDED, *where)
     assert found.status == 0, found.err
-    assert found.out == f"{folder / 'seed.json'}: 10 warnings\n"
+    assert found.out == f"{folder / 'seed.json'}: 5 warnings, 4 notes\n"
     return folder
 
 

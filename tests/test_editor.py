@@ -179,6 +179,24 @@ def test_an_editor_session(tmp_path: Path) -> None:
     asyncio.run(_session((tmp_path / "seed.json").as_uri()))
 
 
+def test_notes_are_hints(tmp_path: Path) -> None:
+    """A note is shown as a hint at its first place, with the others as related ones."""
+    asyncio.run(_notes((tmp_path / "seed.json").as_uri()))
+
+
+async def _notes(uri: str) -> None:
+    seed = {**json.loads(SMALL), "filter": {"keywords": ["slow", "slower", "slowly"]}}
+    async with editor() as (client, published):
+        text = lsp.TextDocumentItem(uri, "json", 1, json.dumps(seed))
+        client.text_document_did_open(lsp.DidOpenTextDocumentParams(text))
+        await eventually(lambda: uri in published)
+        (note,) = [each for each in published[uri] if each.code == "FS617"]
+        assert note.severity == lsp.DiagnosticSeverity.Hint
+        (related,) = note.related_information or ()
+        at = text.text.index('"slowly"')
+        assert (related.location.uri, related.location.range.start.character) == (uri, at)
+
+
 async def _session(uri: str) -> None:
     broken = SMALL.replace("N_BAD >= param.LIMIT", "N_BADD >= param.LIMIT")
     async with editor() as (client, published):

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from formulaseed import DataError, EvaluationError, explain, load_evaluator, load_seed
+from formulaseed import DataError, EvaluationError, Outcome, explain, extract, load_evaluator, load_seed, run
 from formulaseed.report.explanation import Explanation, explanation_schema
 from formulaseed.seed.write.canonical import layout
 from formulaseed.testing import reference_evaluate
@@ -224,13 +224,34 @@ def test_the_command(tmp_path: Any) -> None:
     assert (wrong.status, "no output `SCORE`" in wrong.err) == (1, True)
 
 
+def test_a_notebook_shows_drawings_and_tables() -> None:
+    """A seed is its graph, results are a table with what failed, an explanation is its page; all without scripts."""
+    seed = load_seed(TASKS / "g1a_v2" / "seed.json")
+    shown = {
+        "seed": seed._repr_html_(),  # type: ignore[misc, operator]
+        "results": run(seed, EXAMPLES / "contexts.jsonl")._repr_html_(),
+        "rows": extract(seed, EXAMPLES / "contexts.jsonl", limit=2)._repr_html_(),
+        "explanation": explain(seed, [], {"categories": "Thai"}, "nobody")._repr_html_(),
+    }
+    assert "FINAL_RISK_SCORE" in shown["seed"]
+    assert shown["seed"].count("<svg") == 1
+    assert shown["results"].count("<tr>") == 15
+    assert "<td>Lotus Garden" in shown["results"]
+    assert shown["rows"].count("<tr>") == 3
+    assert not any("<script" in text for text in shown.values())
+    failed = Outcome(
+        [{"business_id": "<b>", "error": {"step": "X", "kind": "null", "message": "null"}}], ["<b>: X: null"]
+    )
+    assert failed._repr_html_().count("&lt;b&gt;") == 2
+
+
 def test_what_a_notebook_shows_is_short() -> None:
     """A seed, an evaluator and a diagnostic say what they are; a flat row is told where its fields go."""
-    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 10 warnings)"
+    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 5 warnings, 4 notes)"
     evaluator = load_evaluator(G1A)
     assert repr(evaluator).startswith("Evaluator('G1a-v2', output N_TOTAL_INCIDENTS, ")
     said = str(G1A.diagnostics[0])
-    assert said.startswith(f"warning[{G1A.diagnostics[0].code}]")
+    assert said.startswith(f"note[{G1A.diagnostics[0].code}]")
     assert "^" in said
     with pytest.raises(DataError, match="a row has `extraction` and `meta`: put `incident_severity` into `extraction`"):
         evaluator.evaluate([{"review_id": "r", "incident_severity": "none", "stars": 3}], {"categories": "Thai"})

@@ -394,3 +394,59 @@ def test_an_error_has_its_operands() -> None:
     error = raised.value
     assert (error.step, error.kind, error.operands) == ("SHARE", "division_by_zero", (0, 0))
     assert re.fullmatch(r"<seed>:\d+:\d+", error.place)
+
+
+EXACT = [
+    ('"expr": "1 if N > 1 && N < 5 else 0"', '"expr": "1 if N > 1 and N < 5 else 0"'),
+    ('"expr": "1 if N>1&&N<5 else 0"', '"expr": "1 if N>1 and N<5 else 0"'),
+    ('"expr": "1 if N > 1 || N_GOOD > 1 else 0"', '"expr": "1 if N > 1 or N_GOOD > 1 else 0"'),
+    ('"expr": "1 if N <> 3 else 0"', '"expr": "1 if N != 3 else 0"'),
+    ('"expr": "1 if N === 3 AND N_GOOD !== 2 else 0"', '"expr": "1 if N == 3 and N_GOOD != 2 else 0"'),
+    ('"expr": "1 if context.city == ‘Tampa’ else 0"', '"expr": "1 if context.city == \'Tampa\' else 0"'),
+    ('"expr": "1 if context.city == “Tampa” else 0"', '"expr": "1 if context.city == \'Tampa\' else 0"'),
+    ('"expr": "N × 2"', '"expr": "N * 2"'),
+    ('"expr": "1 if N > \'3\' else 0"', '"expr": "1 if N > 3 else 0"'),
+    ('"expr": "N * \\"3\\""', '"expr": "N * 3"'),
+    ('“expr”: “N”,', '"expr": "N"'),
+]  # fmt: skip
+"""What a help states exactly, as it is written and as it is fixed."""
+OPEN = [
+    '"expr": "1 if N > 1 & N < 5 else 0"', '"expr": "1 if !(N > 1) == 2 else 0"', '"expr": "N ^ 2"', '"expr": "N * \'3,5\'"',
+    '"expr": "(context.stars ?? 0) * 2"', '"expr": "N = 3"', '"expr": "1 if \'3\' == N else 0"',
+]  # fmt: skip
+"""What may mean something else, also by what binds more closely where it comes from."""
+
+
+@pytest.mark.parametrize(("written", "right"), EXACT)
+def test_what_a_help_states_exactly_is_fixed(written: str, right: str) -> None:
+    """Where nothing else can be meant, and to the letter."""
+    seed = tiny_seed()
+    seed["compute"][3] = {"name": "SHARE", "op": "expr", "HERE": 0}
+    text = json.dumps(seed, ensure_ascii=False)
+    before = analysed(text.replace('"HERE": 0', written))
+    after = fixed(before)
+    assert before.has_errors
+    assert not after.has_errors, after.diagnostics
+    assert after.document.source.text == text.replace('"HERE": 0', right)
+
+
+@pytest.mark.parametrize("written", OPEN)
+def test_what_may_mean_something_else_is_not_fixed(written: str) -> None:
+    """The help says what to write, and the author decides."""
+    seed = tiny_seed()
+    seed["compute"][3] = {"name": "SHARE", "op": "expr", "HERE": 0}
+    before = analysed(json.dumps(seed).replace('"HERE": 0', written))
+    assert before.has_errors
+    assert fixed(before) is before
+
+
+def test_what_json_does_not_allow_is_fixed() -> None:
+    """Commas behind the last of a list or object, words of Python, types of other languages: all in one go."""
+    seed = tiny_seed()
+    seed["extract"]["fields"].append({"name": "late", "type": "boolean", "default": False})
+    text = json.dumps(seed)
+    typed = text.replace('"boolean"', '"bool"').replace("false", "False").replace("]}", "],}").replace('"}', '",}')
+    assert typed.count(",}") > 4
+    before = analysed(typed)
+    assert len(before.diagnostics) >= typed.count(",}") + 2
+    assert fixed(before).document.source.text == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
+from formulaseed.reference.constraints import bounds
 from formulaseed.reference.database import database_reference
 from formulaseed.reference.document import bumped, change, document_text, reference_json
 from formulaseed.reference.model import DatabaseLayout
@@ -162,7 +164,11 @@ def test_the_example_database_is_made_the_same(tmp_path: Path) -> None:
         sys.path.remove(str(EXAMPLES))
     made = tmp_path / "listing.db"
     make_listing.make(made)
-    before, after = (list(sqlite3.connect(path).iterdump()) for path in (DATABASE, made))
+    dumps = []
+    for path in (DATABASE, made):
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            dumps.append(list(db.iterdump()))
+    before, after = dumps
     assert before == after
     if sqlite3.sqlite_version_info >= (3, 40):
         assert made.read_bytes() == DATABASE.read_bytes()
@@ -284,6 +290,60 @@ def test_only_a_closed_list_makes_an_enum(check: str, values: list[str] | None, 
     url = make_database(tmp_path / "x.db", f"CREATE TABLE a (grade TEXT, size TEXT, CHECK ({check}))")
     field = reference_json(database_reference(url, DatabaseLayout())[0])["entities"]["a"]["fields"]["grade"]
     assert (field["type"], field.get("values")) == ("enum" if values else "string", values)
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        ("parity >= 0", (0, None)),
+        ("(parity >= 0)", (0, None)),
+        ("parity BETWEEN 0 AND 12", (0, 12)),
+        ("parity >= 0 AND parity <= 12", (0, 12)),
+        ("((parity > (0)::integer) AND (parity < '12'::integer))", (0, 12)),
+        ("weight >= 0.5", (0.5, None)),
+        ("parity >= -3", (-3, None)),
+        ("parity >= 0 OR weight > 3", None),
+        ("parity >= weight", None),
+        ("parity >= 0 AND weight <= 3", None),
+        ("parity + 1 >= 0", None),
+    ],
+)
+def test_a_check_of_one_column_gives_its_range(check: str, expected: tuple[float, float] | None) -> None:
+    """As it is written and as PostgreSQL shows it; one that says more, or of two columns, gives none."""
+    found = bounds(check)
+    assert (found and tuple(found[1])) == expected
+    assert found is None or found[0] in ("parity", "weight")
+
+
+def test_a_lookup_table_is_an_enum_and_a_check_a_range(tmp_path: Path) -> None:
+    """What a table of ids and names lists are the values of its name; a longer table, or one with more columns, is data."""
+    url = make_database(
+        tmp_path / "x.db",
+        "CREATE TABLE breed (id INTEGER PRIMARY KEY, name TEXT NOT NULL)",
+        "INSERT INTO breed VALUES (2, 'Jersey'), (1, 'Holstein')",
+        "CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT)",
+        f"INSERT INTO owner VALUES {', '.join(f'({n}, {chr(39)}Owner {n}{chr(39)})' for n in range(60))}",
+        "CREATE TABLE barn (id INTEGER PRIMARY KEY, name TEXT, built INTEGER)",
+        "INSERT INTO barn VALUES (1, 'Old', 1900)",
+        "CREATE TABLE cow (id INTEGER PRIMARY KEY, parity INTEGER NOT NULL CHECK (parity >= 0), breed_id INTEGER NOT NULL "
+        "REFERENCES breed, owner_id INTEGER REFERENCES owner, barn_id INTEGER REFERENCES barn)",
+    )
+    out = tmp_path / "reference.json"
+    assert formulaseed("reference", "--database", url, "--out", out).status == 0
+    entities = json.loads(out.read_text())["entities"]
+    name = entities["breed"]["fields"]["name"]
+    assert (name["type"], name["values"]) == ("enum", ["Holstein", "Jersey"])
+    assert [entities[each]["fields"]["name"]["type"] for each in ("owner", "barn")] == ["string", "string"]
+    assert entities["cow"]["fields"]["parity"]["minimum"] == 0
+    wrong = formulaseed("formula", "1 if breed.name == 'Holstien' else 0", "--reference", out)
+    assert "did you mean `'Holstein'`?" in wrong.err
+    assert "integer from 0" in formulaseed("reference", "--database", url, "--format", "markdown").out
+    again = formulaseed("reference", "--schema", out)
+    assert json.loads(again.out)["entities"]["cow"]["fields"]["parity"]["minimum"] == 0
+    for example in json.loads(out.read_text())["examples"].values():
+        values = {"cow": {"parity": 3}, "breed": {"name": "Jersey"}, "barn": {"built": 1990}}
+        done = formulaseed("formula", example["formula"], "--reference", out, "--vars", json.dumps(values))
+        assert done.status == 0, done.err
 
 
 def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ import pytest
 from formulaseed import SeedError, limits, load_requests
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.loading import analyse_file, analyse_requests
+from formulaseed.pipeline import compile
 from formulaseed.requests import model as ir
 from formulaseed.requests.groups import GROUPS, fits, group_of
+from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span
 from helpers import EXAMPLES, TASKS, formulaseed, write_lines
 from hypothesis import given
@@ -27,7 +29,8 @@ SPAN = Span(Source("requests.jsonl", ""), 0, 0)
 def request(id: str = "R01", evidence: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """A request with one condition, of the group that its id says."""
     evidence = evidence or {"kind": "item_meta", "path": ["attributes", "HasTV"], "true": "False"}
-    group = "G09" if "social_filter" in evidence and group_of(id) not in ("G09", "G10") else group_of(id)
+    group = group_of(id) or "G01"
+    group = "G09" if "social_filter" in evidence and group not in ("G09", "G10") else group
     line = {
         "id": id,
         "group": group,
@@ -188,10 +191,10 @@ def test_places_are_those_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("a.jsonl", json.dumps(request("R1")), "FS811"),
-        ("a.json", json.dumps(request("R1")), "FS811"),
-        ("a.txt", json.dumps(request("R1")) + "\n" + json.dumps(request("R02")), "FS811"),
-        ("a.json", json.dumps(request("R1"), indent=2), "FS001"),
+        ("a.jsonl", json.dumps(request(" R1")), "FS811"),
+        ("a.json", json.dumps(request(" R1")), "FS811"),
+        ("a.txt", json.dumps(request(" R1")) + "\n" + json.dumps(request("R02")), "FS811"),
+        ("a.json", json.dumps(request(" R1"), indent=2), "FS001"),
         ("a.jsonl", "", "FS509"),
         ("a.json", '{"task_name": "x"}', "FS502"),
         ("a.json", '{"task_name": "x", "structure": {}}', "FS501"),
@@ -213,7 +216,7 @@ def test_check_takes_both(tmp_path: Path) -> None:
     done = formulaseed("check", TASKS / "wait_times" / "seed.json", requests, packed)
     assert done.status == 0
     assert done.out.count("no problems") == 3
-    wrong = json.dumps(request("R1")).encode() + b"\n"
+    wrong = json.dumps(request(" R1")).encode() + b"\n"
     piped = formulaseed("check", "-", "--format", "json", stdin=wrong)
     assert piped.status == 1
     assert [(d["code"], d["file"], d["line"]) for d in json.loads(piped.out)] == [("FS811", "<stdin>", 1)]
@@ -234,15 +237,35 @@ def test_fix_fixes_what_is_certain(tmp_path: Path) -> None:
     """Keys, kinds and ids that are surely meant are written into the file."""
     wrong = request("R1", {"kind": "item_metaa", "paths": ["attributes", "HasTV"], "true": "False"})
     path = write_lines(tmp_path / "requests.jsonl", wrong, request("R02"))
-    done = formulaseed("check", "--fix", path)
+    done = formulaseed("check", "--fix", "--benchmark", path)
     assert done.status == 0, done.out + done.err
     assert [json.loads(line) for line in path.read_text().splitlines()] == [request("R01"), request("R02")]
+
+
+@pytest.mark.parametrize(
+    "id", ["R1", "R101", "user-17", "cafés: 3", "日本", "x" * 100, "# type: ignore", "noqa", "type"]
+)
+def test_ids_of_any_form(id: str, tmp_path: Path) -> None:
+    """An id is what the author calls a request, in results, the matrix and the module; --benchmark asks for R01 to R100."""
+    path = write_lines(tmp_path / "requests.jsonl", request(id, text="# noqa and so on"))
+    assert formulaseed("check", path).out == f"{path}: no problems\n"
+    source = compile(load_requests([request(id, text="type: ignore this")]))
+    assert list(module_from_source(source, "requests").GOLD) == [id]
+    own = formulaseed("check", path, "--benchmark", "--format", "json")
+    assert [d["code"] for d in json.loads(own.out)] == ["FS811"]
+
+
+@pytest.mark.parametrize("id", ["R<NN>", " R01", "R01 ", "a\nb", "a\u202eb", "x" * 101])
+def test_ids_that_nobody_can_read(id: str) -> None:
+    """Control characters, spaces at the ends and no end are refused."""
+    with pytest.raises(SeedError, match="FS811"):
+        load_requests([request(id)])
 
 
 def test_errors_carry_their_diagnostics() -> None:
     """`load_requests` raises with everything that is wrong, and takes what it has loaded."""
     with pytest.raises(SeedError) as refused:
-        load_requests([request("R1"), request("R02", text="")])
+        load_requests([request(" R1"), request("R02", text="")])
     assert [d.code for d in refused.value.diagnostics] == ["FS811", "FS815"]
     loaded = load_requests([request()])
     assert load_requests(loaded) is loaded

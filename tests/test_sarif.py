@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from formulaseed import __version__
-from formulaseed.diagnostics.codes import CODES, explanation, page
+from formulaseed.diagnostics.codes import CODES, SEVERITIES, explanation, page
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.loading import analyse, analyse_file
@@ -43,7 +43,7 @@ def log_of(*diagnostics: Diagnostic) -> Json:
     assert len(run["results"]) == len(diagnostics)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["level"] in ("error", "warning")
+        assert result["level"] in SEVERITIES
         assert result["message"]["text"]
         assert len(result["locations"]) == 1
         physical = result["locations"][0]["physicalLocation"]
@@ -103,6 +103,10 @@ def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.M
     for diagnostic, result in zip(diagnostics, results_of(*diagnostics), strict=True):
         (location,) = result["locations"]
         span = diagnostic.span
+        related = [other["physicalLocation"] for other in result.get("relatedLocations", [])]
+        assert [read_back(tmp_path, other) for other in related] == [
+            other.source.text[other.start : other.end] for other in diagnostic.related
+        ]
         assert read_back(tmp_path, location["physicalLocation"]) == span.source.text[span.start : span.end]
         named = [logical["fullyQualifiedName"] for logical in location.get("logicalLocations", [])]
         assert named == ([span.pointer] if span.pointer else [])

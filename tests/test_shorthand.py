@@ -610,7 +610,8 @@ def test_a_template_is_a_request_of_its_group(group: str) -> None:
     """Standard output is the request alone, the advice goes to standard error. Unfilled it is refused; filled it passes."""
     found = formulaseed("shorthand", "--template", group)
     assert found.status == 0
-    request = json.loads(found.out)
+    (line,) = found.out.splitlines()
+    request = json.loads(line)
     keys = ["id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant"]
     assert (list(request), request["group"]) == (keys, group)
     assert request["shorthand"] == print_shorthand(parsed(GROUPS[group].template))

@@ -174,7 +174,7 @@ def test_names_that_are_no_unicode_are_shown_and_written_as_escapes(tmp_path: Pa
 def test_wrong_usage_is_laid_out_as_click_does(tmp_path: Path) -> None:
     """The usage, where to find help, what is wrong; help itself where nothing is asked for."""
     done = formulaseed("rule", "a\x1bb\nc", cwd=tmp_path)
-    usage = "Usage: formulaseed rule [OPTIONS] CODE\nTry 'formulaseed rule --help' for help.\n\n"
+    usage = "Usage: formulaseed rule [OPTIONS] [CODE]\nTry 'formulaseed rule --help' for help.\n\n"
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith(usage + r"Error: there is no code `a\x1bb\nc`; codes: ")
     for arguments, status in (((), 2), (("--help",), 0), (("check", "--help"), 0)):
@@ -185,10 +185,10 @@ def test_wrong_usage_is_laid_out_as_click_does(tmp_path: Path) -> None:
 def test_an_interrupted_command_ends_with_status_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command does."""
 
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("formulaseed.cli.seeds.analyse_file", interrupt)
+    monkeypatch.setattr("formulaseed.cli.check.analyse_file", interrupt)
     done = command("check", "x.json", cwd=tmp_path, env={})
     assert (done.status, done.out, done.err.strip()) == (130, "", "formulaseed: interrupted")
 
@@ -199,10 +199,10 @@ def test_an_internal_error_is_one_line_and_a_traceback_where_it_is_wanted(
 ) -> None:
     """A bug of ours ends in a message that says so; `FORMULASEED_DEBUG=1` prints the traceback before it."""
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("formulaseed.cli.seeds.analyse_file", fail)
+    monkeypatch.setattr("formulaseed.cli.check.analyse_file", fail)
     done = command("check", "x.json", cwd=tmp_path, env={"FORMULASEED_DEBUG": debug})
     *before, last = done.err.strip().splitlines()
     assert (done.status, last.startswith("formulaseed: internal error: ZeroDivisionError: a bug; ")) == (1, True)
@@ -247,4 +247,4 @@ def test_commands_print_through_one_place() -> None:
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             if called in ("click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"):
                 others.append(f"{path.name}:{node.lineno}")
-    assert [place.split(":")[0] for place in others] == ["output.py"] * 3
+    assert [place.split(":")[0] for place in others] == ["output.py"] * 4

@@ -48,7 +48,17 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'formulaseed' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_MODULES[name]), name)
+    module = importlib.import_module(_MODULES[name])
+    if module.__name__ == "formulaseed.loading":
+        module.FormulaSeed._repr_html_ = _seed_html
+    return getattr(module, name)
+
+
+def _seed_html(seed: FormulaSeed) -> str | None:
+    """Return what a notebook shows of a seed: its computation, drawn."""
+    from formulaseed.report.notebook import seed_html
+
+    return seed_html(seed)
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
-    """Return every diagnostic of a seed, errors and warnings, in the order of the file."""
+    """Return every diagnostic of a seed, errors, warnings and notes, in the order of the file."""
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
     return list(loading.analyse(seed).diagnostics)

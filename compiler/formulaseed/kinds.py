@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -100,12 +101,12 @@ SEED = Kind("seed", _parse_seed, _check_seed, _lint_seed, in_order=_steps_in_ord
 # --- requests
 
 
-def _parse_requests(document: Document, problems: Problems) -> tuple[Line, ...] | None:
+def _parse_requests(document: Document, problems: Problems, benchmark: bool = False) -> tuple[Line, ...] | None:
     from formulaseed.requests.read import lower_requests
 
     if is_too_long(document.source, "the text of all requests", problems):
         return None
-    return lower_requests(document.source, problems)
+    return lower_requests(document.source, problems, benchmark=benchmark)
 
 
 def _check_requests(document: Document, lines: tuple[Line, ...], problems: Problems) -> Requests:
@@ -125,6 +126,8 @@ def unread(source: Source, path: Path | None, problems: Problems) -> Document:
 
 
 REQUESTS = Kind("requests", _parse_requests, _check_requests, read=unread, data=_lines_data)
+OF_BENCHMARK = replace(REQUESTS, parse=partial(_parse_requests, benchmark=True))
+"""Requests whose ids have the benchmark's form, R01 to R100."""
 
 
 # --- which kind a file is of

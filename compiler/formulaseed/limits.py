@@ -55,6 +55,8 @@ SUGGESTION_LETTERS = 400_000
 """Letters of unknown and known names that are compared in all, because comparing is slow."""
 DIAGNOSTICS = 5_000
 """Problems of a file that are reported; the others are only counted."""
+MERGED_SUBJECTS = 12
+"""Keywords, values or inputs that one diagnostic names; the others are only counted."""
 MESSAGE_CHARACTERS = 1_000
 """The quotations of a longer message are cut short."""
 OUTPUTS = 2_000
@@ -66,6 +68,7 @@ FILE_SYMBOLS = 400_000
 """The same, with operators and brackets."""
 
 REQUESTS = 1_000
+REQUEST_ID_CHARACTERS = 100
 REQUEST_DEPTH = 96
 """Levels of nested objects and lists in a request: enough for 45 levels of `AND` and `OR`."""
 REQUEST_CONDITIONS = 1_000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from formulaseed.backends.base import Unit
 from formulaseed.data.documents import Document, dumped, read_text, refused_module, shown_path, source_of
@@ -15,7 +15,7 @@ from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
+from formulaseed.kinds import OF_BENCHMARK, REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
 from formulaseed.source.text import Source
@@ -32,7 +32,10 @@ RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
 
 
 class FormulaSeed(Compilable[nodes.Program]):
-    """A seed that has been checked and has no errors; `diagnostics` are its warnings."""
+    """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes."""
+
+    _repr_html_: ClassVar[Callable[[FormulaSeed], str | None] | None] = None
+    """What a notebook shows: the package sets it, since drawings are made by a layer above."""
 
     @property
     def task_name(self) -> str:
@@ -64,8 +67,13 @@ def analyse_text(source: Source) -> SeedAnalysis:
     return run(SEED, read_text(source, None, problems), problems)
 
 
-def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> Analysis[Any, Any]:
-    """Analyse whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`."""
+def analyse_file(
+    given: str | os.PathLike[str], reference: ReferenceLike | None = None, *, benchmark: bool = False
+) -> Analysis[Any, Any]:
+    """Analyse whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`.
+
+    With `benchmark` requests must have ids of the benchmark's form.
+    """
     from formulaseed.seed.read.seed import holds_requests
 
     problems = Problems()
@@ -73,7 +81,7 @@ def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None 
     if problems.has_errors:
         return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
     if holds_requests(source):
-        return run(REQUESTS, Document(source, None, path), problems)
+        return run(OF_BENCHMARK if benchmark else REQUESTS, Document(source, None, path), problems)
     document = read_text(source, path, problems)
     kind: Kind[Any, Any] = SEED
     if (are_rules := holds_rules(document.tree)) or holds_reference(document.tree):
@@ -100,18 +108,18 @@ def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
     return run(formula_kind(reference), Document(Source("<formula>", text), None, None), Problems())
 
 
-def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
-    """Analyse a file of requests, or the requests as JSON values."""
-    problems = Problems()
+def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> RequestsAnalysis:
+    """Analyse a file of requests, or the requests as JSON values; with `benchmark` ids must have the benchmark's form."""
+    kind, problems = OF_BENCHMARK if benchmark else REQUESTS, Problems()
     if isinstance(given, str | os.PathLike):
         source, path = source_of(given, problems)
         if problems.has_errors:
-            return Analysis(REQUESTS, Document(source, None, path), None, None, problems.sorted())
-        return run(REQUESTS, Document(source, None, path), problems)
+            return Analysis(kind, Document(source, None, path), None, None, problems.sorted())
+        return run(kind, Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
     text = "".join(dumped(request, "request", indent=None) + "\n" for request in given)
-    return run(REQUESTS, Document(Source("<requests>", text), None, None), problems)
+    return run(kind, Document(Source("<requests>", text), None, None), problems)
 
 
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
@@ -135,11 +143,11 @@ def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -
     return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
 
 
-def read_requests(given: RequestsLike | RequestsFile) -> RequestsAnalysis:
+def read_requests(given: RequestsLike | RequestsFile, *, benchmark: bool = False) -> RequestsAnalysis:
     """Read and check requests, some of which may be invalid. Raises `SeedError` if none of them can be read."""
     if isinstance(given, RequestsFile):
         return Analysis(given.kind, given.document, given.program.requests, given.program, given.diagnostics)
-    analysis = analyse_requests(given)
+    analysis = analyse_requests(given, benchmark=benchmark)
     if not analysis.parsed:
         raise SeedError(analysis.diagnostics)
     return analysis

@@ -54,6 +54,11 @@ class Outcome(list[dict[str, Any]]):
         self.failures = tuple(failures)
         self.usd = usd
 
+    def _repr_html_(self) -> str:
+        from formulaseed.report.notebook import outcome_html
+
+        return outcome_html(self, self.failures)
+
 
 def extract(
     seed: SeedLike | FormulaSeed,

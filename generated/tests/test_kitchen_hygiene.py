@@ -25,8 +25,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 TASK_NAME: Final = "Kitchen-hygiene"
-SEED_SHA256: Final = "fbbb8418ed2c54ac10224fcf0544ef8e55c290eaed364c9c0994b9dab5adcd98"
-BODY_SHA256: Final = "a1a11d8fe1b3bcf8ae7511235ae02b89456c9d2509a1fb7f1b63632a87d32e42"
+SEED_SHA256: Final = "3f965037d81a541ac86b4d5ddb41adf77bbc4cfc262e207d5dbb75671cf3d2ae"
+BODY_SHA256: Final = "f2ebc724bf934c2997e038a78feed4022d49140ac2e558285e25fb95e332efa4"
 
 HERE: Final = Path(__file__).resolve().parent
 SEED: Final = HERE / "../../tasks/kitchen_hygiene/seed.json"

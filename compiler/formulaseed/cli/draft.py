@@ -13,11 +13,11 @@ from click.core import ParameterSource
 
 from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, emit, say, show
+from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.model import number_of
-from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.render import summary
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import read_task
@@ -160,8 +160,7 @@ def _write_draft(drafted: DraftResult, target: Path | None, kept: Transcript | N
     errors = [d for d in found if d.severity == "error"]
     if path is not None:
         replace_file(path, drafted.checked.text)
-    if errors:
-        show(render_text(errors), err=True)
+    show_diagnostics(errors, err=True)
     for fault in drafted.checked.faults:
         _report(f"error: {fault['part']}: {fault['message']}; {fault['help']}")
     _report(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")

@@ -49,15 +49,33 @@ _COMMANDS = {
     "lsp": "Serve editors by the Language Server Protocol.",
 }
 _MODULES = {
-    **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
+    **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
     **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
     "report": "explain",
+    "rule": "check",
     "formula": "reference",
     "store": "models",
 }
 """The modules that hold commands of other names."""
+
+
+_NO_FILES = ("TEXT", "CODE")
+_FILES = (
+    "FILE",
+    "OUT",
+    "ROWS",
+    "CONTEXTS",
+    "EXTRACTIONS",
+    "RESTAURANTS",
+    "REVIEWS",
+    "JUDGEMENTS",
+    "SOCIAL",
+    "MATRIX",
+    "SCHEMA",
+)
+"""Arguments that are no files, and options that are, by the names that help shows."""
 
 
 class _LazyGroup(click.Group):
@@ -71,6 +89,8 @@ class _LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"formulaseed.cli.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name)
+        if "_FORMULASEED_COMPLETE" in os.environ:
+            _complete_files(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -83,6 +103,15 @@ class _LazyGroup(click.Group):
 
             ctx.fail(f"there is no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS, what='commands', limit=20)}")
         return super().resolve_command(ctx, args)
+
+
+def _complete_files(command: click.Command) -> None:
+    """Let a shell complete the names of files, which commands take as strings."""
+    for given in command.params:
+        name = (given.metavar or given.name or "").upper()
+        is_file = name not in _NO_FILES if isinstance(given, click.Argument) else name in _FILES
+        if is_file and isinstance(given.type, click.types.StringParamType):
+            given.type = click.Path()
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from formulaseed.data.files import holds, replace_file
-from formulaseed.diagnostics.model import number_of, printable, visible_json
+from formulaseed.diagnostics.model import Diagnostic, number_of, printable, visible_json
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 
@@ -36,6 +36,9 @@ format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 strict_option = click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+benchmark_option = click.option(
+    "--benchmark", is_flag=True, help="Take requests for those of the benchmark: their ids are R01 to R100."
+)
 reference_option = click.option(
     "--reference", metavar="FILE", help="The formula reference of rules: what their names mean."
 )
@@ -44,12 +47,32 @@ reference_option = click.option(
 def say(line: str, *, err: bool = False, color: str = "") -> None:
     """Print one line for people; a line break in it is shown as an escape, too."""
     shown = printable(line)
-    click.echo(click.style(shown, fg=color) if color else shown, err=err)
+    click.echo(click.style(shown, fg=color) if color else shown, err=err, color=uses_color())
 
 
 def show(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print lines for people that are laid out already."""
     click.echo("\n".join(map(printable, text.split("\n"))), err=err, nl=nl)
+
+
+def show_diagnostics(
+    diagnostics: Iterable[Diagnostic], *, err: bool = False, explained: set[str] | None = None
+) -> None:
+    """Print diagnostics for people, in colour on a terminal; `explained` as `render_text` takes it."""
+    if text := render_text(diagnostics, styled=True, explained=explained):
+        click.echo(text, err=err, color=uses_color())
+
+
+def uses_color() -> bool | None:
+    """Return whether to colour what is printed: never or always if the environment says so, else on a terminal (None).
+
+    `NO_COLOR` wins over `FORCE_COLOR`.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return False if os.environ.get("TERM") == "dumb" else None
 
 
 def emit(text: str) -> None:
@@ -71,7 +94,7 @@ def finish(status: int) -> NoReturn:
 def report_error(error: FormulaSeedError, file: str = "", outcome: str = "") -> int:
     """Print why the command, or its work on a file, could not be done, and return the exit status."""
     if isinstance(error, SeedError):
-        show(render_text(error.diagnostics), err=True)
+        show_diagnostics([d for d in error.diagnostics if d.severity != "note"], err=True)
         say(f"{file and f'{file}: '}{summary(error.diagnostics)}{outcome}", err=True)
         return 1
     say(f"formulaseed: {error}", err=True)
@@ -95,9 +118,10 @@ def each_file(files: Iterable[str], work: Callable[[str], int], outcome: str = "
 
 def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     """Print how many warnings a file has, and errors where they do not end the command; `check` shows them."""
-    if seed.diagnostics:
+    found = [d for d in seed.diagnostics if d.severity != "note"]
+    if found:
         name = seed.document.source.name
-        say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)
+        say(f"{name}: {summary(found)}; see `formulaseed check {name}`", err=True)
 
 
 def write_out(text: str, out: str | None, note: str = "") -> None:

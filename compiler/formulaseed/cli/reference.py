@@ -12,10 +12,19 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.output import check_current, emit_json, finish, format_option, say, show, strict_option, write_out
+from formulaseed.cli.output import (
+    check_current,
+    emit_json,
+    finish,
+    format_option,
+    say,
+    show_diagnostics,
+    strict_option,
+    write_out,
+)
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
-from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.render import summary
 from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.formulas import domain_of
 from formulaseed.ir import nodes
@@ -224,8 +233,7 @@ class _Outcome:
 
     def print(self) -> None:
         """The value, or the values by name, on standard output; everything else on standard error."""
-        if self.diagnostics:
-            show(render_text(self.diagnostics), err=True)
+        show_diagnostics(self.diagnostics, err=True)
         names_each = self.several and not self.is_refused
         for line in dict.fromkeys(f"{name}: {fault}" if names_each else fault for name, fault in self.faults.items()):
             say(f"formulaseed: {line}", err=True)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from shutil import get_terminal_size
 from typing import Any, TextIO
 
 import click
@@ -15,6 +16,7 @@ import click
 from formulaseed import limits
 from formulaseed.api import requests_evaluator
 from formulaseed.cli.output import (
+    benchmark_option,
     emit,
     emit_json,
     finish,
@@ -25,11 +27,12 @@ from formulaseed.cli.output import (
     reported,
     say,
     show,
+    show_diagnostics,
 )
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, text_writer, write_line
 from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, printable, strictly
-from formulaseed.diagnostics.render import render_json, render_text, summary
+from formulaseed.diagnostics.render import columns, render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir.attributes import _attribute_at
 from formulaseed.loading import RequestsAnalysis, analyse_requests, read_requests
@@ -49,8 +52,10 @@ from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 
 COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
-_CELL = 60
-"""What a request says of itself is shown up to this length: an invalid one may say anything."""
+_WIDTH = 80
+"""Columns of a list of requests; a table, which has the reasons in a column of its own, needs more."""
+_ID = 16
+_STATUS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +70,43 @@ class ReportedRequest:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Its id, scenario and gold restaurant, none of them too long."""
-        shown = map(printable, (self.id, self.scenario, self.gold))
-        return tuple(text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in shown)
+        """Its id, scenario and gold restaurant, none of them longer than a line: an invalid one may say anything."""
+        return tuple(_cut(printable(text), _WIDTH) for text in (self.id, self.scenario, self.gold))
 
 
 def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bool) -> None:
     """Print the requests of one group, as a table where people read it."""
     stream = sys.stderr if on_error else sys.stdout
-    if is_terminal(stream):
+    if is_terminal(stream) and get_terminal_size().columns > _WIDTH:
         _print_table(title, requests, stream)
         return
     line = partial(say, err=on_error)
     line(title)
-    width = max(len(request.cells[1]) for request in requests)
+    ids, scenarios, _ = (max(map(columns, cells)) for cells in zip(*(r.cells for r in requests), strict=True))
+    ids = max(4, min(ids, _ID))
+    left = _WIDTH - len("  " * 4) - ids - _STATUS
+    scenarios = min(scenarios, left // 2)
     for request in requests:
-        id, scenario, gold = request.cells
-        line(f"  {id:<4}  {request.status:<14}  {scenario:<{width}}  {gold}".rstrip(), color=COLORS[request.status])
+        id, scenario, gold = map(_cut, request.cells, (ids, scenarios, left - scenarios))
+        cells = f"{_padded(id, ids)}  {request.status:<{_STATUS}}  {_padded(scenario, scenarios)}  {gold}"
+        line(f"  {cells}".rstrip(), color=COLORS[request.status])
         for note in request.notes:
             line(f"          {note}")
     line("")
+
+
+def _cut(text: str, width: int) -> str:
+    """Return the text in so many columns, the end left out where it needs more."""
+    if columns(text) <= width:
+        return text
+    text = text[:width]
+    while columns(text) >= width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))
 
 
 def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO) -> None:
@@ -117,16 +139,17 @@ def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO
 @click.option("--conditions", help="Write every condition with the restaurants that satisfy it here, as JSON.")
 @click.option("--explain", "explained", metavar="R42", multiple=True, help="Show a request's tree, value by value.")
 @click.option("--suggest", is_flag=True, help="Propose conditions of the file that would fix a request.")
+@benchmark_option
 def validate(
-    requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, matrix: str | None,
-    out: str | None, conditions: str | None, **data: str | None
+    requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, benchmark: bool,
+    matrix: str | None, out: str | None, conditions: str | None, **data: str | None
 ) -> None:  # fmt: skip
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
     A request with errors is invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some
     are not, 3 where a line of the data could not be used.
     """
-    analysis = read_requests(requests)
+    analysis = read_requests(requests, benchmark=benchmark)
     report_warnings(analysis)
     picked = chosen(analysis.parsed or (), _groups(groups))
     shown = _picked(explained, picked)
@@ -285,7 +308,7 @@ def _print_canonical(text: str, form: str) -> None:
         if form == "json":
             emit(render_json(found))
         else:
-            show(render_text(found), nl=False, err=True)
+            show_diagnostics(found, err=True)
         sys.exit(1)
     canonical = print_shorthand(tree)
     if form == "json":
@@ -310,8 +333,7 @@ def _check(path: str, form: str) -> None:
     if form == "json":
         emit(render_json(found))
     else:
-        if found:
-            show(render_text(found))
+        show_diagnostics(found)
         say(f"{path}: {summary(found) or 'no problems'}")
     _finish(analysis, path, failed=bool(found))
 
@@ -339,7 +361,7 @@ def _print_template(group: str) -> None:
     wanted = group.upper()
     if wanted not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
-    emit_json(request_template(wanted))
+    emit_json(request_template(wanted), indent=None)
     say(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
     show("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):

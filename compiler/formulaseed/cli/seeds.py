@@ -1,4 +1,4 @@
-"""The commands that read and write seeds without evaluating them; and `rule`.
+"""The commands that read and write seeds without evaluating them.
 
 `compile` leaves alone what it did not generate from the same file.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from formulaseed import __version__, pipeline
+from formulaseed import pipeline
 from formulaseed.backends.base import TARGETS
 from formulaseed.cli.output import (
     check_current,
@@ -23,18 +23,17 @@ from formulaseed.cli.output import (
     report_warnings,
     say,
     show,
+    show_diagnostics,
     strict_option,
     write_out,
 )
 from formulaseed.data.files import replace_file
-from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, strictly
-from formulaseed.diagnostics.render import render_json, render_text, summary
+from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError, UnreadableError, reason_of
 from formulaseed.kinds import SEED
 from formulaseed.loading import (
     FormulaSeed,
     analyse,
-    analyse_file,
     analyse_text,
     compile_tests,
     load_file,
@@ -42,7 +41,7 @@ from formulaseed.loading import (
     read,
     style_at,
 )
-from formulaseed.pipeline import Analysis, Compilable, fixed
+from formulaseed.pipeline import Compilable
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain
@@ -50,53 +49,6 @@ from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.backends.python.identity import Identity
-
-
-@click.command("check")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
-@click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
-              help="How to print diagnostics.")  # fmt: skip
-@click.option(
-    "--fix", is_flag=True, help="Apply the fixes that cannot change a file's meaning: typos in names, the steps' order."
-)
-@reference_option
-@strict_option
-def check(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, strict: bool) -> None:
-    """Report every problem in seeds, or in files of requests or rules.
-
-    Exit status 1 where there are errors; warnings alone are fine, unless --strict makes them errors.
-    """
-    found: list[Diagnostic] = []
-
-    def check_one(seed: str) -> int:
-        analysis = analyse_file(seed, reference)
-        analysis = _fixed(analysis) if fix else analysis
-        diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
-        found.extend(diagnostics)
-        if form == "text":
-            if diagnostics:
-                show(render_text(diagnostics))
-            say(f"{seed}: {summary(diagnostics) or 'no problems'}")
-        return 1 if any(d.severity == "error" for d in diagnostics) else 0
-
-    status = each_file(seeds, check_one)
-    if form == "json":
-        emit(render_json(found))
-    if form == "sarif":
-        from formulaseed.diagnostics.sarif import render_sarif
-
-        emit(render_sarif(found, __version__))
-    sys.exit(status)
-
-
-def _fixed(analysis: Analysis[Any, Any]) -> Analysis[Any, Any]:
-    """Fix the file, if it is one, and say so on standard error; return the analysis of what it holds now."""
-    path = analysis.document.path
-    found = fixed(analysis) if path is not None else analysis
-    if path is not None and found is not analysis:
-        replace_file(path, found.document.source.text)
-        say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
-    return found
 
 
 @click.command("dump")
@@ -119,7 +71,7 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
         show("".join(f"{name}:\n{_placed(value)}" for name, value in plan.items()), nl=False)
         return
     if tree is None:
-        show(render_text(analysis.diagnostics), err=True)
+        show_diagnostics(analysis.diagnostics, err=True)
         sys.exit(1)
     show(dump_tree(tree), nl=False)
 
@@ -186,7 +138,7 @@ def migrate(seed: str, out: str | None) -> None:
     problems = analyse_text(Source(out or "<migrated>", text)).diagnostics if not migration.not_moved else ()
     errors = [d for d in problems if d.severity == "error"]
     if migration.not_moved or errors:
-        show(render_text(errors), nl=False, err=True)
+        show_diagnostics(errors, err=True)
         say(f"formulaseed: v2 cannot express all of {seed}; nothing is written", err=True)
         sys.exit(1)
     for left_out in migration.left_out:
@@ -218,20 +170,6 @@ def schema(what: str, out: str | None, current: str | None) -> None:
     if not Path(current).exists():
         raise UnreadableError(f"cannot read {current}: there is no such file")
     sys.exit(check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
-
-
-@click.command("rule")
-@click.argument("code")
-def rule(code: str) -> None:
-    """Explain a diagnostic's code: what it means, an example, what to write instead."""
-    from formulaseed.diagnostics.codes import CODES, page
-    from formulaseed.diagnostics.suggestions import did_you_mean
-
-    by_name = {entry.name: entry.code for entry in CODES.values()}
-    wanted = by_name.get(code.strip().lower(), code.strip().upper())
-    if wanted not in CODES:
-        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(wanted, CODES, what='codes', limit=60)}")
-    show(page(wanted), nl=False)
 
 
 @click.command("compile")

@@ -1,75 +1,119 @@
-"""The table of diagnostics: a stable code, the name of the problem, the severity, and a page of `pages/` for each."""
+"""The table of diagnostics: a stable code, the severity, the name of the problem, and a page of `pages/` for each."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from formulaseed.source.text import one_line
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""The worst first. A warning is likely a wrong result; a note is about what could be tidier."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeEntry:
+class CodeEntry(NamedTuple):
     code: str
+    severity: Severity
     name: str
-    severity: Severity = "error"
 
 
-_ERRORS = {
+_TABLE = (
     # FS0: reading the file
-    "FS001": "invalid-json", "FS002": "invalid-utf8", "FS003": "file-too-large", "FS004": "nesting-too-deep",
-    "FS005": "duplicate-key", "FS006": "number-out-of-range", "FS007": "invalid-character", "FS008": "not-a-seed",
+    CodeEntry("FS001", "error", "invalid-json"),
+    CodeEntry("FS002", "error", "invalid-utf8"),
+    CodeEntry("FS003", "error", "file-too-large"),
+    CodeEntry("FS004", "error", "nesting-too-deep"),
+    CodeEntry("FS005", "error", "duplicate-key"),
+    CodeEntry("FS006", "error", "number-out-of-range"),
+    CodeEntry("FS007", "error", "invalid-character"),
+    CodeEntry("FS008", "error", "not-a-seed"),
     # FS1: the syntax of formulas
-    "FS101": "invalid-formula", "FS102": "incomplete-formula", "FS103": "unsupported-syntax",
-    "FS104": "formula-too-large",
+    CodeEntry("FS101", "error", "invalid-formula"),
+    CodeEntry("FS102", "error", "incomplete-formula"),
+    CodeEntry("FS103", "error", "unsupported-syntax"),
+    CodeEntry("FS104", "error", "formula-too-large"),
     # FS2: names and order
-    "FS201": "unknown-name", "FS202": "used-before-definition", "FS203": "duplicate-name", "FS204": "unknown-field",
-    "FS205": "misused-filter", "FS206": "invalid-name", "FS207": "unknown-function",
+    CodeEntry("FS201", "error", "unknown-name"),
+    CodeEntry("FS202", "error", "used-before-definition"),
+    CodeEntry("FS203", "error", "duplicate-name"),
+    CodeEntry("FS204", "error", "unknown-field"),
+    CodeEntry("FS205", "error", "misused-filter"),
+    CodeEntry("FS206", "error", "invalid-name"),
+    CodeEntry("FS207", "error", "unknown-function"),
     # FS3: types and nulls
-    "FS301": "type-mismatch", "FS302": "unknown-enum-value", "FS303": "wrong-arguments",
-    "FS304": "non-boolean-condition", "FS306": "always-fails",
+    CodeEntry("FS301", "error", "type-mismatch"),
+    CodeEntry("FS302", "error", "unknown-enum-value"),
+    CodeEntry("FS303", "error", "wrong-arguments"),
+    CodeEntry("FS304", "error", "non-boolean-condition"),
+    CodeEntry("FS305", "warning", "possibly-null"),
+    CodeEntry("FS306", "error", "always-fails"),
     # FS4: per review or per restaurant
-    "FS401": "review-value-outside-aggregate",
+    CodeEntry("FS401", "error", "review-value-outside-aggregate"),
     # FS5: the rules of a seed
-    "FS501": "unknown-key", "FS502": "missing-key", "FS503": "wrong-json-type", "FS504": "unknown-operation",
-    "FS505": "unknown-operator", "FS506": "case-without-else", "FS507": "missing-default", "FS508": "invalid-table",
-    "FS509": "invalid-value", "FS510": "limit-exceeded", "FS511": "conflicting-keys", "FS512": "invalid-suppression",
-    # FS7: modules
-    "FS701": "modified-module",
-    # FS8: requests, and their patterns (FS80)
-    "FS801": "invalid-pattern", "FS802": "unsupported-pattern", "FS803": "pattern-too-slow",
-    "FS804": "pattern-too-large", "FS811": "invalid-request-id", "FS815": "empty-string",
-    # FS9: a bug of ours
-    "FS901": "internal-error",
-}  # fmt: skip
-_WARNINGS = {
-    # FS3: types and nulls
-    "FS305": "possibly-null",
+    CodeEntry("FS501", "error", "unknown-key"),
+    CodeEntry("FS502", "error", "missing-key"),
+    CodeEntry("FS503", "error", "wrong-json-type"),
+    CodeEntry("FS504", "error", "unknown-operation"),
+    CodeEntry("FS505", "error", "unknown-operator"),
+    CodeEntry("FS506", "error", "case-without-else"),
+    CodeEntry("FS507", "error", "missing-default"),
+    CodeEntry("FS508", "error", "invalid-table"),
+    CodeEntry("FS509", "error", "invalid-value"),
+    CodeEntry("FS510", "error", "limit-exceeded"),
+    CodeEntry("FS511", "error", "conflicting-keys"),
+    CodeEntry("FS512", "error", "invalid-suppression"),
     # FS6: likely mistakes
-    "FS601": "lookup-without-default", "FS602": "unused-step", "FS603": "constant-comparison",
-    "FS604": "possible-division-by-zero", "FS605": "possible-domain-error", "FS606": "possible-overflow",
-    "FS607": "unreachable-rule", "FS608": "constant-result", "FS609": "missing-bound", "FS610": "constant-filter",
-    "FS611": "unused-input", "FS612": "unused-enum-value", "FS613": "hard-coded-year", "FS614": "keyword-inside-word",
-    "FS615": "keyword-misses-inflection", "FS616": "keyword-never-matches", "FS617": "redundant-keyword",
-    "FS618": "overlapping-lookup-keys", "FS619": "redundant-lookup-entry", "FS620": "unused-suppression",
-    "FS621": "constant-aggregate",
-    # FS8: requests, and their shorthands (FS82), whose commands take these for errors
-    "FS812": "id-group-mismatch", "FS813": "group-structure-mismatch", "FS814": "shorthand-mismatch",
-    "FS816": "restatement-mismatch", "FS817": "unused-key", "FS821": "invalid-shorthand",
-    "FS822": "unknown-shorthand-operator", "FS823": "shorthand-too-large",
-}  # fmt: skip
+    CodeEntry("FS601", "warning", "lookup-without-default"),
+    CodeEntry("FS602", "warning", "unused-step"),
+    CodeEntry("FS603", "warning", "constant-comparison"),
+    CodeEntry("FS604", "warning", "possible-division-by-zero"),
+    CodeEntry("FS605", "warning", "possible-domain-error"),
+    CodeEntry("FS606", "warning", "possible-overflow"),
+    CodeEntry("FS607", "warning", "unreachable-rule"),
+    CodeEntry("FS608", "warning", "constant-result"),
+    CodeEntry("FS609", "warning", "missing-bound"),
+    CodeEntry("FS610", "warning", "constant-filter"),
+    CodeEntry("FS611", "note", "unused-input"),
+    CodeEntry("FS612", "note", "unused-enum-value"),
+    CodeEntry("FS613", "warning", "hard-coded-year"),
+    CodeEntry("FS614", "warning", "keyword-inside-word"),
+    CodeEntry("FS615", "note", "keyword-misses-inflection"),
+    CodeEntry("FS616", "warning", "keyword-never-matches"),
+    CodeEntry("FS617", "note", "redundant-keyword"),
+    CodeEntry("FS618", "warning", "overlapping-lookup-keys"),
+    CodeEntry("FS619", "note", "redundant-lookup-entry"),
+    CodeEntry("FS620", "note", "unused-suppression"),
+    CodeEntry("FS621", "warning", "constant-aggregate"),
+    CodeEntry("FS622", "warning", "identical-operands"),
+    CodeEntry("FS623", "warning", "exact-match-in-list"),
+    # FS7: modules
+    CodeEntry("FS701", "error", "modified-module"),
+    # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors
+    CodeEntry("FS801", "error", "invalid-pattern"),
+    CodeEntry("FS802", "error", "unsupported-pattern"),
+    CodeEntry("FS803", "error", "pattern-too-slow"),
+    CodeEntry("FS804", "error", "pattern-too-large"),
+    CodeEntry("FS811", "error", "invalid-request-id"),
+    CodeEntry("FS812", "warning", "id-group-mismatch"),
+    CodeEntry("FS813", "warning", "group-structure-mismatch"),
+    CodeEntry("FS814", "warning", "shorthand-mismatch"),
+    CodeEntry("FS815", "error", "empty-string"),
+    CodeEntry("FS816", "warning", "restatement-mismatch"),
+    CodeEntry("FS817", "warning", "unused-key"),
+    CodeEntry("FS821", "warning", "invalid-shorthand"),
+    CodeEntry("FS822", "warning", "unknown-shorthand-operator"),
+    CodeEntry("FS823", "warning", "shorthand-too-large"),
+    # FS9: a bug of ours
+    CodeEntry("FS901", "error", "internal-error"),
+)
 
-CODES = {code: CodeEntry(code, name) for code, name in _ERRORS.items()}
-CODES |= {code: CodeEntry(code, name, "warning") for code, name in _WARNINGS.items()}
-CODES = dict(sorted(CODES.items()))
+CODES = {entry.code: entry for entry in _TABLE}
 
-SEED_WARNINGS = tuple(code for code in sorted(_WARNINGS) if not code.startswith("FS8"))
-"""The warnings that a seed can raise and suppress; those of requests are not among them."""
+SUPPRESSIBLE = tuple(code for code, entry in CODES.items() if entry.severity != "error" and not code.startswith("FS8"))
+"""The warnings and notes that a seed can raise and suppress; those of requests are not among them."""
 
 
 @cache

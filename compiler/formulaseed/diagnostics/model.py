@@ -6,13 +6,13 @@ In: a code, a span, a message, a help. Out: an object that `render` turns into t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
 from formulaseed import limits
-from formulaseed.diagnostics.codes import CODES, Severity
+from formulaseed.diagnostics.codes import CODES, SEVERITIES, Severity
 from formulaseed.source.text import Span
 
 JsonDict = dict[str, Any]
@@ -28,6 +28,8 @@ class Suggestion:
     text: str
     replacement: str
     applicability: Applicability = "safe"
+    is_verbatim: bool = False
+    """Whether the replacement is written as it is; else in the quotes, and with the escapes, of what it replaces."""
 
     def __str__(self) -> str:
         return self.text
@@ -52,6 +54,10 @@ class Diagnostic:
     suggestion: Suggestion | None = None
     is_security: bool = False
     """Whether a formula does what formulas must not do, rather than misspell what they can."""
+    subject: str = ""
+    """What a diagnostic that is merged with others of its code says of this place; empty if it is never merged."""
+    related: tuple[Span, ...] = ()
+    """The other places that a merged diagnostic is about."""
 
     def __str__(self) -> str:
         """Return it as `formulaseed check` prints it."""
@@ -80,23 +86,28 @@ class Diagnostic:
     @property
     def place(self) -> dict[str, int]:
         """Return `line`, `column`, `end_line` and `end_column` in the file."""
-        return {key: getattr(self, key) for key in ("line", "column", "end_line", "end_column")}
+        return place(self.span)
 
     @property
     def line(self) -> int:
-        return self.span.source.position(self.span.start)[0]
+        return self.place["line"]
 
     @property
     def column(self) -> int:
-        return self.span.source.position(self.span.start)[1]
+        return self.place["column"]
 
     @property
     def end_line(self) -> int:
-        return self.span.source.position(self.span.end)[0]
+        return self.place["end_line"]
 
     @property
     def end_column(self) -> int:
-        return self.span.source.position(self.span.end)[1]
+        return self.place["end_column"]
+
+    @property
+    def rank(self) -> int:
+        """Return 0 for an error, 1 for a warning, 2 for a note."""
+        return SEVERITIES.index(self.severity)
 
     @property
     def is_fixable(self) -> bool:
@@ -110,21 +121,32 @@ class Diagnostic:
         if self.suggestion is not None:
             replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
             found["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
+        if self.related:
+            found["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
         return found
 
 
-def diagnostic(code: str, span: Span, message: str, help: Help, is_security: bool = False) -> Diagnostic:
+def place(span: Span) -> dict[str, int]:
+    """Return the `line`, `column`, `end_line` and `end_column` of a span, counted from 1."""
+    (line, column), (end_line, end_column) = map(span.source.position, (span.start, span.end))
+    return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+
+
+def diagnostic(
+    code: str, span: Span, message: str, help: Help, is_security: bool = False, subject: str = ""
+) -> Diagnostic:
     """Return a diagnostic with the code's severity, its message and help made printable and readably short."""
     suggestion = None
     if isinstance(help, Suggestion):
-        suggestion = replace(help, replacement=_as_written(span, help.replacement))
+        suggestion = help if help.is_verbatim else replace(help, replacement=_as_written(span, help.replacement))
         help = help.text
-    return Diagnostic(code, CODES[code].severity, _readable(message), span, _readable(help), suggestion, is_security)
+    severity, message, help = CODES[code].severity, _readable(message), _readable(help)
+    return Diagnostic(code, severity, message, span, help, suggestion, is_security, subject)
 
 
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics with warnings turned into errors."""
-    return tuple(replace(d, severity="error") for d in diagnostics)
+    """Return the diagnostics with warnings turned into errors; notes stay notes."""
+    return tuple(replace(d, severity="error") if d.severity == "warning" else d for d in diagnostics)
 
 
 def number_of(count: int, what: str) -> str:
@@ -168,6 +190,19 @@ class Problems:
         for diagnostic in found:
             self._found.pop(diagnostic, None)
 
+    def merge(self, merged: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
+        """Put one in the place of those with a subject that have the same code."""
+        found = [*self._found, *self._beyond]
+        self._found, self._beyond = {}, []
+        by_code: dict[str, list[Diagnostic]] = {}
+        for each in found:
+            if each.subject:
+                by_code.setdefault(each.code, []).append(each)
+            else:
+                self.report(each)
+        for alike in by_code.values():
+            self.report(merged(alike) if len(alike) > 1 else alike[0])
+
     def extend(self, other: Problems) -> None:
         """Add what another one has collected, up to the same limit."""
         for found in chain(other._found, other._beyond):
@@ -180,7 +215,7 @@ class Problems:
     def sorted(self) -> tuple[Diagnostic, ...]:
         found = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
         if self._beyond:  # one in their place; errors before warnings
-            first = min(self._beyond, key=lambda d: (d.severity, d.span.start))
+            first = min(self._beyond, key=lambda d: (d.rank, d.span.start))
             message = f"{number_of(len(self._beyond), 'more problem')} after the first {limits.DIAGNOSTICS:,}"
             found.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
         return tuple(found)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 
+from formulaseed.diagnostics.codes import SEVERITIES
 from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 
 _WIDTH = 110
@@ -14,9 +14,18 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
 """What is in a column of numbers; where there is none, nothing or a dash."""
 
 
-def render_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return every diagnostic with its line underlined, its help, and where to read more."""
-    return "\n".join(_draw(d) for d in diagnostics)
+_STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "place": "34", "help": "32"}
+"""The escape sequences of a terminal, by what is styled."""
+
+
+def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, explained: set[str] | None = None) -> str:
+    """Return every diagnostic, the worst first, with its line underlined, its help, and for each code where to read more.
+
+    `styled` adds the escape sequences of colours. `explained` holds the codes for which that has been said already, and
+    gets those of these diagnostics.
+    """
+    said = explained if explained is not None else set()
+    return "\n".join(_draw(d, styled, said) for d in sorted(diagnostics, key=lambda d: d.rank))
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
@@ -25,37 +34,73 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     return json.dumps([d.to_json() for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
 
 
+def render_github(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return workflow commands, one a line, that GitHub shows as annotations of the files."""
+    return "".join(f"{_annotation(d)}\n" for d in diagnostics)
+
+
+def _annotation(d: Diagnostic) -> str:
+    def escaped(text: str, also: str = "") -> str:
+        return "".join(f"%{ord(c):02X}" if c in f"%\r\n{also}" else c for c in text)
+
+    level = "notice" if d.severity == "note" else d.severity
+    where = {"file": d.file, "line": d.line, "endLine": d.end_line}
+    if d.line == d.end_line:  # columns belong to a single line
+        where |= {"col": d.column, "endColumn": d.end_column}
+    given = {**where, "title": f"{d.code} {d.name}"}
+    properties = ",".join(f"{key}={escaped(str(value), ':,')}" for key, value in given.items())
+    return f"::{level} {properties}::{escaped(d.message)}%0Ahelp: {escaped(d.help)}"
+
+
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
     """Return `2 errors, 1 warning`, or an empty string if there are none."""
     numbers = Counter(d.severity for d in diagnostics)
-    return ", ".join(number_of(number, severity) for severity, number in sorted(numbers.items()))
+    return ", ".join(number_of(numbers[severity], severity) for severity in SEVERITIES if numbers[severity])
 
 
-def _draw(d: Diagnostic) -> str:
+def _draw(d: Diagnostic, styled: bool, explained: set[str]) -> str:
+    def style(text: str, as_what: str) -> str:
+        return f"\x1b[{_STYLES[as_what]}m{text}\x1b[0m" if styled else text
+
     place = f"  {d.pointer}" if d.pointer else ""
     lines = [
-        f"{d.severity}[{d.code}] {d.name}: {printable(d.message)}",
-        f"  --> {printable(d.file)}:{d.line}:{d.column}{printable(place)}",
+        f"{style(f'{d.severity}[{d.code}]', d.severity)} {d.name}: {printable(d.message)}",
+        f"  {style('-->', 'place')} {printable(d.file)}:{d.line}:{d.column}{printable(place)}",
     ]
     if d.span.source.text:
-        gutter = " " * len(str(d.line))
-        text, before, width = _excerpt(d)
-        lines += [f"{gutter} |", f"{d.line} | {text}", f"{gutter} | {' ' * before}{'^' * width}"]
-    lines += [f"   = help: {printable(d.help)}", f"   = more: formulaseed rule {d.code}", ""]
-    return "\n".join(lines)
+        number = str(d.line)
+        gutter, bar = " " * len(number), style("|", "place")
+        text, underline = _excerpt(d)
+        below = f"{' ' * (len(underline) - len(underline.lstrip()))}{style(underline.lstrip(), d.severity)}"
+        lines += [f"{gutter} {bar}", f"{style(number, 'place')} {bar} {text}", f"{gutter} {bar} {below}"]
+    lines.append(f"   = {style('help:', 'help')} {printable(d.help)}")
+    if d.code not in explained:
+        lines.append(f"   = more: formulaseed rule {d.code}")
+        explained.add(d.code)
+    return "\n".join([*lines, ""])
 
 
-def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
-    """Return the part of the line that shows the span, the indentation of the underline, and its length."""
+def _excerpt(d: Diagnostic) -> tuple[str, str]:
+    """Return the part of the line that shows the span, and what underlines it and the related spans in this part."""
     line, start = d.span.source.line(d.line), d.column - 1
-    end = d.end_column - 1 if d.end_line == d.line else len(line)
     first = 0 if len(line) <= _WIDTH else max(0, min(start - 30, len(line) - _WIDTH))
     last = min(len(line), first + _WIDTH)
-    edges = (first, start, min(end, last), last)
-    shown = [printable(line[a:b]) for a, b in pairwise(edges)]
-    head = "…" if first else ""
-    tail = "…" if last < len(line) else ""
-    return f"{head}{''.join(shown)}{tail}", len(head) + columns(shown[0]), max(1, columns(shown[1]))
+    at, underline = first, " " if first else ""
+    for start, end in _underlined(d, line):
+        if at <= start <= last:
+            end = min(end, last)
+            before, width = columns(printable(line[at:start])), columns(printable(line[start:end]))
+            underline += f"{' ' * before}{'^' * max(1, width)}"
+            at = max(start, end)
+    return f"{'…' if first else ''}{printable(line[first:last])}{'…' if last < len(line) else ''}", underline
+
+
+def _underlined(d: Diagnostic, line: str) -> Iterator[tuple[int, int]]:
+    """Yield from where to where the line of a diagnostic is underlined, in the order of the line."""
+    begin = d.span.start - (d.column - 1)
+    for span in sorted((d.span, *d.related), key=lambda span: span.start):
+        if span is d.span or 0 <= span.start - begin <= len(line):
+            yield span.start - begin, min(span.end - begin, len(line))
 
 
 def columns(text: str) -> int:

@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from formulaseed.diagnostics.codes import CODES, explanation, headline, page
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, place
+from formulaseed.source.text import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "formulaseed/v1"
@@ -50,7 +51,7 @@ def _rule(code: str) -> _Json:
 
 
 def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
-    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d)}}
+    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d.span)}}
     result = {
         "ruleId": d.code,
         "ruleIndex": rule,
@@ -59,7 +60,8 @@ def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
         "locations": [location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})],
         "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
     }
-    return result | ({"fixes": [_fix(d)]} if d.is_fixable else {})
+    others = [{"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(s)}} for s in d.related]
+    return result | ({"relatedLocations": others} if others else {}) | ({"fixes": [_fix(d)]} if d.is_fixable else {})
 
 
 def _message(text: str) -> _Json:
@@ -78,8 +80,8 @@ def _artifact(name: str) -> _Json:
     return {"uri": quote(os.fsencode(path.as_posix())), "uriBaseId": "%SRCROOT%"}
 
 
-def _region(d: Diagnostic) -> dict[str, int]:
-    return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), d.place.values(), strict=True))
+def _region(span: Span) -> dict[str, int]:
+    return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), place(span).values(), strict=True))
 
 
 def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
@@ -93,6 +95,6 @@ def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
 
 def _fix(d: Diagnostic) -> _Json:
     assert d.suggestion is not None
-    replacement = {"deletedRegion": _region(d), "insertedContent": {"text": d.suggestion.replacement}}
+    replacement = {"deletedRegion": _region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
     change = {"artifactLocation": _artifact(d.file), "replacements": [replacement]}
     return {"description": _message(d.help), "artifactChanges": [change]}

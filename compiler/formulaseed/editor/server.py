@@ -18,7 +18,11 @@ from formulaseed.editor.document import Completion, SeedDocument
 
 PAUSE = 0.15
 """Seconds without a change after which a text is checked."""
-_SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning}
+_SEVERITIES = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "note": lsp.DiagnosticSeverity.Hint,
+}
 _COMPLETION_KINDS = {
     "operation": lsp.CompletionItemKind.Keyword,
     "value": lsp.CompletionItemKind.EnumMember,
@@ -61,7 +65,7 @@ class SeedServer(LanguageServer):
     def check(self, uri: str) -> None:
         """Publish the diagnostics of a text."""
         text, seed = self.text(uri), self.seed(uri)
-        found = [self._diagnostic(text, each) for each in seed.diagnostics]
+        found = [self._diagnostic(uri, each) for each in seed.diagnostics]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, text.version))
 
     def forget(self, uri: str) -> None:
@@ -77,13 +81,16 @@ class SeedServer(LanguageServer):
     def range(self, text: TextDocument, start: int, end: int) -> lsp.Range:
         return lsp.Range(text.client_position_at_offset(start), text.client_position_at_offset(end))
 
-    def _diagnostic(self, text: TextDocument, found: Diagnostic) -> lsp.Diagnostic:
+    def _diagnostic(self, uri: str, found: Diagnostic) -> lsp.Diagnostic:
+        text = self.text(uri)
+        others = [lsp.Location(uri, self.range(text, span.start, span.end)) for span in found.related]
         return lsp.Diagnostic(
             range=self.range(text, found.span.start, found.span.end),
             message=f"{found.message}\nhelp: {found.help}",
-            severity=_SEVERITIES.get(found.severity, lsp.DiagnosticSeverity.Information),
+            severity=_SEVERITIES[found.severity],
             code=found.code,
             source="formulaseed",
+            related_information=[lsp.DiagnosticRelatedInformation(other, found.name) for other in others] or None,
         )
 
 
@@ -182,7 +189,7 @@ def _server(version: str) -> SeedServer:
                     kind=lsp.CodeActionKind.QuickFix,
                     is_preferred=suggestion.applicability == "safe",
                     edit=lsp.WorkspaceEdit(changes={uri: [edit]}),
-                    diagnostics=[ls._diagnostic(text, each)],
+                    diagnostics=[ls._diagnostic(uri, each)],
                 )
             )
         return found

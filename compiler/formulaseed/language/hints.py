@@ -36,6 +36,8 @@ class Hint:
     """The only kind of formula that it is for."""
     is_security: bool = False
     """Whether it is what formulas must not do, rather than another spelling of what they can."""
+    is_safe: bool = False
+    """Whether `instead` cannot mean anything else, whatever is around it, so that a fix writes it."""
 
 
 _NO_OPERATOR = "`{0}` is not an operator"
@@ -50,21 +52,25 @@ _TYPED = {
 
 HINTS = (
     # --- operators of other languages
-    Hint(r"!==|<>|~=", _NO_OPERATOR, "write `!=`", "1 if N !== 3 else 0", "!="),
-    Hint(r"===", _NO_OPERATOR, "write `==` to compare", "1 if N === 3 else 0", "=="),
+    Hint(r"!==|<>", _NO_OPERATOR, "write `!=`", "1 if N !== 3 else 0", "!=", is_safe=True),
+    Hint(r"~=", _NO_OPERATOR, "write `!=`", "1 if N ~= 3 else 0", "!="),
+    Hint(r"===", _NO_OPERATOR, "write `==` to compare", "1 if N === 3 else 0", "==", is_safe=True),
     Hint(r"={1,2}>=?|>==", _NO_OPERATOR, "write `>=`", "1 if N => 3 else 0", ">="),
     Hint(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "1 if N =< 3 else 0", "<="),
     Hint(r"\?\?", _NO_OPERATOR, "write `(x or 0)`", "(context.tier ?? 0) * 2", " or "),
-    Hint(r"&&?", _NO_OPERATOR, "write `and`", "1 if N > 1 && N < 5 else 0", " and "),
-    Hint(r"\|\|?", _NO_OPERATOR, "write `or`", "1 if N > 1 || M > 1 else 0", " or "),
+    Hint(r"&&", _NO_OPERATOR, "write `and`", "1 if N > 1 && N < 5 else 0", " and ", is_safe=True),
+    Hint(r"&", _NO_OPERATOR, "write `and`", "1 if N > 1 & N < 5 else 0", " and "),
+    Hint(r"\|\|", _NO_OPERATOR, "write `or`", "1 if N > 1 || M > 1 else 0", " or ", is_safe=True),
+    Hint(r"\|", _NO_OPERATOR, "write `or`", "1 if N > 1 | M > 1 else 0", " or "),
     Hint(r"\^", _NO_OPERATOR, "write `**` for a power", "N ^ 2", "**"),
     Hint(r"!(?!=)(?!\s*=)", _NO_OPERATOR, "write `not`", "1 if !(N > 1) else 0", " not "),
-    Hint(r"(?P<at>([!=<>])\s+=)(?!=)", "the operator is split by a space", "write `{2}=`", "1 if N ! = 3 else 0", "{2}="),
+    Hint(r"(?P<at>([!=<>])\s+=)(?!=)", "the operator is split by a space", "write `{2}=`", "1 if N ! = 3 else 0", "{2}=",
+         is_safe=True),
     Hint(r"(?i:\bmod\b)", _NO_OPERATOR, "write `%` for the remainder", "N mod 2", "%"),
     Hint(r"(?i:\bis(?:\s+(not))?(?:\s+(none|null))?)\b", _NO_OPERATOR, "write `{instead}`", "1 if N is not None else 0",
           lambda match: ("!=" if match[1] else "==") + (" None" if match[2] else "")),
     Hint(r"\b(?!(?:and|or|not|in|if|else)\b)(?i:and|or|not|in|if|else)\b", "`{0}` is written in lower case",
-          "write `{instead}`", "1 if N > 1 AND M > 1 else 0", lambda match: match[0].lower()),
+          "write `{instead}`", "1 if N > 1 AND M > 1 else 0", lambda match: match[0].lower(), is_safe=True),
     # --- assignments
     Hint(r"^\s*(?P<at>=)(?!\s*[=<>])", "a formula does not begin with `=`", "remove it", "= N * 2", ""),
     Hint(r"[(,]\s*[A-Za-z_]\w*\s*(?P<at>=)(?!=)", "arguments have no names here",
@@ -112,9 +118,10 @@ HINTS = (
           lambda match: match["at"].replace(",", "."), "FS101"),
     # --- strings and characters
     Hint(r"[‘“«]([^'\"\\‘’“”«»\n]{0,200})[’”»]", "`{0}` is in typographic quotes", "write `'{1}'`",
-          "1 if context.name == “Thai” else 0", "'{1}'"),
-    Hint(f"[{''.join(_TYPED)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_TYPED[match.group()]} "),
-    Hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " "),
+          "1 if context.name == “Thai” else 0", "'{1}'", is_safe=True),
+    Hint(f"[{''.join(_TYPED)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_TYPED[match.group()]} ",
+         is_safe=True),
+    Hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " ", is_safe=True),
     Hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
     # --- signs without a place
     Hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",

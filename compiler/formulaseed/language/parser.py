@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Problems, Suggestion, diagnostic
 from formulaseed.language import ast
 from formulaseed.language.sizes import extent
 from formulaseed.language.tables import SyntaxFault, parser
@@ -23,6 +23,7 @@ from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
     from formulaseed.language.hints import Kind
+    from formulaseed.language.syntax_errors import SyntaxMistake
 
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?""")
 _BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
@@ -90,7 +91,12 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
                 return None  # a consequence of what is reported already
             if fault.message:
                 span = reading.inside(fault.start, fault.end)
-                problems.report(diagnostic(fault.code, span, fault.message, fault.help, fault.is_security))
+                help = (
+                    Suggestion(fault.help, _spaced(reading.value, fault), is_verbatim=True)
+                    if fault.is_safe
+                    else fault.help
+                )
+                problems.report(diagnostic(fault.code, span, fault.message, help, fault.is_security))
             if fault.instead is None:
                 return None
             reading = reading.replaced(fault.start, fault.end, fault.instead)
@@ -103,6 +109,18 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
     for found in builder.faults:
         problems.report(found)
     return None if builder.faults else expression
+
+
+def _spaced(text: str, fault: SyntaxMistake) -> str:
+    """Return what to write in place of a fault, with a space to what is before and behind it where it needs one."""
+    instead = fault.instead or ""
+    if instead.isspace():
+        return instead
+    before, behind = text[: fault.start][-1:], text[fault.end : fault.end + 1]
+    needs_space = instead.startswith(" ")
+    head = " " if needs_space and before and not before.isspace() else ""
+    tail = " " if needs_space and behind and not behind.isspace() else ""
+    return f"{head}{instead.strip()}{tail}"
 
 
 def _over_limit(text: str) -> str | None:

@@ -37,6 +37,8 @@ class SyntaxMistake:
     help: str
     instead: str | None = None
     is_security: bool = False
+    is_safe: bool = False
+    """Whether `instead` is a fix that cannot change what the text means."""
 
 
 def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
@@ -78,14 +80,19 @@ def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxMistake:
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     end = start + len(whole) if whole else end
-    return _fault(start, end, (hint.code, message, help), instead, hint.is_security)
+    return _fault(start, end, (hint.code, message, help), instead, hint.is_security, hint.is_safe)
 
 
 def _fault(
-    start: int, end: int, mistake: catalogue.Mistake, instead: str | None = None, is_security: bool = False
+    start: int,
+    end: int,
+    mistake: catalogue.Mistake,
+    instead: str | None = None,
+    is_security: bool = False,
+    is_safe: bool = False,
 ) -> SyntaxMistake:
     code, message, help = mistake
-    return SyntaxMistake(code, start, end, message, help, instead, is_security)
+    return SyntaxMistake(code, start, end, message, help, instead, is_security, is_safe)
 
 
 _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")

@@ -16,25 +16,19 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.language.ast import RESERVED_WORDS, is_name
+from formulaseed.reference.constraints import Bounds, bounds, listed_values
 from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
 from formulaseed.source.json_reader import refuse_constant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
 
-_LISTED = r"\s*'(?:[^']|'')*'(?:::[\w ]+)?\s*"
-_COLUMN = r"""\(*["`\[]?(\w+)["`\]]?\)*(?:::[\w ]+)?\)*"""
-_IN = re.compile(rf"{_COLUMN}\s+IN\s*\(({_LISTED}(?:,{_LISTED})*)\)\)*", re.IGNORECASE)
-_ANY = re.compile(
-    rf"{_COLUMN}\s*=\s*ANY\s*\(+ARRAY\[({_LISTED}(?:,{_LISTED})*)\]\)*(?:::[\w ]+(?:\[\])?)?\)*", re.IGNORECASE
-)
-"""A check that is nothing but a list of strings, as it is written and as PostgreSQL shows it."""
-
-_TEXT = re.compile(r"'((?:[^']|'')*)'")
 _DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
 _COMMENT = re.compile(r"^\s*[\"`\[]?(\w+)[\"`\]]?\s[^\n]*?--[ \t]*(.*?)\s*$", re.MULTILINE)
 _TABLE_COMMENT = re.compile(r"\([ \t]*--[ \t]*(.*?)\s*$", re.MULTILINE)
 _LOCAL_KEY = re.compile(r"_id$|_key$")
+_LOOKUP_ROWS = 50
+"""A table of an id and a name with more rows is data, not a list of what there is."""
 _NAME_IT = ": name it under `database.entities` of a schema file"
 
 
@@ -93,7 +87,11 @@ class _Reflection:
         found = find_definitions([*tables, *views], self.columns, self.layout)
         root = self.root([table for table in tables if table != found], views)
         columns, places = self.columns(root), {root: [root]}
-        entities = [self.entity(root, root, f"Primary {_words(root).lower()} entity (root context)", nullable=False)]
+        entities = [
+            self.entity(
+                root, root, f"Primary {_words(root).lower()} entity (root context)", nullable=False, is_root=True
+            )
+        ]
         for name, table, nullable in self.related(root, columns):
             places.setdefault(table, []).append(name)
             about = f"{_title(name)} entity (foreign key relationship from {root})"
@@ -152,21 +150,31 @@ class _Reflection:
 
     # --- one table
 
-    def entity(self, name: str, table: str, description: str, *, nullable: bool) -> Entity:
+    def entity(self, name: str, table: str, description: str, *, nullable: bool, is_root: bool = False) -> Entity:
         said, comments = self.comments(table)
-        checked = dict(self.checked(table))
+        texts = self.constraints(table)
+        checked = {
+            found[0]: (proper if proper[:1].isupper() else "", found[1])
+            for proper, text in texts
+            if (found := listed_values(text)) is not None
+        }
+        ranges = dict(filter(None, (bounds(text) for _, text in texts)))
         keys = self.inspector.get_pk_constraint(table, self.schema).get("constrained_columns") or []
         hidden = set(keys) if len(keys) == 1 else set()
         hidden |= {each.removeprefix(f"{table}.") for each in self.layout.exclude}
-        fields = []
-        for column, reflected in self.columns(table).items():
+        fields, columns = [], self.columns(table)
+        if not is_root and (listed := self.looked_up(table, columns, keys)) is not None:
+            checked.setdefault(listed[0], ("", listed[1]))
+        for column, reflected in columns.items():
             if column in hidden:
                 continue
             if not is_name(column):
                 self.left_out.append(f"{name}.{column}, which no formula can name")
                 continue
             about = reflected.get("comment") or comments.get(column) or _title(column)
-            fields.append(self.field(table, column, reflected, str(about), checked.get(column)))
+            made = self.field(table, column, reflected, str(about), checked.get(column))
+            known = ranges.get(column, Bounds()) if made.type in ("integer", "float") else Bounds()
+            fields.append(replace(made, minimum=known.minimum, maximum=known.maximum))
         return Entity(name, said or description, nullable, fields=tuple(fields))
 
     def field(
@@ -188,19 +196,30 @@ class _Reflection:
                 return name
         return ""
 
-    def checked(self, table: str) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-        """The columns that a check restricts to a list of strings, with the check's name and the strings."""
+    def constraints(self, table: str) -> list[tuple[str, str]]:
+        """The name and the text of each check of a table."""
         try:
-            constraints = self.inspector.get_check_constraints(table, self.schema)
+            found = self.inspector.get_check_constraints(table, self.schema)
         except NotImplementedError:
-            return
-        for constraint in constraints:
-            text = str(constraint["sqltext"]).strip()
-            match = _ANY.fullmatch(text) or _IN.fullmatch(text)
-            values = tuple(value.replace("''", "'") for value in _TEXT.findall(match[2])) if match else ()
-            if match and values:
-                proper = str(constraint.get("name") or "")
-                yield match[1], (proper if proper[:1].isupper() else "", values)
+            return []
+        return [(str(each.get("name") or ""), str(each["sqltext"]).strip()) for each in found]
+
+    def looked_up(
+        self, table: str, columns: Mapping[str, Any], keys: Sequence[str]
+    ) -> tuple[str, tuple[str, ...]] | None:
+        """The column of a lookup table, one of an id and a name, with the names in the order of the ids."""
+        names = [column for column in columns if column not in keys]
+        if len(keys) != 1 or len(names) != 1 or _kind(columns[names[0]]["type"]) != "string":
+            return None
+        import sqlalchemy
+
+        source = sqlalchemy.table(table, schema=self.schema)
+        query: Any = (
+            sqlalchemy.select(sqlalchemy.column(names[0])).select_from(source).order_by(sqlalchemy.column(keys[0]))
+        )
+        rows = self.connection.execute(query.limit(_LOOKUP_ROWS + 1)).scalars().all()
+        values = tuple(dict.fromkeys(row for row in rows if isinstance(row, str) and row))
+        return (names[0], values) if 0 < len(values) == len(rows) <= _LOOKUP_ROWS else None
 
     def comments(self, table: str) -> tuple[str, dict[str, str]]:
         """What the database says of a table and, where it keeps no comments, what its definition says of columns."""

@@ -112,6 +112,8 @@ def _field(field: Field, entity: Entity) -> dict[str, Any]:
         enum_type=field.enum_type or None,
         values=list(field.values) or None,
         default=field.default,
+        minimum=field.minimum,
+        maximum=field.maximum,
     )
 
 

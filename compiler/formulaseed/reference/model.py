@@ -46,7 +46,8 @@ KnownNames = dict[str, "KnownNames | None"]
 class Field:
     """A field of an entity, or one that is defined in the data: a custom field, which is null where it is not required.
 
-    `values` are those of an enum, or the options of a custom field; `default` is what the source fills in, for information.
+    `values` are those of an enum, or the options of a custom field; `default` is what the source fills in, and
+    `minimum` and `maximum` are what it allows, for information: no proof rests on them.
     """
 
     name: str
@@ -56,6 +57,8 @@ class Field:
     enum_type: str = ""
     values: tuple[str, ...] = ()
     default: Json = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
 
     @property
     def value_type(self) -> Type | None:

@@ -17,14 +17,15 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.reference import model
 from formulaseed.seed.read.shape import Shape
-from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue, Member, plain
+from formulaseed.source.json_reader import JsonNumber, JsonObject, JsonString, JsonValue, Member, plain
 
 _TOP_KEYS = (
     "version", "generated_at", "description", "root", "entities", "custom_fields", "enums", "operators", "functions",
     "syntax_patterns", "examples", "notes", "database", "$schema",
 )  # fmt: skip
 _ENTITY_KEYS = ("description", "access_pattern", "nullable", "note", "fields")
-_FIELD_KEYS = ("type", "description", "nullable", "example", "enum_type", "values", "default")
+_FIELD_KEYS = ("type", "description", "nullable", "example", "enum_type", "values", "default",
+               "minimum", "maximum")  # fmt: skip
 _CUSTOM_KEYS = ("field_key", "field_type", "description", "access_pattern", "required", "options", "default_value")
 _DATABASE_KEYS = ("root", "schema", "entities", "exclude", "custom_fields")
 _LISTS = {"values": limits.ENUM_VALUES, "examples": limits.EXAMPLES}
@@ -164,7 +165,17 @@ class _Reader:
         shape.keys(section, _FIELD_KEYS, "a field")
         nullable = shape.boolean(section.get("nullable"), "`nullable`")
         field = self.typed_field(section, name.value, "type", model.FIELD_TYPES, "values", "default")
-        return replace(field, nullable=nullable, enum_type=self.text(section, "enum_type"))
+        least, most = (self.bound(section, key) for key in ("minimum", "maximum"))
+        enum_type = self.text(section, "enum_type")
+        return replace(field, nullable=nullable, enum_type=enum_type, minimum=least, maximum=most)
+
+    def bound(self, section: JsonObject, key: str) -> int | float | None:
+        """What is written under `minimum` or `maximum`."""
+        value = section.get(key)
+        if value is None or isinstance(value, JsonNumber):
+            return value.value if value is not None else None
+        self.shape.wrong_type(value, f"`{key}`", "a number")
+        return None
 
     def typed_field(
         self, section: JsonObject, name: str, kind: str, known: tuple[str, ...], values: str, default: str

@@ -62,6 +62,10 @@ def _entity_section(name: str, entity: dict[str, Any], fields: Sequence[dict[str
 
 def _kind(field: dict[str, Any]) -> str:
     kind = f"{field['type']}: {_codes(field['values'])}" if field.get("values") else field["type"]
+    least, most = field.get("minimum"), field.get("maximum")
+    if least is not None or most is not None:
+        ends = (f"from {least}" if least is not None else "", f"to {most}" if most is not None else "")
+        kind = f"{kind} {' '.join(filter(None, ends))}"
     return f"{kind}, or null" if field["nullable"] else kind
 
 

@@ -6,6 +6,7 @@ number of anchors, none too, and their G02 to G04 are flat `AND`s distinguished 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -100,9 +101,14 @@ GROUPS: dict[str, Group] = {
 """The table of groups."""
 
 
-def group_of(id: str) -> str:
-    """The group of an id: R01 to R10 are G01, R91 to R100 are G10."""
-    return f"G{(int(id[1:]) - 1) // 10 + 1:02d}"
+_OF_BENCHMARK = re.compile(r"R(0[1-9]|[1-9][0-9]|100)")
+"""The ids of the request structure reference."""
+
+
+def group_of(id: str) -> str | None:
+    """Return the group of an id of the benchmark: R01 to R10 are G01, R91 to R100 are G10; None for any other id."""
+    match = _OF_BENCHMARK.fullmatch(id)
+    return f"G{(int(match[1]) - 1) // 10 + 1:02d}" if match else None
 
 
 def fits(group: str, structure: ir.Node) -> bool:

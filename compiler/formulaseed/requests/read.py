@@ -25,7 +25,6 @@ from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
 from formulaseed.source.text import Source, Span
 
-_ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
 _EXAMPLES = {
     "id": '"id": such as "R01"',
     "group": '"group": such as "G01"',
@@ -38,8 +37,8 @@ _EXAMPLES = {
 KEYS = tuple(_EXAMPLES)
 
 
-def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
-    """Lower a file line by line; nothing where it cannot be read as lines."""
+def lower_requests(source: Source, problems: Problems, *, benchmark: bool = False) -> tuple[ir.Line, ...]:
+    """Lower a file line by line; nothing where it cannot be read as lines. With `benchmark` ids are R01 to R100."""
     lines = list(islice(json_lines(source), limits.REQUESTS + 1))
     whole = Span(source, 0, 0)
     if not lines:
@@ -57,13 +56,13 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
         patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
         shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
     ):
-        return tuple(_lower_line(line, first_lines, problems) for line in lines)
+        return tuple(_lower_line(line, first_lines, problems, benchmark) for line in lines)
 
 
-def _lower_line(line: Span, first_lines: dict[str, int], problems: Problems) -> ir.Line:
+def _lower_line(line: Span, first_lines: dict[str, int], problems: Problems, benchmark: bool) -> ir.Line:
     """Lower one line. A line with errors is invalid as a whole, whatever else could be read of it."""
     found = Problems()
-    reader = _Line(line, first_lines, found)
+    reader = _Line(line, first_lines, found, benchmark)
     document = reader.read()
     request = reader.request(document) if document is not None else None
     problems.extend(found)
@@ -83,12 +82,13 @@ def _string_of(document: JsonObject | None, key: str) -> str | None:
 class _Line:
     """Lowers one line. `first_lines` are the lines on which the ids before it first occur, and get this one's."""
 
-    def __init__(self, line: Span, first_lines: dict[str, int], problems: Problems) -> None:
+    def __init__(self, line: Span, first_lines: dict[str, int], problems: Problems, benchmark: bool) -> None:
         self.span = line
         self.number, _ = line.source.position(line.start)
         self.problems = problems
         self.shape = Shape(problems)
         self.first_lines = first_lines
+        self.benchmark = benchmark
         self.conditions = 0
 
     def read(self) -> JsonObject | None:
@@ -105,8 +105,8 @@ class _Line:
         id, group, text = given["id"], given["group"], given["shorthand"]
         is_id = id is not None and self.is_id(id)
         is_group = group is not None and self.shape.choice(group, "group", GROUPS) is not None
-        if id is not None and group is not None and is_id and is_group and group_of(id.value) != group.value:
-            expected = group_of(id.value)
+        expected = group_of(id.value) if id is not None and is_id else None
+        if id is not None and group is not None and is_group and expected not in (None, group.value):
             self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
         value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
         structure = self.node(value, "`structure`")
@@ -132,8 +132,12 @@ class _Line:
         return found
 
     def is_id(self, id: JsonString) -> bool:
-        if not _ID.fullmatch(id.value):
-            self.problems.report(catalogue.invalid_id(id.span, id.value, _suggested_id(id.value)))
+        if self.benchmark and group_of(id.value) is None:
+            self.problems.report(catalogue.foreign_id(id.span, id.value, _suggested_id(id.value)))
+            return False
+        is_seen = id.value.isprintable() and id.value == id.value.strip()
+        if not is_seen or len(id.value) > limits.REQUEST_ID_CHARACTERS or set("<>") & set(id.value):
+            self.problems.report(catalogue.invalid_id(id.span, id.value))
             return False
         if id.value in self.first_lines:
             self.problems.report(catalogue.duplicate_id(id.span, id.value, self.first_lines[id.value]))
@@ -189,4 +193,4 @@ def _suggested_id(id: str) -> str:
     """The id that was probably intended, or an empty string."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
     wanted = f"R{int(digits[1]):02d}" if digits else ""
-    return wanted if _ID.fullmatch(wanted) else ""
+    return wanted if group_of(wanted) else ""

@@ -133,6 +133,7 @@ _NUMBER_LIKE = re.compile(r"[-+.\w]*")
 _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
 _KEY_WORD = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""")
 _ELLIPSIS = re.compile(r"\.{3}|…")
+_TYPOGRAPHIC = re.compile(r'[“”„]([^"\\\x00-\x1f“”„]*)[“”]')
 _COMMENT = re.compile(r"//|/\*|#")
 _ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _LITERALS = {"true": ("true", True), "false": ("false", False), "null": ("null", None), "none": ("null", None)}
@@ -216,6 +217,8 @@ class _Reader:
             return self.array(start, pointer, depth)
         if first == '"':
             return self.string(start)
+        if typographic := _TYPOGRAPHIC.match(self.text, start):
+            return self.typographic(typographic)
         if number := _NUMBER.match(self.text, start):
             return self.number(number)
         word = _WORD.match(self.text, start)
@@ -263,11 +266,12 @@ class _Reader:
         return JsonObject(self.span(start, self.position), tuple(members))
 
     def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
-        if self.text[at : at + 1] != '"':
+        typographic = _TYPOGRAPHIC.match(self.text, at)
+        if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
                 raise self.stop("bare-key", at, word.end(), word.group(1))
             raise self.comment(at) or self.stop("no-key", at, at + 1)
-        key = self.string(at)
+        key = self.typographic(typographic) if typographic else self.string(at)
         at = self.space(self.position)
         if self.text[at : at + 1] != ":":
             raise self.stop("no-colon", at, at + 1)
@@ -302,7 +306,8 @@ class _Reader:
             if found == ",":
                 comma, at = at, self.space(at + 1)
                 if self.text[at : at + 1] == close:
-                    raise self.stop("trailing-comma", comma, comma + 1, "list" if close == "]" else "object")
+                    found, what = close, "list" if close == "]" else "object"
+                    self.report("trailing-comma", self.span(comma, comma + 1), what, "")
             elif found != close:
                 raise self.no_comma(start, at, close)
         self.position = at + 1
@@ -330,6 +335,12 @@ class _Reader:
             self.report("surrogate", span)
             value = _SURROGATE.sub("\ufffd", value)
         return JsonString(span, value)
+
+    def typographic(self, match: re.Match[str]) -> JsonString:
+        """Read a string in the quotes of a word processor."""
+        self.position, span = match.end(), self.span(*match.span())
+        self.report("typographic", span, match.group(), f'"{match[1]}"')
+        return JsonString(span, match[1])
 
     def broken_string(self, start: int, at: int) -> _Stop:
         found = self.text[at : at + 1]

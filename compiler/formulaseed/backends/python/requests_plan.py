@@ -62,7 +62,9 @@ def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> V
     requests: list[Code] = []
     for request in program.requests:
         about = comment_text(f"{request.scenario}: {request.text}")
-        requests += [] if bare else [Code(f"# {request.id}: {about}" if addresses_a_tool(about) else f"# {about}")]
+        line = f"{comment_text(request.id)}: {about}" if addresses_a_tool(about) else about
+        line = f"request {line}" if addresses_a_tool(line) else line
+        requests += [] if bare else [Code(f"# {line}")]
         requests.append(Code(f"{literal(request.id)}: {_node(request.structure, called)},"))
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
     gold = [f"{literal(request.id)}: {literal(request.gold_restaurant)}" for request in program.requests]

@@ -55,7 +55,7 @@ review_value = of_one(
 )
 
 
-def needs_numbers(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
+def needs_numbers(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
     message = f"`{operator}` needs numbers, and {called} is {noun}"
     return diagnostic("FS301", span, message, help or "strings cannot be joined or counted; return them as they are")
 
@@ -120,7 +120,7 @@ def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain
     return diagnostic("FS303", span, f"`{function}` takes one list", help)
 
 
-def wrong_argument(span: Span, function: str, wanted: str, called: str, noun: str, help: str) -> Diagnostic:
+def wrong_argument(span: Span, function: str, wanted: str, called: str, noun: str, help: Help) -> Diagnostic:
     return diagnostic("FS301", span, f"`{function}` takes {wanted}, and {called} is {noun}", help)
 
 
@@ -142,7 +142,7 @@ not_searchable = of_three(
 )
 
 
-def wrong_order(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
+def wrong_order(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
     return diagnostic("FS301", span, f"`{operator}` orders numbers, and {called} is {noun}", help)
 
 
@@ -159,7 +159,7 @@ def order_of_values(values: Sequence[str] | None, noun: str) -> str:
     return f"{noun} know `==`{', `!=` and `in`' if noun == 'strings' else ' and `!=`'}"
 
 
-def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help: str) -> Diagnostic:
+def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help: Help) -> Diagnostic:
     """The sides are given as name and noun."""
     return diagnostic("FS301", span, f"{left[0]} is {left[1]}, and {right[0]} is {right[1]}", help)
 
@@ -195,6 +195,7 @@ def unknown_value(span: Span, called: str, value: str, known: Sequence[str], oth
 REMOVE_THE_TEST = "remove the test"
 REMOVE_THE_BRANCH = "remove the branch that never runs, or change the condition"
 BOTH_ARE_CONSTANTS = "both sides are constants"
+BOTH_ARE_SAME = "both sides are the same"
 CONTRADICTORY = "its conditions exclude or imply one another"
 KNOWN_PRESENT = "here {} is known to be present"
 NEVER_NULL = "{} is never null"
@@ -207,6 +208,11 @@ KNOWN_TRUE, KNOWN_FALSE = "`{}` is known to be true here", "`{}` is known to be 
 IS_CONSTANT = "`{}` is a constant"
 EVERY_REVIEW, NO_REVIEW = "`${}` holds for every review", "`${}` holds for no review"
 """Reasons; the place is for an expression."""
+
+
+def identical_operands(span: Span, operator: str, text: str, result: int) -> Diagnostic:
+    message = f"both sides of `{operator}` are `{text}`: the result is {result}, whatever they are"
+    return diagnostic("FS622", span, message, "name on one side what is different, or remove the operation")
 
 
 def constant_comparison(span: Span, result: bool, reason: str, help: str) -> Diagnostic:

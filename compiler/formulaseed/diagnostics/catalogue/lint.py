@@ -3,34 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from formulaseed.diagnostics.catalogue import of_one, of_two
+from formulaseed import limits
+from formulaseed.diagnostics.catalogue import of_one
 from formulaseed.diagnostics.model import Diagnostic, diagnostic, number_of
 from formulaseed.source.text import Span
 
-unused_value = of_two(
-    "FS612",
-    "no condition tests whether `extraction.{0}` is {1}",
-    "test for it where it matters, or leave the value out, so that the extractor need not distinguish it",
-)
-hard_coded_year = of_two(
-    "FS613",
-    "the year {0} is hard-coded, and `{1}` means something else every year",
-    'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}, and write `param.AS_OF_YEAR`',
-)
-keyword_too_long = of_one(
-    "FS616", "the keyword has {0} characters, and no review is as long", "write a few characteristic words"
-)
-keyword_repeated = of_two("FS617", "`{0}` adds nothing: case is ignored, and `{1}` is there", "remove it")
-keyword_covered = of_two(
-    "FS617", "`{0}` adds nothing: every review that contains it contains `{1}`", "remove it, or make `{1}` more precise"
-)
-unused_suppression = of_one("FS620", "there is no warning `{0}` to suppress here", "remove it from `allow`")
+_YEAR = '"parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}'
+_MERGED = {
+    "FS611": (
+        "{0} inputs are never used: {1}",
+        "use them in a step, or remove them: every review is read for each field",
+    ),
+    "FS612": (
+        "no condition tests whether {1}",
+        "test for them where they matter, or leave the values out, so that the extractor need not distinguish them",
+    ),
+    "FS613": (
+        "{0} years are hard-coded, and mean something else every year: {1}",
+        f"make them parameters, such as {_YEAR.format(2025)}, and write `param.AS_OF_YEAR`",
+    ),
+    "FS614": (
+        "{0} keywords are also found inside other words: {1}",
+        "write the intended words, or suppress this warning if the extraction sorts it out",
+    ),
+    "FS615": ("{0} keywords miss other forms of their words: {1}", "add the other forms, or write what they share"),
+    "FS616": ("{0} keywords are in no review: {1}", "write them as reviews do"),
+    "FS617": ("{0} keywords add nothing: {1}", "remove them, or make the others more precise"),
+    "FS618": (
+        "{0} keys decide nothing: {1}",
+        "put a longer key before the one inside it, with `substring_max` give it a higher value, or remove it",
+    ),
+    "FS619": ("{0} entries give the default: {1}", "remove them, or change their values"),
+}
+"""What several diagnostics of a code say together: `{0}` is their number, `{1}` lists their subjects."""
+
+unused_suppression = of_one("FS620", "there is no `{0}` to suppress here", "remove it from `allow`")
 
 
-def unused_step(span: Span, name: str, is_filter: bool) -> Diagnostic:
+def merged(found: Sequence[Diagnostic]) -> Diagnostic:
+    """Return what diagnostics of one code say together, at the place of the first."""
+    first, *others = sorted(found, key=lambda d: d.span.start)
+    message, help = _MERGED[first.code]
+    subjects = [d.subject for d in (first, *others)]
+    shown = subjects[: limits.MERGED_SUBJECTS]
+    more = [f"{len(subjects) - len(shown)} more"] if len(subjects) > len(shown) else []
+    named = diagnostic(first.code, first.span, message.format(len(subjects), "; ".join([*shown, *more])), help)
+    return replace(named, related=tuple(d.span for d in others))
+
+
+def unused_value(span: Span, name: str, values: str) -> Diagnostic:
+    """`values` are the literals, joined by `or`."""
+    subject = f"`extraction.{name}` is {values}"
+    help = "test for it where it matters, or leave the value out, so that the extractor need not distinguish it"
+    return diagnostic("FS612", span, f"no condition tests whether {subject}", help, subject=subject)
+
+
+def hard_coded_year(span: Span, year: int, use: str) -> Diagnostic:
+    message = f"the year {year} is hard-coded, and `{use}` means something else every year"
+    help = f"make it a parameter, {_YEAR.format(year)}, and write `param.AS_OF_YEAR`"
+    return diagnostic("FS613", span, message, help, subject=f"{year} in `{use}`")
+
+
+def keyword_too_long(span: Span, length: int) -> Diagnostic:
+    subject = f"one of {length} characters"
+    message = f"the keyword has {length} characters, and no review is as long"
+    return diagnostic("FS616", span, message, "write a few characteristic words", subject=subject)
+
+
+def keyword_repeated(span: Span, keyword: str, other: str) -> Diagnostic:
+    message = f"`{keyword}` adds nothing: case is ignored, and `{other}` is there"
+    return diagnostic("FS617", span, message, "remove it", subject=f"`{keyword}`, as `{other}`")
+
+
+def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
+    message = f"`{keyword}` adds nothing: every review that contains it contains `{shorter}`"
+    help = f"remove it, or make `{shorter}` more precise"
+    return diagnostic("FS617", span, message, help, subject=f"`{keyword}` beside `{shorter}`")
+
+
+def unused_step(span: Span, name: str, is_filter: bool, may_fail: bool) -> Diagnostic:
+    """`may_fail` says whether a warning is about where the step has no value."""
     what, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
-    return diagnostic("FS602", span, f"the {what} `{name}` is never used", f"{use}, or remove it")
+    effect = ", and a restaurant fails where it has no value" if may_fail else ""
+    return diagnostic("FS602", span, f"the {what} `{name}` is never used{effect}", f"{use}, or remove it")
 
 
 def constant_result(span: Span, name: str, value: str, depends: bool) -> Diagnostic:
@@ -49,7 +106,9 @@ def missing_bound(span: Span, name: str, described: str, bound: str, *, is_above
 
 def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
     why = ": every review is read for it" if is_extracted else ""
-    return diagnostic("FS611", span, f"`{name}` is never used", f"use it in a step, or remove it{why}")
+    return diagnostic(
+        "FS611", span, f"`{name}` is never used", f"use it in a step, or remove it{why}", subject=f"`{name}`"
+    )
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
@@ -57,32 +116,47 @@ def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diag
     shown = f"{', '.join(first)} and {last}" if first else last
     more = f", and in {number_of(len(words) - 4, 'more word')}" if len(words) > 4 else ""
     help = "write the intended words, or suppress this warning if the extraction sorts it out"
-    return diagnostic("FS614", span, f"`{keyword}` is also found inside {shown}{more}", help)
+    message = f"`{keyword}` is also found inside {shown}{more}"
+    return diagnostic("FS614", span, message, help, subject=f"`{keyword}` in {shown}")
 
 
 def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic:
     shown = " and ".join(f"`{form}`" for form in forms)
-    return diagnostic("FS615", span, f"`{keyword}` does not find {shown}", f"add {shown}")
+    return diagnostic(
+        "FS615", span, f"`{keyword}` does not find {shown}", f"add {shown}", subject=f"`{keyword}` ({shown})"
+    )
 
 
 def keyword_pattern(span: Span, keyword: str, plain: str) -> Diagnostic:
     """`plain` is the keyword without what makes it a pattern; may be empty."""
     message = f"`{keyword}` is a pattern, and reviews are searched for these very characters"
-    return diagnostic("FS616", span, message, "write the words themselves" + (f", such as `{plain}`" if plain else ""))
+    help = "write the words themselves" + (f", such as `{plain}`" if plain else "")
+    return diagnostic("FS616", span, message, help, subject=f"`{keyword}` is a pattern{plain and f', write `{plain}`'}")
 
 
 def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diagnostic:
     """`plain` is the keyword as reviews write it; empty if there is no such form."""
     message = f"`{keyword}` has {holds}, which reviews do not"
-    return diagnostic("FS616", span, message, f"write `{plain}`" if plain else "remove it")
+    help = f"write `{plain}`" if plain else "remove it"
+    return diagnostic("FS616", span, message, help, subject=f"`{keyword}` has {holds}, {help}")
+
+
+exact_match_in_list = of_one(
+    "FS623",
+    "`{0}` lists several categories, such as `Thai, Bars`, and `exact` compares the whole",
+    'write "match": "substring_first", or "substring_max" for the highest value of those found',
+)
 
 
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
     """`value` is what the shorter key gives if the highest is taken; empty if the first is."""
     message = f"`{key}` decides nothing: wherever it is found, `{shorter}` is found too"
+    subject = f"`{key}` beside `{shorter}`"
     if value:
-        return diagnostic("FS618", span, f"{message}, and gives {value}", f"give `{key}` a higher value, or remove it")
-    return diagnostic("FS618", span, f"{message}, and comes before it", f"put `{key}` before `{shorter}`, or remove it")
+        help = f"give `{key}` a higher value, or remove it"
+        return diagnostic("FS618", span, f"{message}, and gives {value}", help, subject=subject)
+    help = f"put `{key}` before `{shorter}`, or remove it"
+    return diagnostic("FS618", span, f"{message}, and comes before it", help, subject=subject)
 
 
 def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagnostic:
@@ -91,4 +165,4 @@ def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagno
         "or change its value" if is_exact else "change its value, or suppress this warning if several keys may be found"
     )
     message = f"`{key}` gives {value}, which is the default: {effect}"
-    return diagnostic("FS619", span, message, f"remove the entry, {help}")
+    return diagnostic("FS619", span, message, f"remove the entry, {help}", subject=f"`{key}`")

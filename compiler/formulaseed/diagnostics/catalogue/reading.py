@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import fixed, of_one, of_two
-from formulaseed.diagnostics.model import Diagnostic, Help, diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.json_reader import JsonFault
 from formulaseed.source.text import Source, Span
@@ -19,6 +19,7 @@ _JSON: dict[str, tuple[str, str, str]] = {
     "no-value": ("FS001", "expected a JSON value, found `{}`", "write a JSON value here"),
     "bare-word": ("FS001", "expected a JSON value, found `{0}`", 'a string is written "{0}"'),
     "python": ("FS001", "`{}` is Python, not JSON", "write `{1}`"),
+    "typographic": ("FS001", "`{}` is in typographic quotes", "write `{1}`"),
     "quotes": ("FS001", "strings are written in double quotes in JSON", 'write it in double quotes, such as "none"'),
     "comment": ("FS001", "comments are not allowed in JSON", "remove it; a `description` can say the same"),
     "ellipsis": ("FS001", "`{}` is a placeholder, not JSON", "write what was left out, or remove it with its comma"),
@@ -27,7 +28,7 @@ _JSON: dict[str, tuple[str, str, str]] = {
     "no-colon": ("FS001", "expected a colon after the key", 'write "key": value'),
     "no-comma": ("FS001", "expected a comma or `{}`", "write `,` or `{}`"),
     "missing-comma": ("FS001", "missing comma before this", "write `,` between the two"),
-    "trailing-comma": ("FS001", "trailing comma at the end of the {}", "remove the comma"),
+    "trailing-comma": ("FS001", "trailing comma at the end of the {0}", "remove the comma"),
     "unclosed": ("FS001", "the {} that opens on line {} is not closed", "close it with `{2}`"),
     "unclosed-string": ("FS001", "the string that begins here is not closed", 'close it with `"`'),
     "control": ("FS001", "{} must be escaped in a string", "write it as an escape sequence, such as \\n"),
@@ -44,13 +45,17 @@ _JSON: dict[str, tuple[str, str, str]] = {
     "surrogate": ("FS007", "this string contains half of a character (an unpaired surrogate)", _WHOLE),
 }
 """The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
+_REPLACED = ("python", "typographic", "trailing-comma")
+"""Those that have one reading, and are found with what to write instead."""
 half_a_character = fixed("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
 unreadable_reference = of_one("FS509", "the reference cannot be read: {0}", "name a file beside this")
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
     code, message, help = _JSON[fault.kind]
-    return diagnostic(code, fault.span, message.format(*fault.found), help.format(*fault.found))
+    text = help.format(*fault.found)
+    instead = Suggestion(text, str(fault.found[1]), is_verbatim=True) if fault.kind in _REPLACED else text
+    return diagnostic(code, fault.span, message.format(*fault.found), instead)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:

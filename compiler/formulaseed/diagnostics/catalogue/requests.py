@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from formulaseed import limits
 from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import close_matches, did_you_mean, suggest
@@ -26,10 +27,17 @@ too_many_conditions = of_one("FS510", "a request has more than {0} conditions", 
 no_arguments = fixed("FS509", "`args` is empty", "list the conditions that it joins")
 
 
-def invalid_id(span: Span, id: str, suggested: str) -> Diagnostic:
+invalid_id = of_one(
+    "FS811",
+    "`{0}` cannot be the id of a request",
+    f"write at most {limits.REQUEST_ID_CHARACTERS} visible characters but `<` and `>`, without spaces around them",
+)
+
+
+def foreign_id(span: Span, id: str, suggested: str) -> Diagnostic:
     """`suggested` is the id that was probably intended, or empty."""
     help = suggest(suggested) if suggested else "write R01 to R99, or R100"
-    return diagnostic("FS811", span, f"`{id}` is not the id of a request", help)
+    return diagnostic("FS811", span, f"`{id}` is not the id of a request of the benchmark", help)
 
 
 def group_pattern(span: Span, group: str, name: str, pattern: str, meaning: str) -> Diagnostic:

@@ -162,6 +162,8 @@ class ComparisonChecker(ABC):
         if results is not None and right.info.constant not in results:
             result: bool | None = operator == "!="
             reason = wording.only_values(left, results)
+        elif left == right and not left.info.is_constant:
+            result, reason = operator in ("==", "<=", ">=", "in"), catalogue.BOTH_ARE_SAME
         elif _are_literals(left, right):
             result = COMPARE[operator](left.info.constant, _constant(right))
         else:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.comparisons import ComparisonChecker, joined_conditions, literal
 from formulaseed.language.check.facts import Facts, Narrowing, is_null
@@ -28,6 +29,9 @@ from formulaseed.language.printer import called, expression_text
 from formulaseed.language.typed import Expr, Info, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
+
+_OF_IDENTICAL = {"-": 0, "%": 0, "/": 1, "//": 1}
+"""What an operator gives for equal operands, where it gives anything."""
 
 
 class ExpressionChecker(ComparisonChecker):
@@ -172,6 +176,10 @@ class ExpressionChecker(ComparisonChecker):
         right = self._numeric(right, node.operator, facts)
         if right.info.ty.is_error:
             return error_at(node.span)
+        same = _OF_IDENTICAL.get(node.operator)
+        if same is not None and left == right and not left.info.is_constant and not facts.is_silent:
+            text = expression_text(left)
+            self.problems.report(catalogue.identical_operands(node.span, node.operator, text, same))
         return self._operation(OPERATORS[node.operator], [left, right], node.span, facts)
 
     def _operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
@@ -337,7 +345,7 @@ class ExpressionChecker(ComparisonChecker):
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
         ty, takes_strings = found.info.ty, Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
-            help = catalogue.LIKE.format(function.example)
+            help: Help = catalogue.LIKE.format(function.example)
             if ty.base is Base.BOOLEAN:
                 help = catalogue.AS_INTEGER.format(expression_text(found))
             elif not takes_strings:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
 from formulaseed.language.check.facts import Facts, Narrowing, is_whole_and_fraction, items, links
 from formulaseed.language.intervals import described, is_any
@@ -146,7 +147,7 @@ def whole_text(left: Expr, right: Expr) -> str:
 # --- values of the wrong type
 
 
-def number_in_quotes(found: Expr) -> str:
+def number_in_quotes(found: Expr) -> Help:
     """Help for a number that is in quotes, here or in the step that is named here; empty for any other value."""
     values = found.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
@@ -154,8 +155,11 @@ def number_in_quotes(found: Expr) -> str:
         text = text.replace(",", ".")
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
         return ""
-    where = f" in {called(found)}" if isinstance(found, typed.Ref) else ""
-    return catalogue.WITHOUT_QUOTES.format(text) + where
+    help = catalogue.WITHOUT_QUOTES.format(text)
+    if isinstance(found, typed.Ref):
+        return f"{help} in {called(found)}"
+    is_certain = isinstance(found, typed.Literal) and text == values[0]
+    return Suggestion(help, text, is_verbatim=True) if is_certain else help
 
 
 def tested(found: Expr) -> str:
@@ -169,7 +173,7 @@ def tested(found: Expr) -> str:
     return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
 
 
-def help_for_order(operand: Expr, other: Expr) -> str:
+def help_for_order(operand: Expr, other: Expr) -> Help:
     """What to write instead of ordering a value that is no number."""
     ty = operand.info.ty
     if other.info.ty.is_numeric and (number := number_in_quotes(operand)):
@@ -180,8 +184,8 @@ def help_for_order(operand: Expr, other: Expr) -> str:
     return catalogue.order_of_values(values, "strings" if ty.base is Base.STRING else "true and false")
 
 
-def help_for_pair(left: Expr, right: Expr) -> str:
-    """What to write where two values of different types are compared: the type of what is no literal decides."""
+def help_for_pair(left: Expr, right: Expr) -> Help:
+    """What to write in place of the right one of two values of different types: the type of what is no literal decides."""
     value, field = (left, right) if isinstance(left, typed.Literal) else (right, left)
     ty = field.info.ty
     given = value.value if isinstance(value, typed.Literal) else None
@@ -190,7 +194,8 @@ def help_for_pair(left: Expr, right: Expr) -> str:
     if ty.is_numeric and isinstance(field, typed.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
         return catalogue.OPEN_IS_A_NUMBER
     if ty.is_numeric:
-        return number_in_quotes(value) or catalogue.WRITE_A_NUMBER
+        help = number_in_quotes(value) or catalogue.WRITE_A_NUMBER
+        return help if value is right else str(help)
     if ty.values is not None:
         return catalogue.one_of_values(ty.values)
     is_number = isinstance(given, int | float) and not isinstance(given, bool)

@@ -1,6 +1,7 @@
-"""Likely mistakes: every rule over a program, and the suppression of their warnings.
+"""Likely mistakes: every rule over a program, and the suppression of what they report.
 
-In: a program as written, and as checked; of one with errors, its sound steps. Out: warnings.
+In: a program as written, and as checked; of one with errors, its sound steps. Out: warnings and notes, of a code that
+says the same of several keywords, values or inputs a single one.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
 
 
 def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
-    """Take back the warnings that the seed suppresses; warn of a suppression that covers none."""
+    """Take back what the seed suppresses, note a suppression that covers nothing, and merge what is left by its code."""
     covered: dict[tuple[str, str], list[Diagnostic]] = {}
     for found in problems.sorted() if suppressions else ():
-        for scope in _scopes(found.pointer) if found.severity == "warning" else ():
+        for scope in _scopes(found.pointer) if found.severity != "error" else ():
             covered.setdefault((found.code, scope), []).append(found)
     of_each = [(each, covered.get((each.code.text, each.scope), [])) for each in suppressions]
     needless = [each.code for each, matching in of_each if not matching]
     problems.discard(found for _, matching in of_each for found in matching)
     for code in needless if not problems.has_errors else ():
         problems.report(catalogue.unused_suppression(code.span, code.text))
+    problems.merge(catalogue.merged)
 
 
 def _scopes(pointer: str) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _is_form(word: str, text: str, folded: set[str]) -> bool:
     ends = not rest or rest in _ENDINGS or (rest[0] == text[-1] and rest[1:] in _ENDINGS)
     if not start:
         return ends or len(text) > _SHORT
-    return ends and (start in _PREFIXES or start in _known("words"))
+    return ends and (start in _PREFIXES or start in _in_use())
 
 
 def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
@@ -115,7 +115,7 @@ def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems
 def _forms(word: str) -> list[str]:
     """Other forms of a noun or adjective that do not contain it, as far as they are in use."""
     forms = _irregular(word, "nouns")
-    known = _known("words")
+    known = _in_use()
     if word in _known("adjectives"):
         forms += [f"{word[:-1]}ier", f"{word[:-1]}iest"]
     elif word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou" and not word.endswith(("ary", "ory", "ly")):
@@ -153,10 +153,18 @@ def _irregular(word: str, kind: str) -> list[str]:
 
 @cache
 def _listed(what: str) -> str:
-    """Return common words of reviews, adjectives in -y, or irregular words: each line between two line breaks."""
+    """Return words, adjectives in -y, or irregular words: each line between two line breaks.
+
+    `words` are those that several of a thousand reviews of restaurants have, `rare` others.
+    """
     return "\n" + (Path(__file__).parent / f"{what}.txt").read_text(encoding="ascii")
 
 
 @cache
 def _known(what: str) -> frozenset[str]:
     return frozenset(_listed(what).split())
+
+
+@cache
+def _in_use() -> frozenset[str]:
+    return _known("words") | _known("rare")

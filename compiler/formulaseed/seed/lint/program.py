@@ -8,7 +8,7 @@ from typing import TypeGuard
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
-from formulaseed.language import typed
+from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import described, is_open
 from formulaseed.language.operators import MIRRORED
@@ -23,6 +23,8 @@ _FIRST, _LAST = 1990, 2100
 _PRESENT = 2020
 """An earlier year that is subtracted from one of the data is where a count of years begins, not the present."""
 
+_PARTIAL = ("FS305", "FS601", "FS604", "FS605", "FS606")
+"""Warnings of what may have no value."""
 _COMPARED_KEYS = 1_000
 """In a larger table keys are not compared with one another: the time grows with their square."""
 _REST = (
@@ -185,11 +187,13 @@ def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[
 
 def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
     used = program.used()
+    failing = {_section(d.span) for d in problems.sorted() if d.code in _PARTIAL}
     for step in program.steps:
         is_filter = isinstance(step.operation, nodes.Filter)
         symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
         if symbol not in used and step.name not in program.output and not step.part_of:
-            problems.report(catalogue.unused_step(step.span, step.name, is_filter))
+            may_fail = _section(step.span) in failing
+            problems.report(catalogue.unused_step(step.span, step.name, is_filter, may_fail))
     for full_name, span in written.declared_at.items():
         space, _, name = full_name.partition(".")
         if Symbol(SymbolKind(space), name) not in used:
@@ -203,6 +207,11 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
         if missing and len(values) > 2 and not is_whole and Symbol(SymbolKind.EXTRACTION, name) in used:
             span, unused = written.declared_at[f"extraction.{name}"], " or ".join(map(literal_text, missing[:4]))
             problems.report(catalogue.unused_value(span, name, unused))
+
+
+def _section(span: Span) -> str:
+    """Return the pointer to the step that a place is in."""
+    return "/".join(span.pointer.split("/")[:3])
 
 
 def _is_rest(value: str) -> bool:
@@ -268,8 +277,17 @@ def _field(expression: Expr) -> Iterator[str]:
 def lint_lookups(written: surface.Program, problems: Problems) -> None:
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
+            _exact_in_list(step.operation, problems)
             _overlaps(step.operation, problems)
             _defaults(step.operation, problems)
+
+
+def _exact_in_list(lookup: surface.Lookup, problems: Problems) -> None:
+    """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
+    source = lookup.source.text if isinstance(lookup.source, ast.Name) else ""
+    is_listed = any("," in entry.key.text for entry in lookup.table)
+    if lookup.match == "exact" and source == "context.categories" and not is_listed:
+        problems.report(catalogue.exact_match_in_list(lookup.source.span, source))
 
 
 def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.codes import CODES, SEED_WARNINGS
+from formulaseed.diagnostics.codes import CODES, SUPPRESSIBLE
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
@@ -199,7 +199,7 @@ class Sections(ABC):
             reason = self.shape.text(member.value, "the reason of a suppression")
             if code not in CODES:
                 by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)
-                help = suggest(by_name) if by_name else did_you_mean(code, SEED_WARNINGS, what="warnings", limit=30)
+                help = suggest(by_name) if by_name else did_you_mean(code, SUPPRESSIBLE, what="warnings", limit=30)
                 self.problems.report(catalogue.unknown_warning(span, code, help))
             elif CODES[code].severity == "error":
                 self.problems.report(catalogue.error_suppressed(span, code))

@@ -40,6 +40,8 @@ KEY_ALIASES: dict[str, tuple[str, ...]] = {
 FOREIGN_TYPES: dict[str, Help] = {
     **dict.fromkeys(("float", "double", "decimal", "real"), Suggestion("did you mean `number`?", "number")),
     **dict.fromkeys(("str", "text"), Suggestion("did you mean `string`?", "string")),
+    "bool": Suggestion("did you mean `boolean`?", "boolean"),
+    "int": Suggestion("did you mean `integer`?", "integer"),
     **dict.fromkeys(("list", "choice", "category"), Suggestion("did you mean `enum`?", "enum", "unsafe")),
 }
 

@@ -1,0 +1,43 @@
+"""What a notebook shows of a seed and of results, as parts of an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from formulaseed.errors import UnreadableError
+from formulaseed.report.blocks import Items, Paragraph, Table, as_html
+from formulaseed.report.graph import svg
+from formulaseed.report.values import plain
+
+if TYPE_CHECKING:
+    from formulaseed.loading import FormulaSeed
+
+_MOST = 100
+
+
+def seed_html(seed: FormulaSeed) -> str | None:
+    """Return the computation as a drawing; None where the package that lays graphs out is not installed."""
+    try:
+        return svg(seed.program)
+    except UnreadableError:
+        return None
+
+
+def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) -> str:
+    """Return the restaurants as a table: their results, or how many rows they have; and what failed as a list."""
+    names = list(dict.fromkeys(name for line in lines for name in line.get("output", ())))
+    are_results = any("output" in line or "error" in line for line in lines)
+    table = Table(("restaurant", *(names if are_results else ("rows",))), [_row(line, names) for line in lines[:_MOST]])
+    left_out = [Paragraph(f"and {len(lines) - _MOST:,} more")] if len(lines) > _MOST else []
+    failed = [Items([(0, failure) for failure in failures[:_MOST]])] if failures else []
+    return as_html([table, *left_out, *failed])
+
+
+def _row(line: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    restaurant = str(line.get("name") or line.get("business_id", ""))
+    if error := line.get("error"):
+        return [restaurant, f"{error['step']}: {error['message']}", *[""] * (len(names) - 1)]
+    if output := line.get("output"):
+        return [restaurant, *(plain(output.get(name)) for name in names)]
+    return [restaurant, f"{len(line.get('rows', ())):,}"]

@@ -98,8 +98,8 @@ def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: P
 
 def _taught(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> str:
     """How well each field is predicted, in lines; what to install where that cannot be done."""
-    if find_spec("sklearn") is None:
-        return "   This needs scikit-learn: pip install 'formulaseed[train]'"
+    if not (find_spec("sklearn") and find_spec("wordllama")):
+        return "   This needs scikit-learn and wordllama: pip install 'formulaseed[train]'"
     evaluator = Evaluator(module_from_source(source, "demo"))
 
     def asked() -> Iterator[Sequence[ReviewInput]]:

@@ -125,7 +125,7 @@ def trained_extractor(
     """Return the extractor that learns from recorded extractions, whose invalid lines are failures.
 
     `reviews` have the texts of the recorded ones. Raises `DataError` where there is nothing to learn from, and
-    `UnreadableError` without scikit-learn.
+    `UnreadableError` without the extra `train`.
     """
     from formulaseed.extractors.trained.classifying import Trained
     from formulaseed.extractors.trained.extractor import TrainedExtractor
@@ -137,7 +137,7 @@ def trained_extractor(
 
 
 def require_training() -> None:
-    """Raise `UnreadableError` where scikit-learn is not installed, before anything is read or asked."""
+    """Raise `UnreadableError` where the extra `train` is not installed, before anything is read or asked."""
     from formulaseed.extractors.trained.features import one_thread
 
     with one_thread():

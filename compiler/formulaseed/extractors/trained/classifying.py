@@ -1,8 +1,8 @@
 """Classifiers of reviews, one for each field of a seed, with calibrated probabilities.
 
 In: recorded answers, each a review's text with field values. Out: for other texts a value of each field, and the probability
-that it is what would have been recorded. Logistic regression with class weights over TF-IDF; numbers by their values, or by
-quarters of them where there are many. The same answers give the same bits in whatever order they come.
+that it is what would have been recorded. Logistic regression with class weights over words and meanings; numbers by their values,
+or by quarters of them where there are many. The same answers give the same bits in whatever order they come.
 
 Each field is predicted for every answer by classifiers that have seen none of its restaurant. From these predictions come the
 probabilities (J. Platt, "Probabilistic Outputs for Support Vector Machines", 1999), and the decision whether a number is better
@@ -25,7 +25,7 @@ from formulaseed.data.results import FieldValue
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.agreement import label
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.features import Weights, Words, one_thread
+from formulaseed.extractors.trained.features import Weights, Words, meanings, one_thread
 
 FEWEST = 30
 """Recorded answers of a field, of which fewer teach nothing."""
@@ -35,7 +35,9 @@ FOLDS = 5
 _CLASSES, _BINS = 8, 4
 """A number with more different values than classes is predicted by bins."""
 _STRENGTH = 3.0
-"""The inverse strength of regularization; TF-IDF rows have length 1."""
+"""The inverse strength of regularization; words and meaning have length 1 each."""
+_BATCH = 1_000
+"""Texts that are predicted at a time."""
 _NEVER = 1e-6
 
 
@@ -137,7 +139,7 @@ class Trained:
         with one_thread():
             texts = [answer.text for answer in self.answers]
             self._words = Words(texts)
-            self._counts = self._words.count(texts)
+            self._counts, self._meanings = self._words.count(texts), meanings(texts)
             self._weights, self._classifiers = self._learn([*range(len(texts))])
             self._folds = folds_of(self.answers)
             scored = self._scored_by_others()
@@ -146,9 +148,13 @@ class Trained:
 
     def predict(self, texts: Sequence[str]) -> list[Predictions]:
         """Return what each of the texts says, field by field."""
-        rows = self._rows(self._weights, self._words.count(texts))
-        scored = {name: each.predict(rows) for name, each in self._classifiers.items()}
-        return [self._calibrated({name: each[at] for name, each in scored.items()}) for at in range(len(texts))]
+        found: list[Predictions] = []
+        for start in range(0, len(texts), _BATCH):
+            batch = texts[start : start + _BATCH]
+            rows = _rows(self._weights, self._words.count(batch), meanings(batch))
+            scored = {name: each.predict(rows) for name, each in self._classifiers.items()}
+            found += [self._calibrated({name: each[at] for name, each in scored.items()}) for at in range(len(batch))]
+        return found
 
     @cached_property
     def held_out(self) -> list[Predictions]:
@@ -171,7 +177,7 @@ class Trained:
 
     def _learn(self, places: Sequence[int]) -> tuple[Weights, dict[str, Classifier]]:
         weights = Weights(self._counts[places])
-        rows = self._rows(weights, self._counts[places])
+        rows = _rows(weights, self._counts[places], self._meanings[places])
         found = {}
         for field in self.fields:
             having = [at for at, place in enumerate(places) if field.name in self.answers[place].fields]
@@ -180,15 +186,12 @@ class Trained:
                 found[field.name] = Classifier(weights, rows[having], values)
         return weights, found
 
-    def _rows(self, weights: Weights, counts: Any) -> Any:
-        return weights.of(counts) if weights.any else counts
-
     def _scored_by_others(self) -> list[dict[str, Scored]]:
         scored: list[dict[str, Scored]] = [{} for _ in self.answers]
         for fold in sorted(set(self._folds)) if len(set(self._folds)) > 1 else ():
             inside = [place for place, each in enumerate(self._folds) if each == fold]
             weights, classifiers = self._learn([place for place, each in enumerate(self._folds) if each != fold])
-            rows = self._rows(weights, self._counts[inside])
+            rows = _rows(weights, self._counts[inside], self._meanings[inside])
             for name, classifier in classifiers.items():
                 for place, found in zip(inside, classifier.predict(rows), strict=True):
                     scored[place][name] = found
@@ -214,6 +217,12 @@ class Trained:
             name: Prediction(value, score if is_blank else self._calibrations[name].of(score))
             for name, (value, score, is_blank) in scored.items()
         }
+
+
+def _rows(weights: Weights, counts: Any, meanings: Any) -> Any:
+    from scipy.sparse import hstack
+
+    return hstack([weights.of(counts), meanings]).tocsr() if weights.any else meanings
 
 
 def folds_of(answers: Sequence[RecordedAnswer]) -> list[int]:

@@ -1,14 +1,18 @@
-"""What a classifier sees of a review: the TF-IDF weights of its words and of its pairs of neighbouring words.
+"""What a classifier sees of a review: the TF-IDF weights of its words and of its pairs of neighbouring words, and its meaning.
 
 In: texts. Out: sparse matrices, a row for each text. Words are counted once; weights are learned anew from the rows of each
-training, so that a fold's held-out reviews have no part in them. scikit-learn, of the extra `train`, is imported here and in
-`classifying` alone, when it is used.
+training, so that a fold's held-out reviews have no part in them. The meaning is the mean of static vectors, which the package
+wordllama ships; it tells of words that no recorded review has. Both have length 1. scikit-learn and wordllama, of the extra
+`train`, are imported here and in `classifying` alone, when they are used; nothing is downloaded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from formulaseed.errors import UnreadableError
@@ -22,12 +26,13 @@ _BATCH = 1_000
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread, so that sums have the same bits everywhere. Raises `UnreadableError` without scikit-learn."""
+    """Compute in one thread, so that sums have the same bits everywhere. Raises `UnreadableError` without the extra `train`."""
     try:
         import sklearn  # noqa: F401
+        import wordllama  # noqa: F401
         from threadpoolctl import threadpool_limits
     except ImportError:
-        message = "training needs the package `scikit-learn`; run `pip install 'formulaseed[train]'`"
+        message = "training needs the packages `scikit-learn` and `wordllama`; run `pip install 'formulaseed[train]'`"
         raise UnreadableError(message) from None
     with threadpool_limits(1):
         yield
@@ -76,3 +81,26 @@ class Weights:
     def of(self, counts: Any) -> Any:
         """Return the weights, a row for each row of counts."""
         return self._weights.transform(counts[:, self._columns])
+
+
+def meanings(texts: Sequence[str]) -> Any:
+    """Return the meaning of each text, a row of length 1; zeros for a text without a word."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    model = _vectors()
+    found = np.zeros((len(texts), model.embedding.shape[1]))
+    for row, text in zip(found, texts, strict=True):  # one by one: together all would be as long as the longest
+        whole = text.encode("utf-8", "replace").decode()  # half a character has no code
+        if re.search(_WORD, whole):
+            tokens = model.tokenizer.encode(whole, add_special_tokens=False).ids
+            mean = model.embedding[tokens].mean(axis=0, dtype=float)
+            row += mean / (np.linalg.norm(mean) or 1)
+    return csr_matrix(found)
+
+
+@cache
+def _vectors() -> Any:
+    import wordllama
+
+    return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)

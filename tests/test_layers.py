@@ -66,7 +66,7 @@ OWNERS = {
     "duckdb": ("runtime/duck.py",),
     "sqlalchemy": ("reference/database.py",),
     "grandalf": ("report/drawing.py",),
-    **dict.fromkeys(("sklearn", "scipy", "numpy", "threadpoolctl"), ("extractors/trained/",)),
+    **dict.fromkeys(("sklearn", "scipy", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
     "click": ("cli/",),
     "rich": ("cli/",),
 }

@@ -22,8 +22,10 @@ from formulaseed.llm.failures import line_of
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
 
-MAX_TRIES = 3
+MAX_TRIES = 5
 """How often one question is asked where the answers are unusable."""
+_MOST_ROOM = 3
+"""How many times the room of a first answer a repeated question has, at most."""
 
 
 @dataclass
@@ -126,7 +128,7 @@ class AnswerCache:
         """Return the question as a call; after an answer that was unusable with more room, and with what was wrong."""
         last = self.store.get(question.key)
         rejected = last.reason if last is not None and last.content is None else ""
-        return self.spec.call(question, able, self._tries(question.key, last) + 1, rejected)
+        return self.spec.call(question, able, min(self._tries(question.key, last) + 1, _MOST_ROOM), rejected)
 
     def _tries(self, key: str, stored: StoredAnswer | None) -> int:
         return 0 if stored is None or (self._retry_errors and key not in self._retried) else stored.tries

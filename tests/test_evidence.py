@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from formulaseed import diff, explain, load_seed
+from formulaseed.report.counted import exclusion_texts
 from formulaseed.report.explanation import Change, Evidence, Explanation
 from formulaseed.report.values import plain, shown
 from formulaseed.testing import reference_evaluate
@@ -57,10 +58,61 @@ def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
                 assert any(form in change.text for form in (f"{key} {plain(value)}", f"{key} is {shown(value)}")), key
 
 
-def test_what_is_assumed_of_an_added_review_is_said() -> None:
-    """Beside what a step asks for; a review like another one has all of it."""
-    (low,) = [change for change in explained("nonna-pia").changes if change.kind == "more reviews"]
-    assert "where safety_interaction is 'positive' (assumed: incident_severity none, account_type none, " in low.text
+def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_step_asks_for() -> None:
+    """Of those that a step counts the latest, else the latest of all, which is named; without reviews a row that is stated."""
+    rows = {row["review_id"]: row for row in LINES["nonna-pia"]["rows"]}
+    high, low = (change for change in explained("nonna-pia").changes if change.kind == "more reviews")
+    assert (high.verdict, low.verdict) == ("High Risk", "Low Risk")
+    assert high.row == low.row == rows["nonna-pia-06"]
+    assert high.text.startswith("with 4 more reviews like nonna-pia-06 (incident_severity none, account_type none, ")
+    for name in ("hanks-blue-plate", "slice-parade", "rusty-anchor"):
+        latest = max(LINES[name]["rows"], key=lambda row: row["meta"]["date"])
+        added = [change for change in explained(name).changes if change.kind == "more reviews"]
+        assert len(added) == 2
+        for change in added:
+            assert f"(otherwise as in {latest['review_id']}: " in change.text
+            assert change.row is not None
+            assert change.row["meta"] == latest["meta"] | {"date": f"{latest['meta']['date'][:7]}-01"}
+    found = explain(G1A, [], {"categories": "Thai"}, "b")
+    assert all("(assumed, as there is no review to go by: " in change.text for change in found.changes)
+    assert "stars 3, useful 0, year 2025)" in found.changes[0].text
+
+
+def test_each_verdict_is_reached_or_said_not_to_be() -> None:
+    """Also one for which more reviews have to be left out than for another one; what was searched is said first."""
+    carp = explained("golden-carp")
+    assert [(change.verdict, change.number, change.kind) for change in carp.changes] == [
+        ("High Risk", 5, "fewer reviews"), ("Low Risk", 6, "fewer reviews"),
+    ]  # fmt: skip
+    assert "golden-carp-11, golden-carp-04, golden-carp-12 did not count" in words(carp.text)
+    lotus = explained("lotus-garden")
+    assert lotus.not_found == ["High Risk"]
+    said = words(lotus.text)
+    searched = "Searched: up to 10 reviews left out, up to 64 of one kind added, and each parameter by itself."
+    assert said.index(searched) < said.index("- Low Risk if reviews") < said.index("High Risk: not found within that")
+    assert all("not found within that" in form for form in (lotus.html, lotus.markdown))
+
+
+def test_verdicts_between_two_others_are_found() -> None:
+    """One that only some numbers of reviews above eight give, which are not all tried."""
+    rules = [{"when": "N < 10", "then": "few"}, {"when": "N < 12", "then": "some"}, {"else": "many"}]
+    compute: list[Json] = [
+        {"name": "N", "op": "count", "where": {"meta.stars": 1}},
+        {"name": "V", "op": "case", "rules": rules},
+    ]
+    found = explain(seed_of(compute, "V"), [{"review_id": "r", "meta": {"stars": 5}}], {}, "b")
+    assert [(change.verdict, change.number) for change in found.changes] == [("some", 10), ("many", 12)]
+    assert found.not_found == []
+
+
+def test_no_review_is_left_out_in_vain() -> None:
+    """Of those that were left out one after the other, those that the verdict does not need are put back."""
+    for name in LINES:
+        line = LINES[name]
+        for change in (each for each in explained(name).changes if each.kind == "fewer reviews"):
+            for kept in change.review_ids:
+                rows = [r for r in line["rows"] if r["review_id"] not in change.review_ids or r["review_id"] == kept]
+                assert reference_evaluate(G1A, rows, line["context"])["VERDICT"] != change.verdict
 
 
 def test_a_default_is_not_shown_as_a_value_of_the_data() -> None:
@@ -131,7 +183,7 @@ def test_a_filter_is_explained_where_it_is_first_named() -> None:
 
 
 def test_every_condition_that_a_review_does_not_meet_is_named() -> None:
-    """The groups are disjoint and the counts in words are those of each condition."""
+    """The groups are disjoint."""
     recent = evidence(explained("nonna-pia"), "N_RECENT")
     line = LINES["nonna-pia"]
     rows = {row["review_id"]: row for row in line["rows"]}
@@ -149,9 +201,34 @@ def test_every_condition_that_a_review_does_not_meet_is_named() -> None:
             [text for text, test in tests.items() if not test(rows[name])] == each.conditions
             for name in each.review_ids
         )
-    assert "11 reviews do not count: extraction.account_type == 'firsthand' does not hold for 10, " in words(
-        explained("nonna-pia").text
-    )
+
+
+def test_reviews_that_one_condition_leaves_out_are_named() -> None:
+    """With what they have instead, but for those that another step counts by the same field; the numbers add up."""
+    found = explained("golden-carp")
+    severe = evidence(found, "N_SEVERE")
+    assert [each.near for each in severe.excluded if each.near] == [
+        ["golden-carp-12: account_type is 'secondhand', not 'firsthand'"]
+    ]
+    assert [len(each.conditions) for each in severe.excluded if each.near] == [1]
+    assert [*exclusion_texts(severe)] == [
+        "not counted: golden-carp-12: account_type is 'secondhand', not 'firsthand'",
+        "5 other reviews do not count: neither extraction.incident_severity == 'severe' nor extraction.account_type == "
+        "'firsthand' holds for 3; extraction.incident_severity == 'severe' does not hold for 2",
+    ]
+    mild = evidence(explained("nonna-pia"), "N_MILD")
+    assert mild.number == 0
+    said = words(explained("nonna-pia").text)
+    assert "N_RECENT, N_MILD and N_SEVERE are 0: none of 11 reviews counts" in said
+    assert "N_RECENT: not counted: nonna-pia-07: meta.year is 2017, not >= 2023" in said
+    compute: list[Json] = [{"name": "N", "op": "count", "where": {"meta.stars": 1, "meta.useful": {">": 3}}}]
+    rows = [{"review_id": f"r{n}", "meta": {"stars": 1 + n // 8, "useful": 0}} for n in range(12)]
+    few = evidence(explain(seed_of(compute, "N"), rows, {}, "b"), "N")
+    assert [*exclusion_texts(few)] == [
+        "not counted: " + "; ".join(f"r{n}: meta.useful is 0, not > 3" for n in range(5)),
+        "7 other reviews do not count: neither meta.stars == 1 nor meta.useful > 3 holds for 4; "
+        "meta.useful > 3 does not hold for 3",
+    ]
 
 
 def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> None:
@@ -168,7 +245,7 @@ def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> 
     fewer: Change = found.changes[0]
     assert [*fewer.effects] == ["TOTAL", *names]
     assert "TOTAL 12 to 0, N0 1 to 0" in words(found.text)
-    assert "and 6 other steps" in words(found.text)
+    assert "and 2 other steps" in words(found.text)
 
 
 def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
@@ -263,7 +340,7 @@ def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
     ]
     row = {"review_id": "r", "meta": {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}}
     (more,) = explain(seed_of(compute, "V"), [row], {}, "b").changes
-    assert more.text == "with 1 more review where stars is 1, date is '2020-01-01' (assumed: funny 0, cool 0)"
+    assert more.text == "with 1 more review where stars is 1, date is '2020-01-01' (otherwise as in r: funny 0, cool 0)"
 
 
 def test_what_hides_or_lays_out_text_is_shown_in_every_format() -> None:
@@ -307,3 +384,66 @@ def test_of_all_reviews_those_with_the_maximum_are_shown() -> None:
     seed = seed_of([{"name": "M", "op": "max", "field": "meta.stars", "default": 0}], "M")
     found = explain(seed, [{"review_id": f"r{n}", "meta": {"stars": n}} for n in (4, 2, 3)], {}, "b")
     assert "M = 4: the highest meta.stars of 3 reviews\n  - r4 (4 stars)\n  - 2 others have less" in found.text
+
+
+def test_the_first_lines_say_the_score_its_limits_and_the_counts() -> None:
+    """The value before a limit, and which limits there are; counts that are not zero by what the score is without them."""
+    assert explained("golden-carp").because[1:3] == [
+        "FINAL_RISK_SCORE is 20, its maximum; RAW_RISK is 178.7328.",
+        "The counts behind it, by their effect: N_TOTAL_INCIDENTS 5, N_BETRAYAL 4, N_SEVERE 3, N_RECENT 1, N_NEGATIVE 3, "
+        "N_MODERATE 1, N_MILD 1; all others are 0.",
+    ]
+    assert explained("saigon-lantern").because[1] == "FINAL_RISK_SCORE is 0, its minimum; RAW_RISK is -0.0178."
+    assert explained("slice-parade").because[1:3] == [
+        "FINAL_RISK_SCORE is 2.25, which is RAW_RISK within its limits, 0 to 20.",
+        "All 8 counts behind it are 0.",
+    ]
+    line = LINES["golden-carp"]
+    score = reference_evaluate(G1A, line["rows"], line["context"])["RAW_RISK"]
+    effects = []
+    for name in ("N_BETRAYAL", "N_SEVERE", "N_RECENT", "N_NEGATIVE", "N_MODERATE", "N_MILD"):
+        counted = {review.review_id for review in evidence(explained("golden-carp"), name).reviews}
+        rows = [row for row in line["rows"] if row["review_id"] not in counted]
+        effects.append(abs(reference_evaluate(G1A, rows, line["context"])["RAW_RISK"] - score))
+    assert effects == sorted(effects, reverse=True)
+
+
+def test_limits_of_every_kind_are_said() -> None:
+    """One limit only, clamp, and rounding."""
+    for formula, said in (
+        ("max(N, 0)", "S is 3, which is N within its limits, at least 0."),
+        ("min(N, 9)", "S is 3, which is N within its limits, at most 9."),
+        ("clamp(N, 4, 9)", "S is 4, its minimum; N is 3."),
+        ("round(N / 2)", "S is 2: N / 2 = 3 / 2."),
+        ("round(H)", "S is 2, rounded; H is 1.5."),
+    ):
+        compute: list[Json] = [
+            {"name": "N", "op": "count"},
+            {"name": "H", "op": "expr", "expr": "N / 2"},
+            {"name": "S", "op": "expr", "expr": formula},
+        ]
+        found = explain(seed_of(compute, "S"), [{"review_id": str(n)} for n in range(3)], {}, "b")
+        assert found.because[0] == said
+
+
+def test_a_case_lists_its_rules_and_a_change_names_what_moves_the_score() -> None:
+    """Also where none holds; the terms of the score and the steps that rules choose come before the counts."""
+    said = words(explained("boulevard-smoke").text)
+    rules = "1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0"
+    assert f"TRAJECTORY_MULTIPLIER = 1, as no rule holds: {rules}" in said
+    assert [*explained("boulevard-smoke").changes[0].effects][:4] == [
+        "FINAL_RISK_SCORE", "INCIDENT_IMPACT", "TRAJECTORY_MULTIPLIER", "N_MILD",
+    ]  # fmt: skip
+    assert "TRAJECTORY_MULTIPLIER 1 to 1.3" in said
+
+
+def test_of_a_conditional_the_branch_that_was_taken_is_shown() -> None:
+    """With the values of no other one; a step over a default says that it is."""
+    said = words(explained("boulevard-smoke").text)
+    assert "else 1.0 = 1.0, as N_TOTAL_INCIDENTS > 0 does not hold" in said
+    assert "INCIDENT_AGE = 5 (from a default: no review counts): 2025 - MOST_RECENT_YEAR = 2025 - 2020" in said
+    (cuisine,) = [step for step in explained("desert-bloom").steps if step.name == "CUISINE_IMPACT"]
+    assert cuisine.from_defaults == ["CUISINE_MODIFIER"]
+    (silence,) = [step for step in explained("desert-bloom").steps if step.name == "SILENCE_PENALTY"]
+    assert silence.from_defaults == []
+    assert "from a default: no review counts" in explained("boulevard-smoke").html

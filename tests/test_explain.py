@@ -104,10 +104,10 @@ def test_the_story_of_one_restaurant() -> None:
         "The rules of VERDICT",
         "What would change it",
         "How it was computed",
-        "behind it",
+        "The reviews behind it",
     ]
     assert sorted(order, key=said.index) == order
-    assert "Low Risk without 1 review (nonna-pia-07)" in said
+    assert "Low Risk if review nonna-pia-07 did not count" in said
     assert "'Italian, Wine Bars, Restaurants', which has Italian" in said
     assert all(len(row) <= 100 for row in said.splitlines())
 

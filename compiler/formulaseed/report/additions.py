@@ -1,11 +1,11 @@
 """Reviews to add to a restaurant's: such as a step over reviews asks for, and such as there are already.
 
-In: a program and one restaurant's rows. Out: rows, each with what it is in words. What no step asks for is assumed, and said.
+In: a program and one restaurant's rows. Out: rows, each with what it is in words. What no step asks for is that of a review of
+the restaurant, which is named: the latest that the step counts or, if that does not do, the latest of all.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,81 +19,100 @@ from formulaseed.report.values import plain, shown
 
 _NAMED = 8
 """So many fields of a row are named."""
+_NEUTRAL = {"stars": 3, "useful": 0, "funny": 0, "cool": 0, "year": 2025, "month": 1}
+"""The metadata of a review where there is none to go by."""
 Row = Mapping[str, Any]
 
 
 class Addition(NamedTuple):
-    """A row to add: `like` another one again, or with what a step asks for, as far as that is not assumed anyway."""
+    """A row to add: one `like` another, but for what is `wanted` of it; where there is no other, the rest is assumed."""
 
     row: Row
+    like: str
     wanted: Mapping[Field, Value] = MappingProxyType({})
-    like: str = ""
 
 
 @dataclass
 class Additions:
-    """Makes rows to add to those that are `given`."""
+    """Makes rows to add to those that are `given`; `counted` are the places of those that each step over reviews counts."""
 
     leading: Leading
     given: Sequence[Row]
+    counted: Mapping[str, Sequence[int]]
 
     def rows(self, like: Iterable[int]) -> Iterator[Addition]:
         """Yield rows such as each step over reviews asks for, and such as those at some places."""
-        yield from map(self._asked_for, self.leading.wishes)
-        rows = (self.given[place] for place in like)
-        yield from (Addition(row, like=str(row.get("review_id", "one of these"))) for row in rows)
+        for step, wishes in self.leading.wishes.items():
+            if counted := self.counted.get(step):
+                yield self._like(max(counted, key=self._age))
+            yield self._latest_with(wishes)
+        yield from map(self._like, like)
 
     def text(self, addition: Addition) -> str:
-        """Return what an added row is like: all that it has of which the verdict depends, and what of it is assumed."""
-        row, wanted = addition.row, addition.wanted
+        """Return what an added row is like: what is wanted of it, and what else it has of which the verdict depends."""
+        wanted = addition.wanted
+        row = {"extraction": addition.row.get("extraction") or {}, "meta": _with_parts(addition.row.get("meta") or {})}
         named = [key for key in self.leading.fields if key not in wanted]
-        rest = ", ".join(f"{name} {plain((row.get(section) or {}).get(name))}" for section, name in named[:_NAMED])
+        rest = ", ".join(f"{name} {plain(row[section].get(name))}" for section, name in named[:_NAMED])
         rest += f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        if not wanted:
+            return f"like {addition.like}" + (f" ({rest})" if rest else "")
         asked = ", ".join(f"{name} is {shown(value)}" for (_, name), value in wanted.items())
-        about = [f"like {addition.like}" if addition.like else f"where {asked}" if asked else ""]
-        about.append(f"({'' if addition.like else 'assumed: '}{rest})" if rest else "")
-        return " ".join(filter(None, about))
+        source = f"otherwise as in {addition.like}" if addition.like else "assumed, as there is no review to go by"
+        return f"where {asked}" + (f" ({source}: {rest})" if rest else "")
 
-    def _asked_for(self, wishes: Sequence[Wish]) -> Addition:
-        """A review that meets these wishes, the rest as is assumed of a review."""
-        row = {section: dict(values) for section, values in self._common_row.items()}
+    def _like(self, place: int) -> Addition:
+        return Addition(self.given[place], name_of(self.given[place], place))
+
+    def _latest_with(self, wishes: Sequence[Wish]) -> Addition:
+        """The latest review with what a step asks for."""
+        row = {section: dict(values) for section, values in self._base.items()}
         wanted: dict[Field, Value] = {}
         for wish in wishes:
             section, name = wish.field
             if wish.field not in wanted and (wish.is_exact or not wish.is_met(row[section].get(name))):
                 row[section][name] = wanted[wish.field] = wish.value
-        meta = row["meta"]
-        if (date := _iso_date(str(meta.get("date")))) is not None:
-            meta["year"], meta["month"] = date
-            return Addition({"review_id": "(one more)", **row}, wanted)
-        year, month = meta.get("year"), meta.get("month")
-        if isinstance(year, int) and 1 <= year <= 9999:
+        meta = row["meta"] = _with_parts(row["meta"])
+        if "date" not in meta and isinstance(year := meta.get("year"), int) and 1 <= year <= 9999:
+            month = meta.get("month")
             meta["month"] = month if isinstance(month, int) and 1 <= month <= 12 else 1
             meta["date"] = f"{year:04}-{meta['month']:02}-01"
-        return Addition({"review_id": "(one more)", **row}, wanted)
+        like = name_of(self.given[self._latest], self._latest) if self.given else ""
+        return Addition({"review_id": "(one more)", **row}, like, wanted)
+
+    def _age(self, place: int) -> str:
+        """What sorts reviews by date, as far as it is known."""
+        meta = self.given[place].get("meta") or {}
+        date, year, month = (meta.get(name) for name in ("date", "year", "month"))
+        if isinstance(date, str):
+            return date
+        return f"{year:04}-{month or 0:02}" if isinstance(year, int) and isinstance(month, int | None) else ""
 
     @cached_property
-    def _common_row(self) -> dict[str, dict[str, Any]]:
-        """What is assumed of a review: what most reviews have, and the newest year."""
-        row: dict[str, dict[str, Any]] = {"extraction": {}, "meta": {}}
-        for section, values in row.items():
-            given = [each.get(section) or {} for each in self.given]
-            for name in sorted({name for each in given for name in each}):
-                common = {repr(each.get(name)): each.get(name) for each in given}
-                values[name] = common[Counter(repr(each.get(name)) for each in given).most_common(1)[0][0]]
-        for each in self.leading.program.fields:
-            row["extraction"].setdefault(each.name, each.values[0].name if each.values else each.default)
-        meta = row["meta"]
+    def _latest(self) -> int:
+        return max(range(len(self.given)), key=self._age)
+
+    @cached_property
+    def _base(self) -> dict[str, dict[str, Any]]:
+        """The latest review, its date as year and month, or where there is none a neutral one."""
         if not self.given:
-            meta |= {"stars": 3, "useful": 0, "funny": 0, "cool": 0, "year": 2025, "month": 1}
+            fields = self.leading.program.fields
+            neutral = {each.name: each.values[0].name if each.values else each.default for each in fields}
+            return {"extraction": neutral, "meta": dict(_NEUTRAL)}
+        row = self.given[self._latest]
+        meta = _with_parts(row.get("meta") or {})
         meta.pop("date", None)
-        years = [year for each in self.given if (year := _year(each.get("meta") or {})) is not None]
-        return {**row, "meta": meta | ({"year": max(years)} if years else {})}
+        return {"extraction": row.get("extraction") or {}, "meta": meta}
 
 
-def _year(meta: Mapping[str, Any]) -> int | None:
-    year, date = meta.get("year"), meta.get("date")
-    if isinstance(year, int):
-        return year
+def name_of(row: Row, place: int) -> str:
+    """Return the id of a review, or its place among the others."""
+    given = row.get("review_id")
+    return given if isinstance(given, str) else f"rows[{place}]"
+
+
+def _with_parts(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with the year and the month of its date."""
+    date = meta.get("date")
     found = _iso_date(date) if isinstance(date, str) else None
-    return found[0] if found is not None else None
+    return {**meta, "year": found[0], "month": found[1]} if found is not None else {**meta}

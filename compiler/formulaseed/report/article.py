@@ -15,13 +15,13 @@ from formulaseed.report.counted import (
     NO_QUOTES,
     QUOTED,
     counted_text,
-    exclusion_text,
+    exclusion_texts,
     filter_texts,
     others_text,
 )
 from formulaseed.report.elements import Element, element
-from formulaseed.report.explanation import Change, Evidence, Explanation, Match, Review, Rule, Step
-from formulaseed.report.story import change_text, default_note, has_no_quotes, nearness, tree
+from formulaseed.report.explanation import Evidence, Explanation, Match, Review, Rule, Step
+from formulaseed.report.story import SEARCHED, change_text, default_note, has_no_quotes, nearness, not_found_texts, tree
 from formulaseed.report.values import plain, shown
 
 _SHADES = 5
@@ -58,7 +58,7 @@ def article(found: Explanation, classes: dict[Value, str] | None = None, most_re
             element("section.rules", element("h2", f"The rules of {found.step}, in order"), element("ol", *rules))
         )
     if found.rules and found.error is None:
-        parts.append(_changes(found.changes, classes))
+        parts.append(_changes(found, classes))
     if found.steps:
         parts.append(_computation(found))
     if any(each.condition is not None or each.reviews for each in found.evidence):
@@ -98,13 +98,11 @@ def _rule(rule: Rule, classes: dict[Value, str]) -> Element:
     return element("li", what, element("p.near", near))
 
 
-def _changes(changes: Sequence[Change], classes: dict[Value, str]) -> Element:
+def _changes(found: Explanation, classes: dict[Value, str]) -> Element:
+    items = [element("li", badge(change.verdict, classes), f" {change_text(change)}") for change in found.changes]
+    items += [element("li", text) for text in not_found_texts(found)]
     heading = element("h2", "What would change it")
-    if not changes:
-        none = "No change of one kind of review or of one parameter was found that does."
-        return element("section.changes", heading, element("p", none))
-    items = [element("li", badge(change.verdict, classes), f" {change_text(change)}") for change in changes]
-    return element("section.changes", heading, element("ul", *items))
+    return element("section.changes", heading, element("p.note", SEARCHED), element("ul", *items))
 
 
 # --- the computation
@@ -117,15 +115,17 @@ class _Branch:
     depth: int
     step: Step
     is_repeated: bool
+    note: str
     below: list[_Branch] = field(default_factory=list)
 
 
 def _computation(found: Explanation) -> Element:
     matches = {match.step: match for match in found.lookups}
+    steps = {step.name: step for step in found.steps}
     top: list[_Branch] = []
     levels = [top]
     for depth, step, is_repeated in tree(found):
-        branch = _Branch(depth, step, is_repeated)
+        branch = _Branch(depth, step, is_repeated, default_note(step, steps))
         del levels[branch.depth + 1 :]
         levels[-1].append(branch)
         levels.append(branch.below)
@@ -138,10 +138,12 @@ def _step(branch: _Branch, matches: dict[str, Match]) -> Element:
     if branch.is_repeated:
         return element("li.repeated", *_equation(step.name, step.value), element("span.note", "see above"))
     said = [element("code", step.definition)] if step.kind != "constant" else []
-    if step.is_default:
-        said.insert(0, element("span.note", default_note(step).removeprefix(", ")))
+    if branch.note:
+        said.insert(0, element("span.note", branch.note.strip(", ()")))
     if step.with_values is not None:
         said.append(element("code.values", f"{'taken: ' if step.kind == 'case' else '= '}{step.with_values}"))
+    elif step.kind == "case":
+        said.append(element("span.note", "no rule holds"))
     if step.name in matches:
         said.append(_match(matches[step.name]))
     if not branch.below:
@@ -216,7 +218,7 @@ def _evidence(evidence: Evidence) -> Element:
     """A step over reviews: how many count, what its filters mean, and why the others do not count."""
     condition = [element("code", evidence.condition)] if evidence.condition is not None else []
     line = (*_equation(evidence.step, evidence.value), element("span.note", counted_text(evidence)), *condition)
-    more = [*filter_texts(evidence), *(text for text in (others_text(evidence), exclusion_text(evidence)) if text)]
+    more = [*filter_texts(evidence), *filter(None, [others_text(evidence)]), *exclusion_texts(evidence)]
     if not more:
         return element("li", element("div.leaf", *line))
     return element(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.report.explanation import Evidence, Review
@@ -11,17 +10,17 @@ from formulaseed.report.values import plain, shown
 
 MOST_LISTED = 5
 """So many reviews of a step are shown in words, and so many reasons why others do not count; the JSON has them all."""
-_REASONS = 6
+_GROUPS = 3
 QUOTED: dict[str, str] = {
-    "extractor": "",
-    "words": "in words that speak for it: ",
-    "beginning": "begins: ",
-    "whole": "says: ",
+    "extractor": "quote: ",
+    "words": "sentence: ",
+    "beginning": "opening: ",
+    "whole": "full text: ",
 }
 """How a quote is introduced, by who chose it."""
 NO_QUOTES = (
-    "Where the extractor gave no quote, the sentence is shown whose words speak for the values; where none does, how the review "
-    "begins, which is not why it counts."
+    "Where the extractor gave no quote, a sentence is shown that was chosen by its words; where none speaks for the values, "
+    "the full text of the review, or its opening."
 )
 
 
@@ -64,20 +63,53 @@ def others_text(found: Evidence) -> str | None:
     return f"{number_of(others, 'other')} {'has' if others == 1 else 'have'} {'less' if found.function == 'max' else 'more'}"
 
 
-def exclusion_text(found: Evidence) -> str | None:
-    """Return why the others do not count; None where there are none, or where they do not meet the one condition there is."""
-    number = sum(each.number for each in found.excluded)
-    if not number or (len(found.excluded) == 1 and found.excluded[0].conditions == [found.condition]):
-        return None
-    unmet: Counter[str] = Counter()
-    for each in found.excluded:
-        unmet.update(dict.fromkeys(each.conditions, each.number))
-    common = unmet.most_common(_REASONS)
-    reasons = [
-        f"{condition}{'' if place else ' does not hold'} for {n:,}" for place, (condition, n) in enumerate(common)
-    ]
-    rest = f" and {number_of(len(unmet) - _REASONS, 'other condition')}" if len(unmet) > _REASONS else ""
-    return f"{number_of(number, 'review')} {'does' if number == 1 else 'do'} not count: {', '.join(reasons)}{rest}"
+def exclusion_texts(found: Evidence) -> Iterator[str]:
+    """Yield why the others do not count, in numbers that add up: some by name, the rest by all conditions that they do not
+    meet. Nothing where there is but one condition."""
+    if all(each.conditions == [found.condition] for each in found.excluded):
+        return
+    named = near_texts(found)
+    if named:
+        yield f"not counted: {'; '.join(named)}"
+    rest = [(each.number - len({*each.near} & {*named}), each.conditions) for each in found.excluded]
+    groups = sorted((group for group in rest if group[0]), key=lambda group: -group[0])
+    if not groups:
+        return
+    number = sum(n for n, _ in groups)
+    parts = [(_unmet(conditions), n) for n, conditions in groups[:_GROUPS]]
+    reasons = [f"{text} for {n:,}" if groups[1:] else text for text, n in parts]
+    reasons += [f"other conditions for {sum(n for n, _ in groups[_GROUPS:]):,}"] if len(groups) > _GROUPS else []
+    yield (
+        f"{number_of(number, 'other review' if named else 'review')} {'does' if number == 1 else 'do'} not count: "
+        f"{'; '.join(reasons)}"
+    )
+
+
+def near_texts(found: Evidence) -> list[str]:
+    """Return the reviews that one condition alone leaves out, some of them, with what they have instead."""
+    return [text for each in found.excluded for text in each.near][:MOST_LISTED]
+
+
+def is_zero(found: Evidence) -> bool:
+    """Return whether it is a count or sum of no reviews, because none meets its condition."""
+    return not found.number and found.condition is not None and found.function in ("count", "sum")
+
+
+def zero_text(found: Sequence[Evidence]) -> str:
+    """Return which counts and sums are 0 as no review counts."""
+    names = [each.step for each in found]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
+    return f"{listed} {'are' if names[1:] else 'is'} 0: none of {number_of(found[0].total, 'review')} counts"
+
+
+def _unmet(conditions: Sequence[str]) -> str:
+    match conditions:
+        case [single]:
+            return f"{single} does not hold"
+        case [first, second]:
+            return f"neither {first} nor {second} holds"
+        case _:
+            return f"none of {', '.join(conditions)} holds"
 
 
 def review_text(review: Review) -> str:

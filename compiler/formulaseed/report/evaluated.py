@@ -52,10 +52,19 @@ class Evaluated:
             return None
 
     def with_values(self, expression: Expr) -> str | None:
-        """Return the formula with values in place of names; None if it has no name, or is one."""
+        """Return the formula with values in place of names; None if it has no name, or is one.
+
+        Of a conditional one it is the branch that was taken, and why.
+        """
         if isinstance(expression, typed.Ref | typed.Literal) or not any(typed.symbols_in(expression)):
             return None
-        return expression_text(self._substituted(expression))
+        taken: Expr = expression
+        reasons: list[str] = []
+        while isinstance(taken, typed.Conditional) and (holds := self.value(taken.condition)) is not None:
+            reasons.append(f"{expression_text(taken.condition)} {'holds' if holds else 'does not hold'}")
+            taken = taken.then if holds else taken.otherwise
+        text = expression_text(self._substituted(self.taken(taken)))
+        return f"{text}, as {' and '.join(reasons)}" if reasons else text
 
     def _substituted(self, node: Expr) -> Expr:
         if isinstance(node, typed.Ref):
@@ -63,6 +72,12 @@ class Evaluated:
             text = f"({shown(value)})" if isinstance(value, int | float) and value < 0 else shown(value)
             return replace(node, written=text)
         return typed.mapped(node, self._substituted)
+
+    def taken(self, node: Expr) -> Expr:
+        """Return the formula with the branches that were taken in place of conditionals."""
+        if isinstance(node, typed.Conditional) and (holds := self.value(node.condition)) is not None:
+            return self.taken(node.then if holds else node.otherwise)
+        return typed.mapped(node, self.taken)
 
     # --- rules
 

@@ -6,7 +6,7 @@ texts of reviews are used only to quote them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, cast
@@ -15,10 +15,13 @@ from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, place_of, prepare
 from formulaseed.ir.text import step_text
+from formulaseed.language import typed
 from formulaseed.report import explanation as data
+from formulaseed.report.additions import Row
+from formulaseed.report.counts import Counts
 from formulaseed.report.definitions import steps_used, upstream
 from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.evidence import EvidenceFinder, Row
+from formulaseed.report.evidence import EvidenceFinder
 from formulaseed.report.leading import Leading
 from formulaseed.report.quotes import QuoteFinder
 from formulaseed.report.reasons import Reasons
@@ -60,11 +63,12 @@ class Explainer:
         found = Evaluated(self.steps, evaluation)
         target = self.verdict if error is None else self.steps[str(error.step)]
         reached = self.leading.steps if error is None else upstream(self.program, target)
-        finder = EvidenceFinder(found, rows, self.quotes)
+        finder = EvidenceFinder(found, rows, self.quotes, reached)
         evidence = {step.name: each for step in reached if (each := finder.evidence(step)) is not None}
         lookups = {step.name: match for step in reached if (match := found.match(step)) is not None}
         defaults = {name for name, each in evidence.items() if each.is_default}
         defaults |= {name for name, each in lookups.items() if each.key is None}
+        counts = Counts(found, reached, finder.terms)
         name = context.get("name")
         return data.Explanation(
             business_id=business_id,
@@ -74,9 +78,9 @@ class Explainer:
             verdict=evaluation.results.get(target.name) if error is None else None,
             outputs={n: evaluation.results[n] for n in self.program.output if n in evaluation.results},
             error=error,
-            because=Reasons(found, evidence).because(target) if error is None else [],
+            because=Reasons(found, evidence, counts).because(target) if error is None else [],
             rules=found.rules(target) if error is None else [],
-            steps=[_step(found, step, self._said(step.name), step.name in defaults) for step in reached],
+            steps=[_step(found, step, self._said(step.name), defaults) for step in reached],
             lookups=[*lookups.values()],
             evidence=[*evidence.values()],
             reviews=len(rows),
@@ -96,11 +100,14 @@ class Explainer:
         return None
 
 
-def _step(found: Evaluated, step: nodes.Step, definition: str, is_default: bool) -> data.Step:
+def _step(found: Evaluated, step: nodes.Step, definition: str, defaults: Container[str]) -> data.Step:
     operation = step.operation
     with_values = None
+    used = steps_used(step)
     if isinstance(operation, nodes.Formula):
         with_values = found.with_values(operation.expression)
+        taken = {symbol.name for symbol in typed.symbols_in(found.taken(operation.expression))}
+        used = [name for name in used if name in taken]
     elif isinstance(operation, nodes.Case):
         with_values = next((rule.condition for rule in found.rules(step) if rule.state == "taken"), None)
     return data.Step(
@@ -110,7 +117,8 @@ def _step(found: Evaluated, step: nodes.Step, definition: str, is_default: bool)
         definition=definition,
         with_values=with_values,
         uses=steps_used(step),
-        is_default=is_default,
+        is_default=step.name in defaults,
+        from_defaults=[name for name in used if name in defaults],
     )
 
 

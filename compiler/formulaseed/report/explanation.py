@@ -18,6 +18,8 @@ AggregateKind = Literal["count", "sum", "max", "min"]
 Kind = Literal["count", "sum", "max", "min", "lookup", "formula", "case", "constant"]
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
+MOST_MORE, MOST_FEWER = 64, 10
+"""So many reviews are added or left out to find a change."""
 
 
 class _Part(BaseModel):
@@ -57,12 +59,14 @@ class Step(_Part):
     value: Value = Field(description="Its value; null too where it failed or what it uses did.")
     definition: str = Field(description="What the step does, as a formula or in a few words.")
     with_values: str | None = Field(
-        description="The formula with values in place of names, null where it names none; of a case the condition that holds."
+        description="The formula with values in place of names, null where it names none; of a conditional one the branch that "
+        "was taken, and why; of a case the condition that holds."
     )
     uses: list[str] = Field(description="The steps that it uses, in the order in which it names them.")
     is_default: bool = Field(
         description="Whether the value is the seed's default: no key matches a lookup, or no review counts for a max or min."
     )
+    from_defaults: list[str] = Field(description="The steps whose value it uses that is the seed's default.")
 
 
 class Match(_Part):
@@ -102,6 +106,10 @@ class Exclusion(_Part):
     )
     number: int = Field(description="How many reviews meet all conditions but these.")
     review_ids: list[str] = Field(description="The ids of these reviews.")
+    near: list[str] = Field(
+        description="In words up to five of them that one condition alone leaves out, and what they have instead; not those "
+        "that other steps count by the same field."
+    )
 
 
 class Evidence(_Part):
@@ -150,7 +158,8 @@ class Change(_Part):
     number: float = Field(description="How many reviews, or the parameter's new value.")
     verdict: Value = Field(description="The verdict that it leads to.")
     effects: dict[str, Effect] = Field(
-        description="What the verdict's rules compare and the steps over reviews behind it, as far as they have another value."
+        description="The steps that tell it, as far as they have another value: what the verdict's rules compare, what the "
+        "formula behind that uses, what rules choose, and the steps over reviews."
     )
     review_ids: list[str] = Field([], description="The reviews to leave out.")
     row: dict[str, Any] | None = Field(None, description="The row to add, `number` times.")
@@ -187,6 +196,12 @@ class Explanation(_Part):
     reviews: int = Field(description="How many reviews were extracted.")
     changes: list[Change] = Field(description="What leads to another verdict, the smallest first.")
     run: dict[str, Any] = Field(description="What the result was made with, as results have it.")
+
+    @property
+    def not_found(self) -> list[Value]:
+        """The verdicts of the rules to which no change was found."""
+        found = {self.verdict, *(change.verdict for change in self.changes)}
+        return [result for result in dict.fromkeys(rule.result for rule in self.rules) if result not in found]
 
     @property
     def json(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated

@@ -69,6 +69,18 @@ class Leading:
         return [name for name in steps_used(self.verdict) if name not in parts]
 
     @cached_property
+    def telling(self) -> list[str]:
+        """The steps that tell what a change does: those compared, those that the formulas behind their limits use, those
+        that rules choose, and those over reviews; no parts of other steps."""
+        steps = {step.name: step for step in self.steps}
+        direct = (name for driver in self.compared for name in steps_used(behind_limits(steps[driver], steps)))
+        chosen = (step.name for step in self.steps[1:] if step.rules())
+        parts = {step.name for step in self.steps if step.part_of}
+        return [
+            name for name in dict.fromkeys([*self.compared, *direct, *chosen, *self.aggregates]) if name not in parts
+        ]
+
+    @cached_property
     def drivers(self) -> list[str]:
         """The numbers that the verdict's rules compare, and those of the rules that it passes on to, the most compared first.
 
@@ -91,11 +103,11 @@ class Leading:
         return [(kind.value, each.name) for kind, each in self.program.row_fields() if Symbol(kind, each.name) in used]
 
     @cached_property
-    def wishes(self) -> list[list[Wish]]:
+    def wishes(self) -> dict[str, list[Wish]]:
         """What each step over reviews asks of a review, as far as that is plain to see; the exact wishes first."""
-        conditions = (operation.where for operation in self.aggregates.values() if operation.where is not None)
-        found = ([*self._asked(where)] for where in conditions)
-        return [sorted(wishes, key=lambda wish: not wish.is_exact) for wishes in found if wishes]
+        conditions = ((name, operation.where) for name, operation in self.aggregates.items())
+        found = ((name, [*self._asked(where)]) for name, where in conditions if where is not None)
+        return {name: sorted(wishes, key=lambda wish: not wish.is_exact) for name, wishes in found if wishes}
 
     def _asked(self, where: Expr) -> Iterator[Wish]:
         stack: list[tuple[Expr, bool]] = [(where, True)]
@@ -140,6 +152,21 @@ def is_limit(call: typed.Call) -> bool:
     function = FUNCTIONS[call.function]
     moving = [each for each in call.arguments if not each.info.is_constant]
     return (function.selects or function.is_rounding) and len(moving) == 1
+
+
+def limits_of(found: Expr) -> tuple[list[Value], list[Value]]:
+    """Return the constants below which and above which a formula limits its one argument that varies."""
+    low: list[Value] = []
+    high: list[Value] = []
+    while isinstance(found, typed.Present) or (isinstance(found, typed.Call) and is_limit(found)):
+        inside = (found.operand,) if isinstance(found, typed.Present) else found.arguments
+        if isinstance(found, typed.Call) and (function := FUNCTIONS[found.function]).selects:
+            below = inside if function.bounds == "below" else inside[1:2] if not function.bounds else ()
+            above = inside if function.bounds == "above" else inside[2:3] if not function.bounds else ()
+            low += (each.info.constant for each in below if each.info.is_constant)
+            high += (each.info.constant for each in above if each.info.is_constant)
+        found = next(each for each in inside if not each.info.is_constant)
+    return low, high
 
 
 def _solved(part: typed.Comparison, truth: bool) -> Iterator[Wish]:

@@ -19,22 +19,21 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.types import Base, Value
 from formulaseed.report import explanation as data
-from formulaseed.report.additions import Additions, Row
+from formulaseed.report.additions import Additions, Row, name_of
+from formulaseed.report.explanation import MOST_FEWER, MOST_MORE
 from formulaseed.report.leading import Leading
 from formulaseed.report.values import shown
+from formulaseed.report.verdict import verdicts_of
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
 
-MOST_MORE = 64
-"""So many reviews more are tried."""
 _SHOWN = 4
 _ALL_TRIED = 8
-_MOST_FEWER = 10
 _CANDIDATES = 60
 """So many kinds of reviews are tried, fewer where a restaurant has many reviews."""
 _READ = 300_000
 """Reviews that are evaluated for each review more or less, all candidates together."""
-_IDS = 3
+_IDS = 8
 """So many reviews are named."""
 _Values = Mapping[str, Any]
 """Every step's value, by name."""
@@ -64,9 +63,18 @@ class Search:
         self._values = before
         found = [*self._fewer(), *self._more(), *self._parameters()]
         kept: dict[tuple[str, object], data.Change] = {}
-        for change in sorted(found, key=lambda change: (change.kind == "parameter", change.number)):
+        for change in sorted(found, key=self._size):
             kept.setdefault((change.kind, change.verdict if change.kind != "parameter" else change.text), change)
-        return list(kept.values())[:_SHOWN]
+        first = {change.verdict: change for change in reversed(kept.values())}
+        more = [change for change in kept.values() if first[change.verdict] is not change]
+        listed = [*first.values(), *more[: max(0, _SHOWN - len(first))]]
+        return [change for change in kept.values() if any(change is each for each in listed)]
+
+    def _size(self, change: data.Change) -> tuple[bool, float, int]:
+        """How large a change is: in reviews or as a value, then by how far apart the policy's order has the verdicts."""
+        order = verdicts_of(self.leading.verdict)
+        places = [order.index(each) for each in (change.verdict, self._verdict(self._values)) if each in order]
+        return change.kind == "parameter", change.number, abs(places[0] - places[-1]) if places else 0
 
     # --- evaluation
 
@@ -86,22 +94,35 @@ class Search:
         found: Value = values[self.leading.verdict.name]
         return found
 
-    def _least(self, row: tuple[Any, ...]) -> tuple[int, _Values | None]:
-        """Return the least number found of such rows more that turn the verdict, with the values then.
+    def _worth(self, fewest: Mapping[Value, int], most: int) -> int:
+        """So many reviews are worth trying: fewer than lead to each other verdict already."""
+        others = [verdict for verdict in verdicts_of(self.leading.verdict) if verdict != self._verdict(self._values)]
+        known = [fewest.get(verdict, most + 1) for verdict in others] or [min(fewest.values(), default=most + 1)]
+        return max(known) - 1
 
-        Small numbers are all tried.
-        """
-        last, number = 0, 1
-        while number <= MOST_MORE:
-            found = self._turns(self._with(row, number))
-            while found is not None and number - last > 1:
-                middle = (last + number) // 2
-                between = self._turns(self._with(row, middle))
-                last, number, found = (last, middle, between) if between is not None else (middle, number, found)
-            if found is not None:
-                return number, found
-            last, number = number, number + 1 if number < _ALL_TRIED else number * 2
-        return 0, None
+    def _turning(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
+        """Yield the numbers of such rows more, as far as they are worth trying, at which the verdict is found to turn, with
+        the values then. Small numbers are all tried."""
+        last: tuple[int, _Values | None] = 0, self._values
+        number = 1
+        while number <= self._worth(fewest, MOST_MORE):
+            found = number, self._trace(self._with(row, number))
+            yield from self._between(row, last, found)
+            last, number = found, number + 1 if number < _ALL_TRIED else number * 2
+
+    def _between(
+        self, row: tuple[Any, ...], low: tuple[int, _Values | None], high: tuple[int, _Values | None]
+    ) -> Iterator[tuple[int, _Values]]:
+        """Yield where the verdict turns from one number of rows more up to another, as far as halving finds it."""
+        if high[1] is None or (low[1] is not None and self._verdict(low[1]) == self._verdict(high[1])):
+            return
+        if high[0] - low[0] == 1:
+            yield high[0], high[1]
+            return
+        number = (low[0] + high[0]) // 2
+        middle = number, self._trace(self._with(row, number))
+        yield from self._between(row, low, middle)
+        yield from self._between(row, middle, high)
 
     def _change(
         self, kind: data.ChangeKind, text: str, number: float, rows: ParsedRows, after: _Values, **what: Any
@@ -111,7 +132,7 @@ class Search:
             name: data.Effect(
                 before=self._values[name], after=after[name], default=self._default(name, rows, after, given)
             )
-            for name in dict.fromkeys([*self.leading.compared, *self.leading.aggregates])
+            for name in self.leading.telling
             if name in after and after[name] != self._values[name]
         }
         return data.Change(kind=kind, text=text, number=number, verdict=self._verdict(after), effects=effects, **what)
@@ -152,21 +173,35 @@ class Search:
 
     def _fewer(self) -> Iterator[data.Change]:
         """Leave out one review after the other: each time the one whose absence moves a deciding number most, one way."""
+        fewest: dict[Value, int] = {}
         for driver, direction in product(self.leading.drivers or [""], (1, -1)):
             out: list[int] = []
             before: _Values = self._values
-            while len(out) < _MOST_FEWER:
+            while len(out) < self._worth(fewest, MOST_FEWER):
                 found = self._next(out, before, driver, direction)
                 if found is None:
                     break
                 place, before = found
                 out.append(place)
-                if self._verdict(before) != self._verdict(self._values):
-                    ids = [str(self.rows[at].get("review_id", f"rows[{at}]")) for at in out]
-                    more = f", and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
-                    text = f"without {number_of(len(ids), 'review')} ({', '.join(ids[:_IDS])}{more})"
-                    yield self._change("fewer reviews", text, len(ids), self._without(out), before, review_ids=ids)
-                    break
+                verdict = self._verdict(before)
+                if verdict == self._verdict(self._values) or len(out) >= fewest.get(verdict, MOST_FEWER + 1):
+                    continue
+                needed, after = self._needed(out, before)
+                fewest[verdict] = len(needed)
+                ids = [name_of(self.rows[at], at) for at in needed]
+                more = f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
+                text = f"if review{'s' if len(ids) > 1 else ''} {', '.join(ids[:_IDS])}{more} did not count"
+                yield self._change("fewer reviews", text, len(ids), self._without(needed), after, review_ids=ids)
+
+    def _needed(self, out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
+        """Of the reviews that are left out those without which the verdict would not be the same, with the values then."""
+        needed = [*out]
+        for place in out:
+            rest = [each for each in needed if each != place]
+            found = self._trace(self._without(rest)) if rest else None
+            if found is not None and self._verdict(found) == self._verdict(after):
+                needed, after = rest, found
+        return needed, after
 
     def _next(self, out: Sequence[int], before: _Values, driver: str, direction: int) -> tuple[int, _Values] | None:
         """The review to leave out next, with the values then; None if none moves the number that way."""
@@ -188,9 +223,10 @@ class Search:
     # --- more reviews
 
     def _more(self) -> Iterator[data.Change]:
-        """Add reviews of one kind: such as there are already, and such as each step over reviews asks for."""
-        additions = Additions(self.leading, self.rows)
+        """Add reviews of one kind: such as each step over reviews asks for, and such as there are already."""
+        additions = Additions(self.leading, self.rows, self._counted)
         seen: set[tuple[Any, ...]] = set()
+        fewest: dict[Value, int] = {}
         for addition in additions.rows([places[0] for places in self._kinds.values()]):
             try:
                 [parsed] = self.evaluator.parsed_rows([addition.row])
@@ -199,11 +235,13 @@ class Search:
             if parsed in seen:
                 continue
             seen.add(parsed)
-            number, after = self._least(parsed)
-            if after is not None:
-                text = f"with {number_of(number, 'more review')} {additions.text(addition)}"
-                rows = self._with(parsed, number)
-                yield self._change("more reviews", text, number, rows, after, row=dict(addition.row))
+            for number, after in self._turning(parsed, fewest):
+                verdict = self._verdict(after)
+                if verdict != self._verdict(self._values) and number < fewest.get(verdict, MOST_MORE + 1):
+                    fewest[verdict] = number
+                    text = f"with {number_of(number, 'more review')} {additions.text(addition)}"
+                    rows = self._with(parsed, number)
+                    yield self._change("more reviews", text, number, rows, after, row=dict(addition.row))
             if len(seen) == self._candidates:
                 return
 

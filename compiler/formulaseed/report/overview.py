@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import Value
 from formulaseed.report.article import article, shades
 from formulaseed.report.charts import Histogram, histogram
 from formulaseed.report.elements import Packing, visible
@@ -25,6 +25,7 @@ from formulaseed.report.explain import Explainer
 from formulaseed.report.explanation import Change, Explanation, Failure
 from formulaseed.report.nearest import Search
 from formulaseed.report.values import plain, shown
+from formulaseed.report.verdict import verdicts_of
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 
@@ -131,8 +132,7 @@ class Overview:
     @cached_property
     def verdicts(self) -> tuple[Value, ...]:
         """What the verdict may be, in the policy's order; none where it is a number that is computed, or any string."""
-        listed = [result for _, result in self.verdict.rules()] or [*(self.verdict.ty.values or ())]
-        return (False, True) if self.verdict.ty.base is Base.BOOLEAN else tuple(dict.fromkeys(listed))
+        return verdicts_of(self.verdict)
 
     @cached_property
     def shades(self) -> dict[Value, str]:

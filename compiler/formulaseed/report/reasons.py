@@ -14,11 +14,12 @@ from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.report import explanation as data
 from formulaseed.report.counted import counted_text, filter_texts
+from formulaseed.report.counts import Counts
 from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.leading import choices, is_limit
+from formulaseed.report.leading import behind_limits, choices, is_limit, limits_of
 from formulaseed.report.values import is_number, shown
 
-_SENTENCES, _REASONS = 5, 3
+_SENTENCES, _REASONS = 6, 3
 _WORDS = {
     "<": "under", "<=": "at most", ">": "over", ">=": "at least", "==": "equal to", "!=": "other than", "in": "one of",
     "not in": "none of",
@@ -31,6 +32,7 @@ class Reasons:
 
     found: Evaluated
     evidence: Mapping[str, data.Evidence]
+    counts: Counts
 
     def because(self, target: nodes.Step) -> list[str]:
         """Return the sentences, the most important first."""
@@ -41,10 +43,15 @@ class Reasons:
             sentences.append(self._rule_sentence(target))
             following = self._passed_on_to(target)
         name = self._deciding(target)
+        moving = behind_limits(self.found.steps[name], self.found.steps).name if name is not None else None
+        counts = self.counts.sentence(moving)
         while name is not None and len(sentences) < _SENTENCES:
+            if name == moving and counts is not None:  # the score and its limits are said
+                sentences.append(counts)
+                counts = None
             sentence, name = self._made_of(self.found.steps[name])
             sentences.append(sentence)
-        return sentences
+        return [*sentences, counts] if counts is not None else sentences
 
     def _rule_sentence(self, target: nodes.Step) -> str:
         said = f"{target.name} is {shown(self.found.value_of(target.name))}"
@@ -95,10 +102,7 @@ class Reasons:
         inner = self._moving(operation.expression)
         single = inner.symbol.name if isinstance(inner, typed.Ref) and inner.symbol.kind is SymbolKind.STEP else None
         if single is not None:
-            whole = shown(self.found.value_of(single))
-            is_cut = self.found.value_of(single) != self.found.value_of(step.name)
-            why = f"the limit for {single}, which is {whole}" if is_cut else f"which is {single} within its limits"
-            return f"{said}, {why}.", single
+            return f"{said}, {self._limit_text(step.name, operation.expression, single)}.", single
         terms = [
             (sign * float(value), node) for sign, node in _terms(inner) if is_number(value := self.found.value(node))
         ]
@@ -111,6 +115,17 @@ class Reasons:
         values = self.found.with_values(inner)
         formula = expression_text(inner) + (f" = {values}" if values is not None else "")
         return f"{said}: {formula}{self._branch_text(operation.expression)}.", self._step_in(inner)
+
+    def _limit_text(self, name: str, whole: Expr, inner: str) -> str:
+        """What the limits of a formula make of the one step that it limits."""
+        low, high = limits_of(self.found.taken(whole))
+        value, given = self.found.value_of(name), self.found.value_of(inner)
+        if value == given:
+            least, most = (" and ".join(map(shown, each)) for each in (low, high))
+            within = f", {least} to {most}" if low and high else f", at least {least}" if low else f", at most {most}"
+            return f"which is {inner}" + (f" within its limits{within}" if low or high else "")
+        what = "its maximum" if value in high else "its minimum" if value in low else "rounded"
+        return f"{what}; {inner} is {shown(given)}"
 
     def _branch_text(self, whole: Expr) -> str:
         """Why a formula comes down to one of its two branches; nothing where it has no branches."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
@@ -11,18 +11,38 @@ from formulaseed.report.counted import (
     NO_QUOTES,
     amount_text,
     counted_text,
-    exclusion_text,
+    exclusion_texts,
     filter_texts,
+    is_zero,
+    near_texts,
     others_text,
     review_text,
+    zero_text,
 )
-from formulaseed.report.explanation import Change, Comparison, Effect, Evidence, Explanation, Match, Review, Rule, Step
+from formulaseed.report.explanation import (
+    MOST_FEWER,
+    MOST_MORE,
+    Change,
+    Comparison,
+    Effect,
+    Evidence,
+    Explanation,
+    Match,
+    Review,
+    Rule,
+    Step,
+)
 from formulaseed.report.values import plain, shown
 
 _DEEPEST = 16
 """Steps that are deeper are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""
-_EFFECTS = 8
+_EFFECTS = 12
 """So many steps that a change moves are shown in words; the JSON has them all."""
+
+_VERDICTS = 8
+SEARCHED = (
+    f"Searched: up to {MOST_FEWER} reviews left out, up to {MOST_MORE} of one kind added, and each parameter by itself."
+)
 
 
 def text(found: Explanation) -> str:
@@ -48,8 +68,7 @@ def brief(found: Explanation) -> Iterator[Block]:
     for sentence in found.because:
         yield Paragraph(sentence)
     if found.changes:
-        listed = [(0, f"{plain(change.verdict)} {change_text(change)}") for change in found.changes]
-        yield Items(listed)
+        yield Items([*_change_items(found)])
     seen: set[str] = set()
     kinds = {step.name: step.kind for step in found.steps}
     for evidence in sorted(found.evidence, key=lambda each: kinds[each.step] != "count"):
@@ -77,12 +96,8 @@ def blocks(found: Explanation) -> Iterator[Block]:
         yield Table(["if", "then", "here"], rows, taken)
     if found.rules and found.error is None:
         yield Heading("What would change it")
-        listed = [(0, f"{plain(change.verdict)} {change_text(change)}") for change in found.changes]
-        yield (
-            Items(listed)
-            if listed
-            else Paragraph("No change of one kind of review or of one parameter was found that does.")
-        )
+        yield Paragraph(SEARCHED)
+        yield Items([*_change_items(found), *((0, text) for text in not_found_texts(found))])
     yield Heading("How it was computed")
     yield Items([*_tree_items(found)])
     for match in found.lookups:
@@ -94,8 +109,13 @@ def blocks(found: Explanation) -> Iterator[Block]:
         yield Paragraph(NO_QUOTES)
     seen: set[str] = set()
     defined: set[str] = set()
+    none = [each for each in behind if is_zero(each)]
     for evidence in behind:
-        yield Items([*evidence_items(evidence, seen, defined)])
+        if not is_zero(evidence):
+            yield Items([*evidence_items(evidence, seen, defined)])
+    if none:
+        missed = ((1, f"{each.step}: not counted: {text}") for each in none for text in near_texts(each))
+        yield Items([(0, zero_text(none)), *missed])
 
 
 def has_no_quotes(found: Explanation) -> bool:
@@ -126,12 +146,23 @@ def distance(comparison: Comparison) -> str:
     return f"{value}, {how}"
 
 
+def _change_items(found: Explanation) -> Iterator[tuple[int, str]]:
+    yield from ((0, f"{plain(change.verdict)} {change_text(change)}") for change in found.changes)
+
+
 def change_text(change: Change) -> str:
     """Return a change in words, with the steps that it moves."""
     moved = [f"{name} {_effect_text(effect)}" for name, effect in change.effects.items()]
     if len(moved) > _EFFECTS:
         moved = [*moved[: _EFFECTS - 1], f"and {len(moved) - _EFFECTS + 1} other steps"]
     return change.text + (f": {', '.join(moved)}" if moved else "")
+
+
+def not_found_texts(found: Explanation) -> Iterator[str]:
+    """Yield to which verdicts no change was found."""
+    yield from (f"{plain(verdict)}: not found within that" for verdict in found.not_found[:_VERDICTS])
+    if len(found.not_found) > _VERDICTS:
+        yield f"and {number_of(len(found.not_found) - _VERDICTS, 'other verdict')}: not found within that"
 
 
 def _effect_text(effect: Effect) -> str:
@@ -159,27 +190,34 @@ def _tree_items(found: Explanation) -> Iterator[tuple[int, str]]:
     """The steps of the tree as lines, each filter explained below the first step that names it."""
     evidence = {each.step: each for each in found.evidence}
     defined: set[str] = set()
+    steps = {step.name: step for step in found.steps}
     for depth, step, is_repeated in tree(found):
-        yield depth, f"{step.name} = {shown(step.value)} (see above)" if is_repeated else step_line(step)
+        yield depth, f"{step.name} = {shown(step.value)} (see above)" if is_repeated else step_line(step, steps)
         for text in filter_texts(evidence[step.name]) if step.name in evidence else ():
             if text not in defined:
                 defined.add(text)
                 yield depth + 1, text
 
 
-def step_line(step: Step) -> str:
-    """Return a step with its value, its formula, and the formula with values."""
-    line = f"{step.name} = {shown(step.value)}{default_note(step)}"
+def step_line(step: Step, steps: Mapping[str, Step]) -> str:
+    """Return a step with its value, its formula, and the formula with values; `steps` are all of them."""
+    line = f"{step.name} = {shown(step.value)}{default_note(step, steps)}"
     if step.kind == "case":
-        return f"{line}: {step.with_values or 'no rule holds'}"
+        return f"{line}, as {step.with_values or 'no rule holds'}: {step.definition}"
     line += f": {step.definition}" if step.kind != "constant" else ""
     return f"{line} = {step.with_values}" if step.with_values else line
 
 
-def default_note(step: Step) -> str:
-    """Return why a value is the seed's default; nothing where it is not."""
-    reason = "no key matches" if step.kind == "lookup" else "no review counts"
-    return f", the default, as {reason}" if step.is_default else ""
+def default_note(step: Step, steps: Mapping[str, Step]) -> str:
+    """Return why a value is the seed's default, or made from one; nothing where it is not."""
+    if step.is_default:
+        return f", the default, as {_no_match(step)}"
+    reasons = dict.fromkeys(_no_match(steps[name]) for name in step.from_defaults)
+    return f" (from a default: {', '.join(reasons)})" if reasons else ""
+
+
+def _no_match(step: Step) -> str:
+    return "no key matches" if step.kind == "lookup" else "no review counts"
 
 
 def match_text(match: Match) -> str:
@@ -211,7 +249,9 @@ def evidence_items(evidence: Evidence, seen: set[str], defined: set[str]) -> Ite
     if known:
         ids = ", ".join(review.review_id + amount_text(evidence, review) for review in known[:MOST_LISTED])
         yield 1, f"{ids}{' and more' if len(known) > MOST_LISTED else ''} (see above)"
-    yield from ((1, text) for text in (others_text(evidence), exclusion_text(evidence)) if text is not None)
+    if (others := others_text(evidence)) is not None:
+        yield 1, others
+    yield from ((1, text) for text in exclusion_texts(evidence))
 
 
 def _key(review: Review) -> str:

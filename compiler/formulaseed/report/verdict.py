@@ -5,7 +5,7 @@ from __future__ import annotations
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Value
 
 
 def verdict_of(program: nodes.Program, named: str | None = None) -> nodes.Step | None:
@@ -36,3 +36,9 @@ def _outputs(program: nodes.Program, named: str | None) -> list[nodes.Step]:
         raise DataError(f"there is no output `{named}`; {did_you_mean(named, program.output, what='outputs')}")
     steps = {step.name: step for step in program.steps}
     return [steps[name] for name in (program.output if named is None else (named,))]
+
+
+def verdicts_of(verdict: nodes.Step) -> tuple[Value, ...]:
+    """Return what a verdict may be, in the policy's order; nothing where it is a number that is computed, or any string."""
+    listed = [result for _, result in verdict.rules()] or [*(verdict.ty.values or ())]
+    return (False, True) if verdict.ty.base is Base.BOOLEAN else tuple(dict.fromkeys(listed))

@@ -1,0 +1,122 @@
+"""The counts of reviews behind a verdict in one sentence: those that are not zero, by what its number is without these reviews.
+
+In: one restaurant's evaluation, the steps that lead to the verdict, and what each review is to those over reviews.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from formulaseed.errors import EvaluationError
+from formulaseed.ir import nodes
+from formulaseed.ir.interpret import Evaluation
+from formulaseed.language import typed
+from formulaseed.language.typed import SymbolKind
+from formulaseed.language.types import Value
+from formulaseed.report.definitions import steps_used
+from formulaseed.report.evaluated import Evaluated
+from formulaseed.report.values import is_number
+
+_NAMED, _TRIED = 10, 60
+"""So many counts are named, and so many are compared by their effects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts among the steps that lead to a verdict, which are `leading`.
+
+    `terms` are what the reviews that count are to a step over reviews, by their places.
+    """
+
+    found: Evaluated
+    leading: Sequence[nodes.Step]
+    terms: Mapping[str, Mapping[int, Any]]
+
+    def sentence(self, driver: str | None) -> str | None:
+        """Return the counts, those first without whose reviews `driver`, a number, differs most; None for one."""
+        counts = self._counts()
+        some = [name for name in counts if self.found.value_of(name)]
+        if len(counts) < 2:
+            return None
+        if not some:
+            return f"All {len(counts)} counts behind it are 0."
+        lead = "The counts behind it"
+        if driver is not None and 1 < len(some) <= _TRIED:
+            effects = {name: self._effect(name, driver) for name in some}
+            some.sort(key=lambda name: -effects[name])
+            lead += ", by their effect"
+        named = ", ".join(f"{name} {self.found.value_of(name)}" for name in some[:_NAMED])
+        more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
+        return f"{lead}: {named}{more}{'; all others are 0' if len(some) < len(counts) else ''}."
+
+    def _counts(self) -> list[str]:
+        """The steps that count certain reviews, and the sums of such, in the seed's order."""
+        found: list[str] = []
+        for step in self._steps():
+            if step.part_of:
+                continue
+            operation = step.operation
+            if isinstance(operation, nodes.Aggregate):
+                is_count = operation.function == "count" and operation.where is not None
+            else:
+                is_count = isinstance(operation, nodes.Formula) and _is_sum(operation.expression, found)
+            if is_count:
+                found.append(step.name)
+        return found
+
+    def _steps(self) -> list[nodes.Step]:
+        """The steps in the seed's order, each behind those that it uses."""
+        names = {step.name for step in self.leading}
+        return [step for name, step in self.found.steps.items() if name in names]
+
+    def _effect(self, name: str, driver: str) -> float:
+        """How much a number differs without the reviews that a count counts; infinity where it has no value then."""
+        before = self.found.value_of(driver)
+        evaluation = Evaluation(dict(self.found.evaluation.shared), [])
+        gone = self._places(name)
+        moved: set[str] = set()
+        for step in self._steps():
+            operation = step.operation
+            try:
+                if isinstance(operation, nodes.Aggregate):
+                    if gone.isdisjoint(self.terms[step.name]):
+                        continue
+                    evaluation.set(step, self._without(step.name, operation, gone))
+                elif moved.isdisjoint(steps_used(step)):
+                    continue
+                else:
+                    evaluation.step(step)
+            except EvaluationError:
+                return math.inf
+            moved.add(step.name)
+        after = evaluation.results.get(driver, before)
+        return abs(after - before) if is_number(before) and is_number(after) else 0.0
+
+    def _places(self, name: str) -> set[int]:
+        """The places of the reviews that a count counts, or those that it adds up."""
+        if name in self.terms:
+            return {*self.terms[name]}
+        return {place for used in steps_used(self.found.steps[name]) for place in self._places(used)}
+
+    def _without(self, name: str, operation: nodes.Aggregate, gone: set[int]) -> Value:
+        """What a step over reviews is without some of them."""
+        values = [value for place, value in self.terms[name].items() if place not in gone]
+        if operation.expression is None:
+            return len(values)
+        if operation.function == "sum":
+            total: int | float = sum(values)
+            return total
+        best: Value = (max if operation.function == "max" else min)(values, default=operation.default)
+        return best
+
+
+def _is_sum(expression: typed.Expr, names: Sequence[str]) -> bool:
+    """Whether an expression adds up some of these steps."""
+    if isinstance(expression, typed.Binary):
+        return expression.operator == "+" and all(_is_sum(each, names) for each in (expression.left, expression.right))
+    if not isinstance(expression, typed.Ref):
+        return False
+    return expression.symbol.kind is SymbolKind.STEP and expression.symbol.name in names

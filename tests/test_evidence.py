@@ -390,13 +390,13 @@ def test_the_first_lines_say_the_score_its_limits_and_the_counts() -> None:
     """The value before a limit, and which limits there are; counts that are not zero by what the score is without them."""
     assert explained("golden-carp").because[1:3] == [
         "FINAL_RISK_SCORE is 20, its maximum; RAW_RISK is 178.7328.",
-        "The counts behind it, by their effect: N_TOTAL_INCIDENTS 5, N_BETRAYAL 4, N_SEVERE 3, N_RECENT 1, N_NEGATIVE 3, "
+        "Counts by their effect: N_TOTAL_INCIDENTS 5, N_BETRAYAL 4, N_SEVERE 3, N_RECENT 1, N_NEGATIVE 3, "
         "N_MODERATE 1, N_MILD 1; all others are 0.",
     ]
     assert explained("saigon-lantern").because[1] == "FINAL_RISK_SCORE is 0, its minimum; RAW_RISK is -0.0178."
     assert explained("slice-parade").because[1:3] == [
         "FINAL_RISK_SCORE is 2.25, which is RAW_RISK within its limits, 0 to 20.",
-        "All 8 counts behind it are 0.",
+        "All 8 counts are 0.",
     ]
     line = LINES["golden-carp"]
     score = reference_evaluate(G1A, line["rows"], line["context"])["RAW_RISK"]

@@ -16,7 +16,6 @@ from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.report.definitions import steps_used
 from formulaseed.report.evaluated import Evaluated
 from formulaseed.report.values import is_number
 
@@ -28,11 +27,12 @@ _NAMED, _TRIED = 10, 60
 class Counts:
     """The counts among the steps that lead to a verdict, which are `leading`.
 
-    `terms` are what the reviews that count are to a step over reviews, by their places.
+    `uses` are what each step uses, `terms` what the reviews that count are to a step over reviews, by their places.
     """
 
     found: Evaluated
     leading: Sequence[nodes.Step]
+    uses: Mapping[str, Sequence[str]]
     terms: Mapping[str, Mapping[int, Any]]
 
     def sentence(self, driver: str | None) -> str | None:
@@ -42,12 +42,12 @@ class Counts:
         if len(counts) < 2:
             return None
         if not some:
-            return f"All {len(counts)} counts behind it are 0."
-        lead = "The counts behind it"
+            return f"All {len(counts)} counts are 0."
+        lead = "Counts"
         if driver is not None and 1 < len(some) <= _TRIED:
             effects = {name: self._effect(name, driver) for name in some}
             some.sort(key=lambda name: -effects[name])
-            lead += ", by their effect"
+            lead += " by their effect"
         named = ", ".join(f"{name} {self.found.value_of(name)}" for name in some[:_NAMED])
         more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
         return f"{lead}: {named}{more}{'; all others are 0' if len(some) < len(counts) else ''}."
@@ -85,7 +85,7 @@ class Counts:
                     if gone.isdisjoint(self.terms[step.name]):
                         continue
                     evaluation.set(step, self._without(step.name, operation, gone))
-                elif moved.isdisjoint(steps_used(step)):
+                elif moved.isdisjoint(self.uses[step.name]):
                     continue
                 else:
                     evaluation.step(step)
@@ -99,7 +99,7 @@ class Counts:
         """The places of the reviews that a count counts, or those that it adds up."""
         if name in self.terms:
             return {*self.terms[name]}
-        return {place for used in steps_used(self.found.steps[name]) for place in self._places(used)}
+        return {place for used in self.uses[name] for place in self._places(used)}
 
     def _without(self, name: str, operation: nodes.Aggregate, gone: set[int]) -> Value:
         """What a step over reviews is without some of them."""

@@ -6,7 +6,7 @@ texts of reviews are used only to quote them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, cast
@@ -45,6 +45,11 @@ class Explainer:
         return {step.name: step for step in self.program.steps if not isinstance(step.operation, nodes.Filter)}
 
     @cached_property
+    def uses(self) -> dict[str, list[str]]:
+        """The steps that each step names."""
+        return {name: steps_used(step) for name, step in self.steps.items()}
+
+    @cached_property
     def quotes(self) -> QuoteFinder:
         return QuoteFinder(self.program)
 
@@ -68,7 +73,7 @@ class Explainer:
         lookups = {step.name: match for step in reached if (match := found.match(step)) is not None}
         defaults = {name for name, each in evidence.items() if each.is_default}
         defaults |= {name for name, each in lookups.items() if each.key is None}
-        counts = Counts(found, reached, finder.terms)
+        counts = Counts(found, reached, self.uses, finder.terms)
         name = context.get("name")
         return data.Explanation(
             business_id=business_id,
@@ -80,7 +85,7 @@ class Explainer:
             error=error,
             because=Reasons(found, evidence, counts).because(target) if error is None else [],
             rules=found.rules(target) if error is None else [],
-            steps=[_step(found, step, self._said(step.name), defaults) for step in reached],
+            steps=[_step(found, step, self._said(step.name), self.uses[step.name], defaults) for step in reached],
             lookups=[*lookups.values()],
             evidence=[*evidence.values()],
             reviews=len(rows),
@@ -100,14 +105,14 @@ class Explainer:
         return None
 
 
-def _step(found: Evaluated, step: nodes.Step, definition: str, defaults: Container[str]) -> data.Step:
+def _step(found: Evaluated, step: nodes.Step, definition: str, uses: list[str], defaults: set[str]) -> data.Step:
     operation = step.operation
-    with_values = None
-    used = steps_used(step)
+    with_values, used = None, uses
     if isinstance(operation, nodes.Formula):
         with_values = found.with_values(operation.expression)
-        taken = {symbol.name for symbol in typed.symbols_in(found.taken(operation.expression))}
-        used = [name for name in used if name in taken]
+        if not defaults.isdisjoint(uses):
+            taken = {symbol.name for symbol in typed.symbols_in(found.taken(operation.expression))}
+            used = [name for name in uses if name in taken]
     elif isinstance(operation, nodes.Case):
         with_values = next((rule.condition for rule in found.rules(step) if rule.state == "taken"), None)
     return data.Step(
@@ -116,7 +121,7 @@ def _step(found: Evaluated, step: nodes.Step, definition: str, defaults: Contain
         value=found.value_of(step.name),
         definition=definition,
         with_values=with_values,
-        uses=steps_used(step),
+        uses=uses,
         is_default=step.name in defaults,
         from_defaults=[name for name in used if name in defaults],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ LINES = {
 }
 
 
+@cache
 def explained(name: str) -> Explanation:
     line = LINES[name]
     return explain(G1A, line["rows"], line["context"], name)

@@ -78,6 +78,12 @@ def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_
     found = explain(G1A, [], {"categories": "Thai"}, "b")
     assert all("(assumed, as there is no review to go by: " in change.text for change in found.changes)
     assert "stars 3, useful 0, year 2025)" in found.changes[0].text
+    compute: list[Json] = [
+        {"name": "N", "op": "count", "where": {"meta.stars": {">": 2}}},
+        {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": "some"}, {"else": "none"}]},
+    ]
+    (more,) = explain(seed_of(compute, "V"), [], {}, "b").changes
+    assert more.text == "with 1 more review (assumed, as there is no review to go by: stars 3)"
 
 
 def test_each_verdict_is_reached_or_said_not_to_be() -> None:

@@ -55,11 +55,12 @@ class Additions:
         named = [key for key in self.leading.fields if key not in wanted]
         rest = ", ".join(f"{name} {plain(row[section].get(name))}" for section, name in named[:_NAMED])
         rest += f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        if not wanted:
+        if not wanted and addition.like:
             return f"like {addition.like}" + (f" ({rest})" if rest else "")
         asked = ", ".join(f"{name} is {shown(value)}" for (_, name), value in wanted.items())
         source = f"otherwise as in {addition.like}" if addition.like else "assumed, as there is no review to go by"
-        return f"where {asked}" + (f" ({source}: {rest})" if rest else "")
+        parts = [f"where {asked}" if asked else "", f"({source}: {rest})" if rest else ""]
+        return " ".join(filter(None, parts))
 
     def _like(self, place: int) -> Addition:
         return Addition(self.given[place], name_of(self.given[place], place))

@@ -1,4 +1,4 @@
-"""The counts of reviews behind a verdict in one sentence: those that are not zero, by what its number is without these reviews.
+"""The counts of reviews behind a verdict in one sentence: those that are not zero, by what its number is without their reviews.
 
 In: one restaurant's evaluation, the steps that lead to the verdict, and what each review is to those over reviews.
 """
@@ -17,7 +17,7 @@ from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.values import is_number
+from formulaseed.report.values import is_number, shown
 
 _NAMED, _TRIED = 10, 60
 """So many counts are named, and so many are compared by their effects."""
@@ -36,19 +36,21 @@ class Counts:
     terms: Mapping[str, Mapping[int, Any]]
 
     def sentence(self, driver: str | None) -> str | None:
-        """Return the counts, those first without whose reviews `driver`, a number, differs most; None for one."""
+        """Return the counts with what `driver`, a number, is without their reviews, the most different first; None for one."""
         counts = self._counts()
         some = [name for name in counts if self.found.value_of(name)]
         if len(counts) < 2:
             return None
         if not some:
             return f"All {len(counts)} counts are 0."
-        lead = "Counts"
-        if driver is not None and 1 < len(some) <= _TRIED:
-            effects = {name: self._effect(name, driver) for name in some}
-            some.sort(key=lambda name: -effects[name])
-            lead += " by their effect"
-        named = ", ".join(f"{name} {self.found.value_of(name)}" for name in some[:_NAMED])
+        lead, without = "Counts", dict[str, str]()
+        before = None if driver is None else self.found.value_of(driver)
+        if driver is not None and is_number(before) and 1 < len(some) <= _TRIED:
+            after = {name: self._without_reviews_of(name, driver) for name in some}
+            some.sort(key=lambda name: -abs(after[name] - before))
+            lead += f", and what {driver} is without their reviews"
+            without = {name: f" ({shown(number)})" for name, number in after.items() if math.isfinite(number)}
+        named = ", ".join(f"{name} {shown(self.found.value_of(name))}{without.get(name, '')}" for name in some[:_NAMED])
         more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
         return f"{lead}: {named}{more}{'; all others are 0' if len(some) < len(counts) else ''}."
 
@@ -72,9 +74,8 @@ class Counts:
         names = {step.name for step in self.leading}
         return [step for name, step in self.found.steps.items() if name in names]
 
-    def _effect(self, name: str, driver: str) -> float:
-        """How much a number differs without the reviews that a count counts; infinity where it has no value then."""
-        before = self.found.value_of(driver)
+    def _without_reviews_of(self, name: str, driver: str) -> float:
+        """What a number is without the reviews that a count counts; infinity where it has no value then."""
         evaluation = Evaluation(dict(self.found.evaluation.shared), [])
         gone = self._places(name)
         moved: set[str] = set()
@@ -92,8 +93,8 @@ class Counts:
             except EvaluationError:
                 return math.inf
             moved.add(step.name)
-        after = evaluation.results.get(driver, before)
-        return abs(after - before) if is_number(before) and is_number(after) else 0.0
+        after = evaluation.results.get(driver, self.found.value_of(driver))
+        return after if is_number(after) else math.inf
 
     def _places(self, name: str) -> set[int]:
         """The places of the reviews that a count counts, or those that it adds up."""

@@ -1,8 +1,8 @@
 """What would change a verdict: the fewest reviews more or less, and the nearest value of a parameter.
 
 In: an evaluator with one restaurant's rows and context. Out: changes, the smallest first. Each was found by trying, and
-evaluated: the generated module gives the other verdict. A smaller one may exist where verdicts do not follow the number of
-reviews steadily.
+evaluated: the generated module gives the other verdict. Each review is left out by itself; of the combinations not all are
+tried, so that a smaller one may exist.
 """
 
 from __future__ import annotations
@@ -64,10 +64,12 @@ class Search:
         found = [*self._fewer(), *self._more(), *self._parameters()]
         kept: dict[tuple[str, object], data.Change] = {}
         for change in sorted(found, key=self._size):
-            kept.setdefault((change.kind, change.verdict if change.kind != "parameter" else change.text), change)
+            kept.setdefault((change.kind, change.text if _is_single(change) else change.verdict), change)
         first = {change.verdict: change for change in reversed(kept.values())}
         more = [change for change in kept.values() if first[change.verdict] is not change]
-        listed = [*first.values(), *more[: max(0, _SHOWN - len(first))]]
+        alone = [change for change in more if change.kind == "fewer reviews" and _is_single(change)][:_IDS]
+        others = [change for change in more if all(change is not each for each in alone)]
+        listed = [*first.values(), *alone, *others[: max(0, _SHOWN - len(first))]]
         return [change for change in kept.values() if any(change is each for each in listed)]
 
     def _size(self, change: data.Change) -> tuple[bool, float, int]:
@@ -171,9 +173,23 @@ class Search:
 
     # --- fewer reviews
 
+    @cached_property
+    def _alone(self) -> dict[int, _Values | None]:
+        """Every step's value without one review, for the first of each kind, by its place."""
+        places = islice((places[0] for places in self._kinds.values()), self._candidates)
+        return {place: self._trace(self._without([place])) for place in places}
+
     def _fewer(self) -> Iterator[data.Change]:
         """Leave out one review after the other: each time the one whose absence moves a deciding number most, one way."""
         fewest: dict[Value, int] = {}
+        for place, alone in self._alone.items():
+            if alone is not None and self._verdict(alone) != self._verdict(self._values):
+                fewest[self._verdict(alone)] = 1
+                alike = [name_of(self.rows[at], at) for at in self._kinds[self._parsed[place]]]
+                more = f" and {len(alike) - _IDS} more" if len(alike) > _IDS else ""
+                one = "if review" if len(alike) == 1 else "if one of the reviews"
+                text = f"{one} {', '.join(alike[:_IDS])}{more} did not count"
+                yield self._change("fewer reviews", text, 1, self._without([place]), alone, review_ids=alike[:1])
         for driver, direction in product(self.leading.drivers or [""], (1, -1)):
             out: list[int] = []
             before: _Values = self._values
@@ -208,7 +224,7 @@ class Search:
         left = (next((place for place in places if place not in out), None) for places in self._kinds.values())
         best: tuple[float, int, _Values] | None = None
         for place in islice((place for place in left if place is not None), self._candidates):
-            after = self._trace(self._without([*out, place]))
+            after = self._trace(self._without([*out, place])) if out else self._alone[place]
             moved = (_number(after, driver) - _number(before, driver)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
@@ -308,3 +324,8 @@ def _number(values: _Values | None, name: str) -> float:
     """The value of a step, 0 where it is no number."""
     found = values.get(name) if values is not None else None
     return float(found) if isinstance(found, int | float) else 0.0
+
+
+def _is_single(change: data.Change) -> bool:
+    """Whether it is one of several changes of its kind that are told apart: one review less, a parameter."""
+    return change.kind == "parameter" or (change.kind == "fewer reviews" and change.number == 1)

@@ -41,7 +41,8 @@ _EFFECTS = 12
 
 _VERDICTS = 8
 SEARCHED = (
-    f"Searched: up to {MOST_FEWER} reviews left out, up to {MOST_MORE} of one kind added, and each parameter by itself."
+    f"Tried: each review left out, some combinations of up to {MOST_FEWER}, "
+    f"up to {MOST_MORE} reviews of one kind added, each parameter."
 )
 
 
@@ -83,7 +84,8 @@ def blocks(found: Explanation) -> Iterator[Block]:
     yield Heading(headline(found), 1)
     if found.error is not None:
         where = f" ({found.error.place})" if found.error.place else ""
-        yield Paragraph(f"{found.error.step}: {found.error.kind}: {found.error.message}{where}")
+        step = f"{found.error.step}: " if found.error.step else ""
+        yield Paragraph(f"{step}{found.error.kind}: {found.error.message}{where}")
     for sentence in found.because:
         yield Paragraph(sentence)
     if found.rules:
@@ -160,9 +162,9 @@ def change_text(change: Change) -> str:
 
 def not_found_texts(found: Explanation) -> Iterator[str]:
     """Yield to which verdicts no change was found."""
-    yield from (f"{plain(verdict)}: not found within that" for verdict in found.not_found[:_VERDICTS])
+    yield from (f"{plain(verdict)}: none of these leads there" for verdict in found.not_found[:_VERDICTS])
     if len(found.not_found) > _VERDICTS:
-        yield f"and {number_of(len(found.not_found) - _VERDICTS, 'other verdict')}: not found within that"
+        yield f"and {number_of(len(found.not_found) - _VERDICTS, 'other verdict')}: none of these leads there"
 
 
 def _effect_text(effect: Effect) -> str:

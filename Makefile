@@ -19,7 +19,7 @@ EXPLANATION := grammar/explanation.schema.json
 # The processes that tests start read modules as bytecode, whatever the environment says: else each compiles all of them anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install demo docs test test-deep check format generate bench mutants clean
+.PHONY: install demo docs test test-language test-deep check format generate bench mutants clean
 
 install: $(INSTALLED)  ## all commands, in .venv
 
@@ -41,6 +41,9 @@ docs: $(DEVELOPED)  ## the pages of docs/ as a site, in site/
 
 test: $(DEVELOPED)  ## all tests, fast ones first
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-language: $(DEVELOPED)  ## what a Python may do otherwise than another: modules, formulas, the command, in brief
+	FORMULASEED_HYPOTHESIS=brief $(BIN)/python -m pytest -n auto $(addprefix tests/test_,cases.py cli.py modules.py properties.py seed_v1.py)
 
 test-deep: $(DEVELOPED)  ## the property tests with many more examples
 	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto --dist worksteal

@@ -195,7 +195,7 @@ def test_the_property_test_of_the_documentation_passes() -> None:
     try:
         settings.load_profile("documented")
         with chdir(ROOT):
-            exec(compile(block, "docs/testing.md", "exec", dont_inherit=True), namespace)
+            exec(compile(block, "<docs/testing.md>", "exec", dont_inherit=True), namespace)
             tests = [value for name, value in namespace.items() if name.startswith("test_")]
             assert tests
             for test in tests:

@@ -174,7 +174,7 @@ def test_printed_formulas_read_as_they_were(kind: str) -> None:
         ways = sound(seed_of(steps))
         written = ways.seed["compute"][len(BASE) :]
         checked = ways.loaded.program.steps[len(BASE) :]
-        printed = [{**step, "expr": step_text(tree)} for step, tree in zip(written, checked, strict=True)]
+        printed = [{**step, "expr": step_text(found)} for step, found in zip(written, checked, strict=True)]
         again = Ways.of({**ways.seed, "compute": [*BASE, *printed]})
         for before, after in zip(checked, again.loaded.program.steps[len(BASE) :], strict=True):
             assert exact(before.operation) == exact(after.operation), step_text(before)

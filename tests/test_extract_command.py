@@ -408,7 +408,7 @@ def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Ex
 def test_options_of_models_are_those_of_the_command() -> None:
     """The same names and the same defaults; how to hear of progress is of Python alone."""
     shared = {"seed", "contexts", "restaurants", "reviews", "extractor", "extractions", "on_error", "limit", "quiet", "strict",
-              "allow_edited", "out", "with_text", "dry_run", "sample", "sample_seed",
+              "allow_edited", "out", "form", "with_text", "dry_run", "sample", "sample_seed",
               "min_confidence", "extractions_out"}  # fmt: skip
     given = command.make_context("extract", ["seed.json"]).params
     found = {name: value for name, value in given.items() if name not in shared}

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from formulaseed.cli.output import Progress
-from formulaseed.cli.run import Job, count, extraction_options, work
+from formulaseed.cli.run import Job, RowsFormat, count, extraction_options, rows_format, work
 from formulaseed.data.results import Extractor, Failures, ResultCounts
 from formulaseed.runtime.extracting import extract as extract_restaurants
 
@@ -16,18 +16,21 @@ from formulaseed.runtime.extracting import extract as extract_restaurants
 @click.argument("seed", metavar="SEED|MODULE")
 @extraction_options
 @click.option("--out", default="-", help="Where to write rows; standard output by default.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]),
+              help="How to write rows: as --out ends (.parquet), or JSON Lines.")  # fmt: skip
 @click.option("--with-text", is_flag=True, help="Add each review's text, and the quotes and reasons that a model gave.")
-def extract(seed: str, out: str, **shared: Any) -> None:
-    """Filter and extract restaurants with their reviews, for `evaluate` to read.
+def extract(seed: str, out: str, form: RowsFormat | None, **shared: Any) -> None:
+    """Filter and extract restaurants with their reviews, for `evaluate` and `score` to read.
 
     A restaurant is a line with a row for each review that was extracted. Extract once, look at the rows, correct them, and
     then change formulas as often as you like. A restaurant that failed has no line. Exit status 3 where some restaurants or
     reviews failed: they are listed, the others are written.
     """
+    chosen = rows_format(out, form)
 
     def write(job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
         restaurants = job.source(failures)
-        with job.rows_writer(out, failures) as keep:
+        with job.rows_writer(out, chosen, failures) as keep:
             for found in extract_restaurants(job.evaluator, extractor, restaurants, job.options, failures):
                 count(keep(found), shown, counted)
 

@@ -43,6 +43,15 @@ def result_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def require_parquet(out: str) -> None:
+    """Raise `UsageError` for an output that is not for Parquet, and `UnreadableError` where pyarrow is missing."""
+    from formulaseed.data.parquet import require_pyarrow
+
+    if out.endswith(".gz") or (out == "-" and is_terminal(sys.stdout)):
+        raise click.UsageError("--format parquet needs --out FILE.parquet; it is binary, and compressed already")
+    require_pyarrow()
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """Where the results of one command go."""
@@ -69,8 +78,8 @@ class Results:
         chosen = form or _SUFFIXES.get(suffix) or ("table" if on_screen and not trace else "jsonl")
         if trace and chosen != "jsonl":
             raise click.UsageError(f"--trace goes with --format jsonl: no {chosen} holds the steps and their reviews")
-        if chosen == "parquet" and (out.endswith(".gz") or on_screen):
-            raise click.UsageError("--format parquet needs --out FILE.parquet; it is binary, and compressed already")
+        if chosen == "parquet":
+            require_parquet(out)
         if sort is not None and sort not in evaluator.output:
             help = did_you_mean(sort, evaluator.output, what="outputs")
             raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
@@ -79,10 +88,6 @@ class Results:
                 columns_of(evaluator.output)
             except FormulaSeedError as error:
                 raise click.UsageError(str(error)) from None
-        if chosen == "parquet":
-            from formulaseed.data.parquet import require_pyarrow
-
-            require_pyarrow()
         return cls(out, chosen, sort, evaluator, evaluator.provenance(parameters))
 
     def fitting(self, result: Result, failures: Failures) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 
 from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, progress, reported, say
-from formulaseed.cli.results import Format, Results, result_options
+from formulaseed.cli.results import Format, Results, require_parquet, result_options
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import LocatedRestaurant, read_contexts, read_lines
 from formulaseed.data.results import (
@@ -29,7 +30,7 @@ from formulaseed.extractors.opening import FIRST_SAMPLE, require_training, sync_
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, asked_reviews, with_line
+from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, asked_reviews, flat_line, with_line
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
@@ -44,6 +45,15 @@ Parameters = Mapping[str, Any] | None
 Select = Callable[[Iterator[LocatedRestaurant]], Iterator[LocatedRestaurant]]
 Write = Callable[["Job", Extractor, Failures, Progress, ResultCounts], None]
 """Extracts the restaurants of a job and writes a line for each as it comes."""
+RowsFormat = Literal["jsonl", "parquet"]
+
+
+def rows_format(out: str, form: RowsFormat | None = None) -> RowsFormat:
+    """Return how rows are written: as `form` says, else as the name ends. Raises `UsageError` for Parquet that cannot be."""
+    chosen = form or ("parquet" if out.endswith(".parquet") else "jsonl")
+    if chosen == "parquet":
+        require_parquet(out)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +82,28 @@ class Job:
 
     @contextlib.contextmanager
     def rows_writer(
-        self, path: str | None, failures: Failures
+        self, path: str | None, form: RowsFormat, failures: Failures
     ) -> Iterator[Callable[[ExtractedRestaurant], ExtractedRestaurant]]:
         """Open a file of rows, if any, and provide what writes the line of a restaurant, as `with_line` does."""
         if path is None:
             yield lambda found: found
             return
-        with text_writer(path, *self.inputs) as file:
+        with text_writer(path, *self.inputs) as file, self._lines_writer(file, form) as write:
 
             def keep(found: ExtractedRestaurant) -> ExtractedRestaurant:
-                found, line = with_line(self.evaluator, found, failures, with_text=self.with_text)
-                if line is not None:
-                    write_line(file, line)
-                return found
+                return with_line(self.evaluator, found, failures, with_text=self.with_text, write=write)[0]
 
             yield keep
+
+    @contextlib.contextmanager
+    def _lines_writer(self, file: Any, form: RowsFormat) -> Iterator[Callable[[dict[str, Any]], None]]:
+        if form == "jsonl":
+            yield partial(write_line, file)
+            return
+        from formulaseed.data.parquet import rows_writer
+
+        with rows_writer(file.buffer, self.program, with_text=self.with_text) as write:
+            yield lambda line: write(flat_line(self.evaluator, self.program, line))
 
 
 def _write(
@@ -198,7 +215,9 @@ def extraction_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("seed", metavar="SEED|MODULE")
 @extraction_options
 @result_options
-@click.option("--rows-out", metavar="FILE", help="Write the extracted rows, too, for `evaluate` to read.")
+@click.option(
+    "--rows-out", metavar="FILE", help="Write the extracted rows, too, for `evaluate` to read; Parquet if it ends so."
+)
 @click.option("--with-text", is_flag=True, help="--extractions-out, --rows-out: with the text of each review.")
 @param_option
 def run(
@@ -212,6 +231,7 @@ def run(
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
     outputs = {"--out": out, "--rows-out": rows_out, "--extractions-out": shared["extractions_out"]}
+    rows_form = rows_format(rows_out) if rows_out is not None else "jsonl"
     if with_text and rows_out is None and shared["extractions_out"] is None:
         raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
 
@@ -220,7 +240,7 @@ def run(
 
         def write(job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
             restaurants = job.source(failures)
-            with job.rows_writer(rows_out, failures) as keep:
+            with job.rows_writer(rows_out, rows_form, failures) as keep:
                 results = run_restaurants(job.evaluator, extractor, restaurants, job.options, failures, keep)
                 _write(results, to, job.inputs, failures, shown, counted)
 

@@ -1,4 +1,5 @@
-"""Parquet files through pyarrow: results, a column for each output, typed as the module declares it; and lines to be read.
+"""Parquet files through pyarrow: results, a column for each output, typed as the module declares it; rows, as `extract` writes
+them; and lines to be read.
 
 What results have in common, the seed and its parameters, is in the file's metadata, too.
 """
@@ -10,17 +11,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
-from formulaseed.data.results import Failures, Provenance, Result
+from formulaseed.data.results import Failures, Provenance, Result, Source
 from formulaseed.data.tabular import DETAILS, IDENTITY, cells_of, columns_of
-from formulaseed.errors import UnreadableError
+from formulaseed.errors import DataError, UnreadableError
+from formulaseed.ir import nodes
+from formulaseed.language.types import Base
 from formulaseed.limits import INTEGER_MAX
 
 _READ = 1_000
 """Lines that are read at a time."""
 _ROWS = 10_000
-"""Rows of a group, which are held in memory until it is written."""
+"""Rows of a group, which are held in memory until it is written; those of restaurants, too."""
 
 
 def require_pyarrow() -> None:
@@ -105,3 +108,74 @@ def fitting(result: Result, failures: Failures) -> Result:
             failures.add(result.business_id, f"{name}: overflow: {message}")
             return replace(result, output=None, error={"step": name, "kind": "overflow", "message": message})
     return result
+
+
+@contextmanager
+def rows_writer(
+    file: BinaryIO, program: nodes.Program, *, with_text: bool
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Write a Parquet file of rows, and provide what writes the line of a restaurant: its keys are columns.
+
+    The columns of a row and of a context are the fields that the seed has, standard and declared; others are left out. What
+    writes raises `DataError` for a line with a value that its column cannot hold.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = _rows_schema(program, with_text)
+    kept: list[Any] = []
+    rows = 0
+
+    def flush() -> None:
+        nonlocal rows
+        lines = pa.concat_arrays(kept)
+        writer.write_batch(pa.RecordBatch.from_struct_array(lines))
+        kept.clear()
+        rows = 0
+
+    def write(line: dict[str, Any]) -> None:
+        nonlocal rows
+        try:
+            kept.append(pa.array([line], pa.struct(schema)))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"a Parquet column of the rows cannot hold a value: {str(error).splitlines()[0]}") from None
+        rows += len(line["rows"])
+        if rows >= _ROWS or len(kept) >= _ROWS:
+            flush()
+
+    with pq.ParquetWriter(file, schema) as writer:
+        try:
+            yield write
+        finally:
+            if kept:
+                flush()
+
+
+def _rows_schema(program: nodes.Program, with_text: bool) -> Any:
+    """The columns of a restaurant's line. A struct without members, which Parquet does not know, is left out."""
+    import pyarrow as pa
+
+    kinds = {Base.INTEGER: pa.int64(), Base.NUMBER: pa.float64(), Base.BOOLEAN: pa.bool_()}
+
+    def struct(given: Sequence[nodes.ExtractionField | nodes.InputField]) -> Any:
+        return pa.struct([(each.name, kinds.get(each.ty.base, pa.string())) for each in given])
+
+    quote = pa.struct([("text", pa.string()), ("verified", pa.bool_()), ("start", pa.int64()), ("end", pa.int64())])
+    row = {"review_id": pa.string(), "extraction": struct(program.fields), "meta": struct(program.meta)}
+    if with_text:
+        row["text"] = pa.string()
+        row["quotes"] = pa.struct([(each.name, quote) for each in program.fields])
+        row["reasons"] = pa.struct([(each.name, pa.string()) for each in program.fields])
+    counts = dict.fromkeys(("total", "relevant", "extracted", "failed", "sampled"), pa.int64())
+    sources = pa.struct(dict.fromkeys(filter(None, get_args(Source)), pa.int64()))
+    run = dict.fromkeys(("seed_sha256", "seed_version", "extractor", "prompt_sha256"), pa.string())
+    sample = pa.struct(dict.fromkeys(("reviews", "of", "seed"), pa.int64()))
+    return pa.schema(
+        {
+            "business_id": pa.string(),
+            "context": struct(program.context),
+            "rows": pa.list_(pa.struct({name: kind for name, kind in row.items() if kind != pa.struct([])})),
+            "reviews": pa.struct({**counts, "sources": sources}),
+            "run": pa.struct({**run, "edited": pa.bool_(), "sample": sample}),
+        }
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -32,7 +32,9 @@ from formulaseed.data.results import (
 )
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
+from formulaseed.ir import nodes
 from formulaseed.ir.nodes import ReviewHandling
+from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.limits import LINE_BYTES
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.sampling import Sample
@@ -138,11 +140,17 @@ def unusable(
 
 
 def with_line(
-    evaluator: Evaluator, found: ExtractedRestaurant, failures: Failures, *, with_text: bool = False
+    evaluator: Evaluator,
+    found: ExtractedRestaurant,
+    failures: Failures,
+    *,
+    with_text: bool = False,
+    write: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[ExtractedRestaurant, dict[str, Any] | None]:
     """Return a restaurant, and its line of rows, which has the texts of reviews, quotes and reasons only if asked for.
 
-    A restaurant that failed has no line. One that `evaluate` could not read has an error in place of a line.
+    A restaurant that failed has no line. One that `evaluate` could not read, or `write` refuses with `DataError`, has an
+    error in place of a line.
     """
     if found.error is not None or found.reviews is None:
         return found, None
@@ -155,10 +163,21 @@ def with_line(
         "run": {name: value for name, value in found.run.to_json().items() if name != "parameters"},
     }
     try:
-        return found, _as_read(evaluator, line)
+        line = _as_read(evaluator, line)
+        if write is not None:
+            write(line)
+        return found, line
     except DataError as error:
         failures.add(f"{found.place}: {found.business_id}", str(error))
         return found._replace(error=error_of(error)), None
+
+
+def flat_line(evaluator: Evaluator, program: nodes.Program, line: dict[str, Any]) -> dict[str, Any]:
+    """Return a line of rows with the context's values at paths under their own names, where `evaluate` finds them, too."""
+    used = program.used()
+    fields = [each for each in program.context if Symbol(SymbolKind.CONTEXT, each.name) in used]
+    known = zip(fields, evaluator.module.parse_context(line["context"]), strict=True)
+    return {**line, "context": {**line["context"], **{each.name: value for each, value in known if each.path}}}
 
 
 def _as_read(evaluator: Evaluator, line: dict[str, Any]) -> dict[str, Any]:

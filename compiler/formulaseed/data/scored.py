@@ -7,7 +7,9 @@ results were cut into batches.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -71,6 +73,29 @@ def require_pyarrow() -> None:
     except ImportError:
         message = "tables need the package `pyarrow`; run `pip install 'formulaseed[duckdb]'`"
         raise UnreadableError(message) from None
+
+
+class _WithoutPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ImportError(fullname)
+
+
+def skip_pandas() -> None:
+    """Have pyarrow believe that there is no pandas, in a process that has no use for it.
+
+    Else the first array imports it wherever it is installed, to see whether it is one of pandas: a fifth of a second.
+    """
+    import pyarrow as pa
+
+    if "pandas" in sys.modules:
+        return
+    finder = _WithoutPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array(())
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _array(column: Sequence[Any], kind: Any) -> Any:

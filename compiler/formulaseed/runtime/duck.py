@@ -7,6 +7,7 @@ here that a seed says, so DuckDB's arithmetic never matters. Memory is bounded; 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +28,11 @@ OTHER = "_other"
 """As in `columns`, which imports pyarrow."""
 _BATCH = 100_000
 """Lines of a batch: enough for columns to be worth their while."""
+_SAMPLE = 10_000
+"""Rows whose keys say where ranges of about as many rows end."""
+Range = tuple[Any, Any]
+"""The first key, and the key after the last one; None where there is no bound."""
+EVERY: Range = (None, None)
 _KINDS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), "wide"),
@@ -63,6 +69,19 @@ class Table:
     columns: Columns
     cursor: duckdb.DuckDBPyConnection
     once: bool = False
+
+    def shared(self) -> tuple[str, Columns]:
+        """Return what another session opens it by."""
+        return self.sql, self.columns
+
+
+Tables = tuple[Table, Table | None]
+"""The rows and the contexts."""
+
+
+def is_imported() -> bool:
+    """Whether DuckDB may have threads already."""
+    return "duckdb" in sys.modules
 
 
 @contextmanager
@@ -105,7 +124,7 @@ class Session:
         self._connection = connection
         self._in_database = in_database
 
-    def open_tables(self, rows: Any, contexts: Any, key: str) -> tuple[Table, Table | None]:
+    def open_tables(self, rows: Any, contexts: Any, key: str) -> Tables:
         """Open the rows, and the contexts if there are any: those that a file of nested rows has, where none are given."""
         other = self._opened(contexts, "contexts") if contexts is not None else None
         found = self._opened(rows, "rows")
@@ -115,6 +134,13 @@ class Session:
             raise DataError("nested rows are read twice: pass a table, a frame or a path in place of a reader")
         own = self._opened(rows, "rows") if other is None else other
         return _unnested(found, key), other or _contexts_of(own, key)
+
+    def reopened(self, sql: str, columns: Columns) -> Table:
+        """Return a table that another session has opened: a file, or a table of the same database."""
+        cursor = self._connection.cursor()
+        if self._in_database:
+            cursor.execute("USE given")
+        return Table(sql, columns, cursor)
 
     def _opened(self, given: Any, name: str) -> Table:
         cursor = self._connection.cursor()
@@ -138,31 +164,70 @@ class Session:
 
 @contextmanager
 def chunks(
-    rows: Table, contexts: Table | None, mapped: Mapped, counts: Counter[str], *, is_sorted: bool
-) -> Iterator[tuple[Iterator[Chunk], Chunk]]:
-    """Provide the chunks of both tables, and an empty one. Raises `UnsortedError` where tables are not as `is_sorted` says."""
+    rows: Table, contexts: Table | None, mapped: Mapped, counts: Counter[str], within: Range = EVERY, *, is_sorted: bool
+) -> Iterator[tuple[Iterator[Chunk], Any]]:
+    """Provide the chunks of a range of both tables, and the schema of results.
+
+    Raises `UnsortedError` where tables are not as `is_sorted` says.
+    """
     import pyarrow as pa
 
     from formulaseed.runtime.chunks import chunk_of, chunks_of, with_contexts
 
-    is_number = all(table.columns[(mapped.plan.key,)] == "integer" for table in (rows, contexts) if table is not None)
-    key = f"CAST({_quoted(mapped.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'}) AS key"
-    order = _quoted(mapped.plan.order)
-    ordered = "" if is_sorted else " ORDER BY key"
-    read = [key, f"{order} AS order_key", *(text for each in mapped.rows for text in _selected(each, mapped))]
-    queries = [(rows, f"SELECT {', '.join(read)} FROM {rows.sql}{ordered and ordered + ', order_key'}")]
-    if contexts is not None:
-        read = [key, *(text for each in mapped.contexts for text in _selected(each, mapped))]
-        queries.append((contexts, f"SELECT {', '.join(read)} FROM {contexts.sql}{ordered}"))
     with ExitStack() as stack, _reported():
         readers = []
-        for table, query in queries:
+        for table, query in _queries((rows, contexts), mapped, within, is_sorted):
             readers.append(table.cursor.sql(query).to_arrow_reader(_BATCH))
             stack.callback(readers[-1].close)
         nothing = [pa.record_batch([pa.array([], kind) for kind in each.schema.types], each.schema) for each in readers]
         empty = chunk_of(nothing[:1])._replace(contexts=nothing[-1] if contexts is not None else None)
         found = chunks_of(_read(readers[0]), counts)
-        yield with_contexts(found, _read(readers[1]), counts, empty) if contexts is not None else found, empty
+        every = with_contexts(found, _read(readers[1]), counts, empty) if contexts is not None else found
+        yield every, _schema(readers[0].schema, mapped)
+
+
+def schema(tables: Tables, mapped: Mapped) -> Any:
+    """Return the schema of results."""
+    with _reported():
+        table, query = next(_queries(tables, mapped, EVERY, True))
+        return _schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapped)
+
+
+def _schema(rows: Any, mapped: Mapped) -> Any:
+    return mapped.plan.schema(rows.field("key").type, rows.field("order_key").type)
+
+
+def _queries(tables: Tables, mapped: Mapped, within: Range, is_sorted: bool) -> Iterator[tuple[Table, str]]:
+    """What is read from the rows, and from the contexts, if there are any."""
+    key = _key(tables, mapped)
+    order = f"{_quoted(mapped.plan.order)} AS order_key"
+    for table, first, readings in zip(tables, ((order,), ()), (mapped.rows, mapped.contexts), strict=True):
+        if table is not None:
+            read = [f"{key} AS key", *first, *(text for each in readings for text in _selected(each, mapped))]
+            ordered = "" if is_sorted else " ORDER BY key" + (", order_key" if first else "")
+            yield table, f"SELECT {', '.join(read)} FROM {table.sql}{_within(key, within)}{ordered}"
+
+
+def ranges(tables: Tables, mapped: Mapped, count: int) -> list[Range]:
+    """Return ranges of keys with about as many rows each: so many, or fewer where there are few keys."""
+    with _reported():
+        query = f"SELECT {_key(tables, mapped)} AS key FROM {tables[0].sql} USING SAMPLE {_SAMPLE} ROWS"
+        keys = sorted(key for (key,) in tables[0].cursor.execute(query).fetchall() if key is not None)
+    bounds = sorted({keys[len(keys) * at // count] for at in range(1, count)}) if keys else []
+    return list(zip([None, *bounds], [*bounds, None], strict=True))
+
+
+def _key(tables: Tables, mapped: Mapped) -> str:
+    is_number = all(table.columns[(mapped.plan.key,)] == "integer" for table in tables if table is not None)
+    return f"CAST({_quoted(mapped.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
+
+
+def _within(key: str, within: Range) -> str:
+    """The condition of a range; lines without a key are in the first one."""
+    first, last = (_text(bound) if isinstance(bound, str) else bound for bound in within)
+    if first is None:
+        return "" if last is None else f" WHERE ({key} < {last} OR {key} IS NULL)"
+    return f" WHERE {key} >= {first}" + ("" if last is None else f" AND {key} < {last}")
 
 
 def _read(reader: Any) -> Iterator[Any]:

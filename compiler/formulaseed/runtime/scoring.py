@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,8 +26,7 @@ from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.tables import ERRORS, KEY, OVERSIZED, RESTAURANTS, map_columns, output_types
 
 if TYPE_CHECKING:
-    from formulaseed.runtime.batches import Plan
-    from formulaseed.runtime.chunks import Chunk
+    pass
 
 Used = TypeVar("Used")
 
@@ -86,17 +85,16 @@ def score_tables(
 ) -> Used:
     """Score tables with DuckDB, and return what `use` makes of the results.
 
-    Tables that can be read twice are taken to be sorted at first: where they turn out not to be, `use` has the results
-    from the beginning once more. Raises `DataError` for columns that do not fit, before anything runs.
+    Where tables turn out not to be sorted, `use` has the results from the beginning once more. Several jobs need tables that
+    can be opened by their names. Raises `DataError` for columns that do not fit, before anything runs.
     """
     require_pyarrow()
-    from formulaseed.runtime import duck
-    from formulaseed.runtime.chunks import UnsortedError
+    from formulaseed.runtime import duck, ranges
 
     counts = Counter[str]()
     with (
-        _scoring(seed, evaluator, options.jobs, counts) as score,
-        duck.session(options.jobs, options.memory, options.database) as session,
+        ranges.processes(options.jobs) if options.jobs > 1 else nullcontext() as pool,
+        duck.session(1, options.memory, options.database) as session,
     ):
         tables = session.open_tables(rows, contexts, options.key)
         known = [None if table is None else table.columns for table in tables]
@@ -106,38 +104,17 @@ def score_tables(
         )  # fmt: skip
         plan = mapped.plan
         made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
-        for is_sorted in (True, False) if not any(table.once for table in tables if table is not None) else (False,):
-            counts.clear()
-            try:
-                with duck.chunks(*tables, mapped, counts, is_sorted=is_sorted) as (chunks, empty):
-                    results = score(plan, chunks)
-                    types = (empty.keys.type, empty.rows.schema.field("order_key").type)
-                    schema = plan.schema(*types).with_metadata(made_with)
-                    return use(Scored(results, schema, counts))
-            except UnsortedError:
-                continue
-        raise AssertionError("DuckDB has not sorted the tables")
 
+        def used(batches: Iterator[Any], schema: Any) -> Used:
+            return use(Scored(batches, schema.with_metadata(made_with), counts))
 
-@contextmanager
-def _scoring(
-    seed: FormulaSeed, evaluator: Evaluator, jobs: int, counts: Counter[str]
-) -> Iterator[Callable[[Plan, Iterable[Chunk]], Iterator[Any]]]:
-    """Provide what scores chunks: this process, or others, which are started before DuckDB's threads are."""
-    if jobs > 1:
-        from formulaseed.runtime.workers import scored_chunks, workers
-
-        source = pipeline.compile(seed, formatted=False)
-        with workers(jobs) as known:
-            yield lambda plan, chunks: scored_chunks(known, source, plan, chunks, counts)
-        return
-    from formulaseed.runtime.batches import Scorer
-
-    def score(plan: Plan, chunks: Iterable[Chunk]) -> Iterator[Any]:
-        scorer = Scorer(evaluator.module, plan)
-        return (scorer.score(chunk, counts) for chunk in chunks)
-
-    yield score
+        if pool is None:
+            return ranges.score_range(tables, mapped, evaluator.module, counts, used)
+        source, memory = pipeline.compile(seed, formatted=False), ranges.shared(options.memory, options.jobs)
+        given = tables[0].shared(), None if tables[1] is None else tables[1].shared()
+        work = ranges.Work(source, mapped, given, memory, options.database)
+        parts = duck.ranges(tables, mapped, options.jobs)
+        return used(ranges.scored_ranges(pool, work, parts, counts), duck.schema(tables, mapped))
 
 
 @dataclass(frozen=True, slots=True)

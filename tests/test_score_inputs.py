@@ -170,14 +170,15 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
         library.score(seed_of_moods(), str(tmp_path / "seed.txt"))
 
 
-def test_lines_without_a_key_are_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_lines_without_a_key_are_counted(jobs: int, tmp_path: Path) -> None:
     """Rows and contexts without a key are in no result, and in the last line."""
     table, contexts = tiny_tables()
     pq.write_table(changed(table, "business_id", 1, None), tmp_path / "rows.parquet")
     pq.write_table(changed(contexts, "business_id", 1, None), tmp_path / "contexts.parquet")
     seed, out = write_json(tmp_path / "seed.json", seed_of_moods()), tmp_path / "out.jsonl"
     names = ("--rows", tmp_path / "rows.parquet", "--contexts", tmp_path / "contexts.parquet")
-    outcome = formulaseed("score", seed, *names, "--out", out)
+    outcome = formulaseed("score", seed, *names, "--out", out, "--jobs", jobs)
     assert "2 restaurants, 0 failed; 3 rows without a restaurant; 1 context without a key" in outcome.err
     assert [json.loads(line)["GOOD"] for line in out.read_text().splitlines()] == [1, 1]
 

@@ -85,8 +85,10 @@ def is_imported() -> bool:
 
 
 @contextmanager
-def session(threads: int, memory: str | None, database: str | None = None) -> Iterator[Session]:
-    """Provide DuckDB, with a folder for what does not fit into memory, which is removed at the end.
+def session(
+    threads: int, memory: str | None, database: str | None = None, inside: Path | None = None
+) -> Iterator[Session]:
+    """Provide DuckDB, with a folder for what does not fit into memory, which is removed at the end; `inside` of another.
 
     Raises `UnreadableError` where DuckDB is missing or the database cannot be opened.
     """
@@ -95,7 +97,7 @@ def session(threads: int, memory: str | None, database: str | None = None) -> It
     except ImportError:
         message = "this engine needs the package `duckdb`; run `pip install 'formulaseed[duckdb]'`"
         raise UnreadableError(message) from None
-    with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder, _reported():
+    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=inside) as folder, _reported():
         connection = duckdb.connect()
         try:
             settings = {"threads": threads, "memory_limit": memory, "temp_directory": folder}
@@ -343,6 +345,8 @@ def _reported() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         first = _first_line(error)
-        if isinstance(error, duckdb.IOException | duckdb.CatalogException | duckdb.InvalidInputException):
+        unusable = duckdb.IOException | duckdb.CatalogException | duckdb.InvalidInputException
+        settings = duckdb.OutOfMemoryException | duckdb.ParserException  # too little memory, and what is no size
+        if isinstance(error, unusable | settings):
             raise UnreadableError(f"DuckDB: {first}") from None
         raise DataError(f"DuckDB: {first}") from None

@@ -32,6 +32,7 @@ from formulaseed.runtime.loading import module_from_source
 from formulaseed.runtime.tables import Columns, Mapped
 
 Used = TypeVar("Used")
+RESULTS = "results.arrow"
 
 
 def score_range(
@@ -54,18 +55,27 @@ def score_range(
     raise AssertionError("DuckDB has not sorted the tables")
 
 
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes, and the folder of what they leave and of what does not fit into their memory."""
+
+    pool: ProcessPoolExecutor
+    folder: Path
+
+
 @contextmanager
-def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+def processes(jobs: int) -> Iterator[Processes]:
     """Provide processes. They are forked where that is safe: while this process has one thread, and so no DuckDB yet."""
     is_safe = sys.platform == "linux" and threading.active_count() == 1 and not duck.is_imported()
     context = multiprocessing.get_context("fork" if is_safe else "spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=skip_pandas)
-    try:
-        for _ in range(jobs):  # starts them; they import DuckDB while this process looks at the tables
-            pool.submit(duck.versions)
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder:
+        pool = ProcessPoolExecutor(jobs, context, initializer=skip_pandas)
+        try:
+            for _ in range(jobs):  # starts them; they import DuckDB while this process looks at the tables
+                pool.submit(duck.versions)
+            yield Processes(pool, Path(folder))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +90,30 @@ class Work:
 
 
 def scored_ranges(
-    pool: ProcessPoolExecutor, work: Work, ranges: list[duck.Range], counts: Counter[str]
+    known: Processes, work: Work, ranges: list[duck.Range], counts: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the results of ranges, in their order. Raises `UnreadableError` where a process was killed."""
-    with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder:
-        paths = [str(Path(folder) / f"{number}.arrow") for number in range(len(ranges))]
-        pending = [pool.submit(_left, work, *each) for each in zip(ranges, paths, strict=True)]
-        try:
-            for path, part in zip(paths, pending, strict=True):
-                counts.update(part.result())
-                with pa.memory_map(path) as file:
-                    found = pa.ipc.open_file(file)
-                    yield from map(found.get_batch, range(found.num_record_batches))
-        except BrokenProcessPool:
-            raise UnreadableError("a process of --jobs was killed; fewer jobs need less memory") from None
+    folders = [known.folder / str(number) for number in range(len(ranges))]
+    try:
+        pending = [known.pool.submit(_left, work, *each) for each in zip(ranges, folders, strict=True)]
+        for folder, part in zip(folders, pending, strict=True):
+            counts.update(part.result())
+            with pa.memory_map(str(folder / RESULTS)) as file:
+                found = pa.ipc.open_file(file)
+                yield from map(found.get_batch, range(found.num_record_batches))
+    except BrokenProcessPool:
+        raise UnreadableError("a process of --jobs was killed; fewer jobs need less memory") from None
 
 
-def _left(work: Work, within: duck.Range, path: str) -> Counter[str]:
-    """Leave the results of a range in a file, and return their counts."""
+def _left(work: Work, within: duck.Range, folder: Path) -> Counter[str]:
+    """Leave the results of a range in a folder of its own, and return their counts."""
+    folder.mkdir()
     counts = Counter[str]()
-    with duck.session(1, work.memory, work.database) as session:
+    with duck.session(1, work.memory, work.database, folder) as session:
         rows, contexts = work.tables
         tables = session.reopened(*rows), None if contexts is None else session.reopened(*contexts)
         module = module_from_source(work.source, "scored")
-        score_range(tables, work.mapped, module, counts, partial(_write, path), within)
+        score_range(tables, work.mapped, module, counts, partial(_write, str(folder / RESULTS)), within)
     return counts
 
 

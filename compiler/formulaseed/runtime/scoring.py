@@ -93,7 +93,7 @@ def score_tables(
 
     counts = Counter[str]()
     with (
-        ranges.processes(options.jobs) if options.jobs > 1 else nullcontext() as pool,
+        ranges.processes(options.jobs) if options.jobs > 1 else nullcontext() as others,
         duck.session(1, options.memory, options.database) as session,
     ):
         tables = session.open_tables(rows, contexts, options.key)
@@ -108,13 +108,13 @@ def score_tables(
         def used(batches: Iterator[Any], schema: Any) -> Used:
             return use(Scored(batches, schema.with_metadata(made_with), counts))
 
-        if pool is None:
+        if others is None:
             return ranges.score_range(tables, mapped, evaluator.module, counts, used)
         source, memory = pipeline.compile(seed, formatted=False), ranges.shared(options.memory, options.jobs)
         given = tables[0].shared(), None if tables[1] is None else tables[1].shared()
         work = ranges.Work(source, mapped, given, memory, options.database)
         parts = duck.ranges(tables, mapped, options.jobs)
-        return used(ranges.scored_ranges(pool, work, parts, counts), duck.schema(tables, mapped))
+        return used(ranges.scored_ranges(others, work, parts, counts), duck.schema(tables, mapped))
 
 
 @dataclass(frozen=True, slots=True)

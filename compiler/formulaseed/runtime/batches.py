@@ -41,6 +41,7 @@ ERRORS = ("error_step", "error_kind", "error_message")
 _LARGEST = 2**63 - 1
 _TUPLES = 16_000
 """About how many rows are tuples at a time: few enough to stay in the processor's caches."""
+_LINES = 100_000
 _TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "string": pa.string()}
 
 Error = tuple[str | None, str, str]
@@ -243,8 +244,20 @@ def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -
     """
     known, counts = Plan.from_json(plan), Counter[str]()
     scorer = Scorer(importlib.import_module(module), known)
-    for chunk in chunks_of(batches, counts):
+    for chunk in chunks_of(_larger(batches), counts):
         yield scorer.score(_parted(chunk) if known.has_contexts else chunk, counts)
+
+
+def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of enough lines for columns to be worth their while; Spark's have 10,000."""
+    kept: list[pa.RecordBatch] = []
+    for batch in batches:
+        kept.append(batch)
+        if sum(each.num_rows for each in kept) >= _LINES:
+            yield pa.concat_batches(kept)
+            kept.clear()
+    if kept:
+        yield pa.concat_batches(kept)
 
 
 def _parted(chunk: Chunk) -> Chunk:

@@ -6,6 +6,7 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -37,11 +38,24 @@ class Record(BaseModel):
     def _has_no_typo(cls, value: Any) -> Any:
         """Refuse a key that resembles an absent field: a typo must not become the default."""
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
-        for name in cls.model_fields:
-            typo = _typo_of(name, keys, cls.model_fields) if name not in keys else None
-            if typo is not None:
-                raise ValueError(f"`{name}` is missing, but there is `{typo[:80]}`: rename it")
+        is_usual = sum(map(len, keys)) <= _KEPT_CHARACTERS
+        found = (_first_typo if is_usual else _first_typo.__wrapped__)(tuple(cls.model_fields), tuple(keys))
+        if found is not None:
+            raise ValueError(f"`{found[0]}` is missing, but there is `{found[1][:80]}`: rename it")
         return value
+
+
+_KEPT_CHARACTERS = 1_000
+
+
+@lru_cache(256)
+def _first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
+    """The first absent name with the key that resembles it; kept, since the lines of a file have the same few sets of keys."""
+    for name in names:
+        typo = _typo_of(name, keys, names) if name not in keys else None
+        if typo is not None:
+            return name, typo
+    return None
 
 
 class ReviewRecord(Record):

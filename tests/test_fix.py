@@ -56,6 +56,22 @@ def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
     assert json.loads(after.document.source.text) == json.loads(text)
 
 
+@pytest.mark.parametrize(
+    ("when", "then"), [("N = 3", "N == 3"), ("N=3", "N==3"), ("N > 1 and N = 3", "N > 1 and N == 3"), ("N = > 3", "")]
+)
+def test_a_single_equals_sign_in_a_condition_is_fixed(when: str, then: str) -> None:
+    """It can only compare there; beside another operator it may be a part of that."""
+    seed = tiny_seed()
+    rules = [{"when": when, "then": "a"}, {"else": "b"}]
+    seed["compute"].append({"name": "V", "op": "case", "rules": rules})
+    seed["output"].append("V")
+    before = analysed(json.dumps(seed))
+    after = fixed(before)
+    assert before.has_errors
+    assert after is before if not then else not after.has_errors
+    assert (then or when) in after.document.source.text
+
+
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
 def test_steps_out_of_order_are_fixed(path: Path) -> None:
     """Whatever the order of the steps, the fixed seed has none of them too early, and each is as it was written."""

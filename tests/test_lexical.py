@@ -292,7 +292,8 @@ def test_where_nothing_speaks_nothing_is_made_up(field: AskedField, value: Field
     """The field's default, else the one value that says so by its name or description, else the review fails by name."""
     assert field.for_nothing == value
     if value is None:
-        with pytest.raises(DataError, match="no word of the review speaks for `a`; give it a `default`"):
+        help = 'give it `"default": false`' if field.type == "boolean" else "give it a `default`"
+        with pytest.raises(DataError, match=f"no word of the review speaks for `a`; {help}"):
             LexicalExtractor((field,)).values("Lorem ipsum.")
     else:
         assert LexicalExtractor((field,)).values("Lorem ipsum.") == {"a": value}
@@ -307,6 +308,29 @@ def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
     assert second.fields is None
     assert second.failure.startswith("no word of the review speaks for `short_staffed`, `kind`; ")
     assert lexical.summary()[0].startswith("lexical: spoke for 50% of 2 reviews; ")
+
+
+def test_words_for_two_values_alike_are_reported() -> None:
+    """Then neither is taken, and the summary says which reviews have words for which values; a tie that stars settle is none."""
+    values = (("none", "Nothing"), ("long", "Slow ('waited an hour')"), ("left", "Off ('gave up and left')"))
+    reviews = [
+        ReviewInput("b", "r1", "We waited an hour, then gave up and left.", {"stars": 1}),
+        ReviewInput("b", "r2", "We waited an hour.", {"stars": 1}),
+    ]
+    lexical = LexicalExtractor((AskedField("wait", "enum", values=values),))
+    assert [lexical.extract(review).fields for review in reviews] == [{"wait": "none"}, {"wait": "long"}]
+    assert lexical.summary()[1] == (
+        "lexical: 1 review has words for `long` and `left` of `wait` alike, which count for none of them: r1"
+    )
+    settled = (("none", "Nothing"), ("long", "Liked ('waited an hour')"), ("left", "Bad ('gave up and left')"))
+    lexical = LexicalExtractor((AskedField("wait", "enum", values=settled, hint="stars"),))
+    assert [lexical.extract(review).fields for review in reviews] == [{"wait": "left"}, {"wait": "long"}]
+    assert len(lexical.summary()) == 2
+
+
+def test_nothing_is_said_of_no_reviews() -> None:
+    """A share of nothing is no news."""
+    assert LexicalExtractor((MINUTES,)).summary() == []
 
 
 def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) -> None:

@@ -623,8 +623,30 @@ def test_a_string_or_list_in_place_of_the_other() -> None:
         ("FS503", "/extract/fields/3/values", 'write {"none": "…"} or ["none"]'),
         ("FS503", "/extract/fields/4/type", "write a string"),
         ("FS503", "/output", 'write ["SCORE"]'),
-        ("FS503", "/filter", 'write {"keywords": ["waiter"]}'),
+        ("FS503", "/filter", 'write {"keywords": ["loud"]}'),
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [(["wait", "slow"], '["wait", "slow"]'), ("wait", '["wait"]'), ([], '["waiter"]'), ([1, "a"], '["waiter"]'),
+     (["long" * 50], '["waiter"]')],
+)  # fmt: skip
+def test_the_keywords_of_a_filter_that_is_no_object_are_shown_in_one(given: Any, shown: str) -> None:
+    """The form to write has the user's own keywords where all are strings and there is room for them."""
+    assert [d.help for d in errors_of(seed_with(filter=given))] == [f'write {{"keywords": {shown}}}']
+
+
+def test_a_mean_is_shown_as_three_steps_in_the_users_words() -> None:
+    """Written so, with the step's own name, field and conditions, there is no error."""
+    wrong = {"name": "STARS", "op": "avg", "field": "meta.stars", "where": {"meta.year": {">=": 2020}}}
+    (error,) = errors_of(seed_with(wrong))
+    lead, _, steps = error.help.partition("write ")
+    assert lead == "divide a sum by a count: "
+    total, number, mean = json.loads(f"[{steps}]")
+    assert (mean["name"], total["expr"]) == ("STARS", "meta.stars")
+    assert total["where"] == number["where"] == wrong["where"]
+    assert errors_of(seed_with(total, number, mean)) == []
 
 
 def test_a_long_text_is_not_repeated_in_full() -> None:

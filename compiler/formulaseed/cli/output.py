@@ -158,7 +158,7 @@ def reported(failures: Failures | None = None) -> Iterator[Failures]:
     try:
         yield failures
     finally:
-        for line in failures.lines:
+        for line in failures.shown():
             say(f"failed: {line}", err=True)
 
 

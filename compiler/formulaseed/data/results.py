@@ -137,6 +137,10 @@ def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
     return {"step": None, "kind": "data", "message": str(error)}
 
 
+_PLACES = 3
+"""So many places of one reason are listed."""
+
+
 @dataclass
 class Failures:
     """What failed, in order; a place is `file:line` or a restaurant.
@@ -148,8 +152,11 @@ class Failures:
     lines: list[str] = field(default_factory=list)
     unreadable: int = 0
     unused: int = 0
+    _places: dict[str, list[str]] = field(default_factory=dict)
+    """The places by reason, as far as they are known."""
 
     def add(self, place: str, reason: str) -> None:
+        self._places.setdefault(reason, []).append(place)
         self.lines.append(f"{place}: {reason}")
 
     def add_unreadable(self, place: str, reason: str) -> None:
@@ -161,6 +168,17 @@ class Failures:
         """Note lines of input that cannot be used."""
         self.unused += lines
         self.add(place, reason)
+
+    def shown(self) -> Iterator[str]:
+        """Yield the lines for people: a reason that many places have is one line, with the first of them."""
+        many = {reason: places for reason, places in self._places.items() if len(places) > _PLACES}
+        reasons = {f"{place}: {reason}": reason for reason, places in many.items() for place in places}
+        for line in self.lines:
+            reason = reasons.get(line)
+            if reason is None:
+                yield line
+            elif (places := many.pop(reason, None)) is not None:
+                yield f"{', '.join(places[:_PLACES])} and {len(places) - _PLACES:,} more: {reason}"
 
     @property
     def status(self) -> int:

@@ -145,6 +145,8 @@ class Cue(NamedTuple):
         return start
 
 
+_TIES_SHOWN = 5
+"""So many pairs of values that reviews speak for alike are named in a run's summary."""
 Cues = Mapping[str, Sequence[Cue]]
 """The cues of all fields, by their first stem."""
 
@@ -289,30 +291,43 @@ class LexicalExtractor(SyncExtractor):
                 if cue.kind in kinds and options[cue.option[1]][0] != self._nothing[place]:
                     self._cues.setdefault(cue.stems[0], []).append(cue)
         self.reviews = self.spoken_for = 0
+        self._tied: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        """The reviews that speak for several values of a field alike, by the field and these values."""
 
     def extract(self, review: ReviewInput) -> Extraction:
         try:
-            return Extraction(review.review_id, self.values(review.text, review.facts))
+            return Extraction(review.review_id, self.values(review.text, review.facts, review.review_id))
         except DataError as error:
             return Extraction(review.review_id, None, str(error))
 
-    def values(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
+    def values(self, text: str, facts: Mapping[str, object] = _NO_FACTS, review_id: str = "") -> dict[str, FieldValue]:
         """Every field with a legal value. Raises `DataError` for a field that nothing speaks for."""
-        spoken = self.spoken(text, facts)
+        scores = scores_of(self._cues, sentences(text), self._kinds)
+        spoken = self._spoken(scores, text, facts)
         self.reviews += 1
         self.spoken_for += bool(spoken)
+        for place, field in enumerate(self._fields):
+            tied = self._foremost(place, scores) if field.name not in spoken else []
+            if len(tied) > 1:
+                names = tuple(field.values[value][0] for value in sorted(tied))
+                self._tied.setdefault((field.name, names), []).append(review_id)
         found = {f.name: spoken.get(f.name, nothing) for f, nothing in zip(self._fields, self._nothing, strict=True)}
-        silent = [f"`{name}`" for name, value in found.items() if value is None]
+        silent = [field for field in self._fields if found[field.name] is None]
         if silent:
-            fix = "give it a `default` or a value such as `none`, or use another extractor"
-            raise DataError(f"no word of the review speaks for {', '.join(silent[:5])}; {fix}")
+            names, types = ", ".join(f"`{field.name}`" for field in silent[:5]), {field.type for field in silent}
+            fix = "give it a `default` or a value such as `none`" if "enum" in types else "give it a `default`"
+            fix = 'give it `"default": false`' if types == {"boolean"} else fix
+            raise DataError(f"no word of the review speaks for {names}; {fix}, or use another extractor")
         return {name: value for name, value in found.items() if value is not None}
 
     def summary(self) -> list[str]:
-        """For how many reviews words spoke, and what that is worth."""
-        share = f"{self.spoken_for / max(1, self.reviews):.0%} of {number_of(self.reviews, 'review')}"
+        """For how many reviews words spoke, for which they spoke in vain, and what that is worth."""
+        if not self.reviews:
+            return []
+        share = f"{self.spoken_for / self.reviews:.0%} of {number_of(self.reviews, 'review')}"
         return [
             f"lexical: spoke for {share}; elsewhere a field is its default, or its value for nothing",
+            *map(_tied_text, sorted(self._tied.items(), key=lambda each: -len(each[1]))[:_TIES_SHOWN]),
             "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
         ]
 
@@ -325,7 +340,9 @@ class LexicalExtractor(SyncExtractor):
 
     def spoken(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
         """The fields that the review speaks for."""
-        scores = scores_of(self._cues, sentences(text), self._kinds)
+        return self._spoken(scores_of(self._cues, sentences(text), self._kinds), text, facts)
+
+    def _spoken(self, scores: Mapping[Option, Score], text: str, facts: Mapping[str, object]) -> dict[str, FieldValue]:
         best = [self._best(place, scores) for place in range(len(self._fields))]
         found: dict[str, FieldValue | None] = {}
         for place, field in enumerate(self._fields):
@@ -345,11 +362,16 @@ class LexicalExtractor(SyncExtractor):
         if field.type == "boolean":
             score = scores.get((place, 0), Score())
             return True if score.best >= SPEAKS else False if score.denied >= SPEAKS else None, score.is_hearsay
-        said = [(score, value) for (at, value), score in scores.items() if at == place and score.best >= SPEAKS]
-        ranked = sorted(((score.best, score.total, value) for score, value in said), reverse=True)
-        if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
+        foremost = self._foremost(place, scores)
+        if len(foremost) != 1:
             return None, False
-        return field.values[ranked[0][2]][0], scores[place, ranked[0][2]].is_hearsay
+        return field.values[foremost[0]][0], scores[place, foremost[0]].is_hearsay
+
+    def _foremost(self, place: int, scores: Mapping[Option, Score]) -> list[int]:
+        """The values of an enum that most is said for: none, one, or several that as much is said for."""
+        said = [(score, value) for (at, value), score in scores.items() if at == place and score.best >= SPEAKS]
+        most = max(((score.best, score.total) for score, _ in said), default=None)
+        return [value for score, value in said if (score.best, score.total) == most]
 
     def _speaker(self, place: int) -> tuple[int, str, str] | None:
         """Of an enum that asks who tells of an event: the event's field, the values for the first person and for hearsay.
@@ -367,6 +389,15 @@ class LexicalExtractor(SyncExtractor):
         field = self._fields[place]
         about = " ".join(about for name, about in field.values if name == self._nothing[place])
         return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
+
+
+def _tied_text(tied: tuple[tuple[str, Sequence[str]], Sequence[str]]) -> str:
+    """The reviews that speak for several values of a field alike."""
+    (field, values), reviews = tied
+    named = " and ".join(f"`{value}`" for value in values)
+    has = f"{number_of(len(reviews), 'review')} {'has' if len(reviews) == 1 else 'have'}"
+    some = ", ".join(reviews[:3]) + (", …" if len(reviews) > 3 else "")
+    return f"lexical: {has} words for {named} of `{field}` alike, which count for none of them: {some}"
 
 
 def _by_stars(field: AskedField, stars: object) -> FieldValue | None:

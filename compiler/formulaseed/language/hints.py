@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from formulaseed.source.text import value_node
+from formulaseed.source.text import hundredth, value_node
 
 _CHOICE = "write `a if condition else b`"
 _YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
@@ -75,7 +75,9 @@ HINTS = (
     Hint(r"^\s*(?P<at>=)(?!\s*[=<>])", "a formula does not begin with `=`", "remove it", "= N * 2", ""),
     Hint(r"[(,]\s*[A-Za-z_]\w*\s*(?P<at>=)(?!=)", "arguments have no names here",
           "give them by position, such as `round(x, 2)`", "round(value=N)"),
-    Hint(r"(?<![<>!=])=(?!=)", "`=` does not compare", "write `==`", "N = 5", "==", used_in="condition"),
+    Hint(r"(?<![<>!=])(?<![<>!=] )=(?!\s*[<>!=])", "`=` does not compare", "write `==`", "N = 5", "==", used_in="condition",
+          is_safe=True),
+    Hint(r"(?<![<>!=])=(?!=)", "`=` does not compare", "write `==`", "N = > 5", "==", used_in="condition"),
     Hint(r"^\s*([A-Za-z_]\w*)\s*(?P<at>=)(?!=)|[-+*/]=|:=", "`{0}` assigns; a formula is one expression",
           "write the value alone; to compare write `==`", "SCORE = N + 1"),
     Hint(r"(?<![<>!=])=(?!=)", "`=` assigns; a formula is one expression", "write `==` to compare", "1 if N = 3 else 0", "=="),
@@ -89,8 +91,9 @@ HINTS = (
     Hint(r"(?i)^\s*(?P<at>if)\b(?!\s*\()", "a formula does not begin with `if`",
           "the value comes first: `a if condition else b`", "if N > 1: 2", code="FS101"),
     Hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2", "{1}"),
-    Hint(r"[0-9]\s*(?P<at>%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)", "`%` is the remainder of a division, not per cent",
-          "write 0.1 for 10 %", "N * 10%"),
+    Hint(r"(?<![\w.])(?P<at>([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)",
+          "`%` is the remainder of a division, not per cent", "write {instead} for {2} %", "N * 10%",
+          lambda match: hundredth(match[2])),
     # --- Python
     Hint(r"\bfor\b", "a second loop cannot be inside the first", "write one `for`, with conditions behind `if`",
           "sum(1 for e in extractions for f in extractions)", used_in="v1"),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from formulaseed import limits
-from formulaseed.source.text import Source, Span, tree_node
+from formulaseed.source.text import Source, Span, hundredth, tree_node
 
 
 @tree_node
@@ -130,6 +130,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)("?)')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NUMBER_LIKE = re.compile(r"[-+.\w]*")
+_PERCENT, _LONGEST_PERCENT = re.compile(r"(?<![\w.+])[0-9]+(?:\.[0-9]+)?$"), 20
 _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
 _KEY_WORD = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""")
 _ELLIPSIS = re.compile(r"\.{3}|…")
@@ -322,6 +323,8 @@ class _Reader:
             return comment
         if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             return self.stop("missing-comma", at, at + 1)
+        if found == "%" and (percent := _PERCENT.search(self.text, max(at - _LONGEST_PERCENT, 0), at)):
+            return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
     def string(self, start: int) -> JsonString:

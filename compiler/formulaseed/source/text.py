@@ -77,6 +77,11 @@ class Span:
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
 
+def hundredth(percentage: str) -> str:
+    """Return what so many per cent are, as people write it: `0.5` for `50`."""
+    return f"{float(percentage) / 100:.12g}"
+
+
 def one_line(text: str) -> str:
     """Return the text with each run of white space as one space."""
     return " ".join(text.split())

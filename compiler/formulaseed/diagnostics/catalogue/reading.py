@@ -33,6 +33,7 @@ _JSON: dict[str, tuple[str, str, str]] = {
     "unclosed-string": ("FS001", "the string that begins here is not closed", 'close it with `"`'),
     "control": ("FS001", "{} must be escaped in a string", "write it as an escape sequence, such as \\n"),
     "escape": ("FS001", "`{}` is not an escape sequence in JSON", "write `\\\\` for a backslash"),
+    "percent": ("FS001", "`{}%` is not a number in JSON", "write {1}"),
     "number": ("FS001", "`{}` is not a number in JSON", "write it like 12 or 0.5"),
     "depth": ("FS004", "objects and lists are nested more than {} levels deep", "look for where it begins to repeat"),
     "duplicate": ("FS005", "duplicate key `{}` in this object, first used on line {}", "keep one of the two"),

@@ -119,6 +119,8 @@ unknown_value = suggesting("FS302", "`{0}` is not among the values")
 unknown_operator = suggesting("FS505", "unknown operator `{0}` in a condition")
 unknown_step = suggesting("FS201", "no step is called `{0}`")
 unknown_filter = suggesting("FS201", "no filter is called `${0}`")
+NAMESPACES = " `meta.*` is the review, `context.*` the restaurant"
+"""Help where a field is in both."""
 unknown_namespace = suggesting("FS204", "unknown namespace `{0}`")
 no_loop_variable = suggesting("FS201", "no loop has the variable `{0}` here")
 key_of_other_version = of_three(
@@ -196,6 +198,18 @@ def wrong_type(span: Span, what: str, expected: str, found: str, example: str) -
 
 def unknown_word(code: str, span: Span, word: str, what: str, help: Help) -> Diagnostic:
     return diagnostic(code, span, f"unknown {what} `{word}`", help)
+
+
+def mean_to_write(name: str, value: str, where: str) -> str:
+    """Return the help for a mean over reviews, which takes three steps. `where` is the JSON of its conditions, if any."""
+    total, number = f"{name}_SUM", f"{name}_REVIEWS"
+    conditions = f', "where": {where}' if where else ""
+    steps = (
+        f'{{"name": "{total}", "op": "sum", "expr": {json.dumps(value, ensure_ascii=False)}{conditions}}}',
+        f'{{"name": "{number}", "op": "count"{conditions}}}',
+        f'{{"name": "{name}", "op": "expr", "expr": "{total} / {number} if {number} > 0 else 0"}}',
+    )
+    return f"divide a sum by a count: write {', '.join(steps)}"
 
 
 def operation_to_write(examples: Sequence[str]) -> str:

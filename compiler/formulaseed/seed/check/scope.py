@@ -188,7 +188,7 @@ class SeedScope(Scope):
             others = [name for name in self.places if name in filters and name != self.current]
             fields = self._fields_called(text, None, per_review=True)
             help = did_you_mean(text, others, what="filters", prefix="$", others=[text] if self.incomplete else [])
-            help = suggest_any(fields) if fields and closest(text, others) is None else help
+            help = _suggested(fields) if fields and closest(text, others) is None else help
             self.report_once(catalogue.unknown_filter(span, text, help), f"${text}")
         return error_at(span)
 
@@ -242,7 +242,7 @@ class SeedScope(Scope):
         fields = self._fields_called(text, None, per_review=per_review)
         if fields:
             similar = [step for step in steps if is_typo(text, step, [step])]
-            return suggest_any([*fields, *similar], certain=not self.incomplete)
+            return _suggested([*fields, *similar], certain=not self.incomplete)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         here = self.places.get(self.current, len(self.places))
@@ -272,7 +272,7 @@ class SeedScope(Scope):
         if is_close and f"{close}.{rest}" in fields:
             return suggest(f"{close}.{rest}", certain=len(fields) == 1 and not is_step)
         if fields:
-            return suggest_any(fields)
+            return _suggested(fields)
         there = closest(rest, self.inputs.get(likely, ())) if likely is not None else None
         if likely is not None and (there is not None or close is not None):
             return suggest(f"{likely.value}.{there or rest}", certain=False)
@@ -296,3 +296,11 @@ class SeedScope(Scope):
         others = [name] if self.incomplete or name in self.places else []
         help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
         return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
+
+
+def _suggested(names: Sequence[str], *, certain: bool = False) -> Help:
+    """The help that suggests these names, and says what a review's and a restaurant's are where one is of either."""
+    are_both = {f"{kind.value}." for kind in (SymbolKind.META, SymbolKind.CONTEXT)} <= {
+        name[: name.find(".") + 1] for name in names
+    }
+    return suggest_any(names, certain=certain, more=catalogue.NAMESPACES if are_both else "")

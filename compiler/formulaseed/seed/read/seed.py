@@ -34,6 +34,10 @@ _REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
 _SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
 _ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
 PLACEHOLDERS = ("review_text", "review_date", "review_stars", "review_useful")
+_MEANS = ("average", "avg", "mean", "averageif")
+_OF_REVIEWS = re.compile(r"\b(?:meta|extraction)\.")
+_SHOWN = 120
+"""So many characters of a seed are shown in the form to write."""
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -76,7 +80,8 @@ def holds_requests(source: Source) -> bool:
 class _SeedV2(Sections):
     def extracted(self, task_name: Named) -> surface.Program:
         document, shape = self.document, self.shape
-        section = shape.object(shape.get(document, "filter"), "`filter`", '{"keywords": ["waiter"]}')
+        given = shape.get(document, "filter")
+        section = shape.object(given, "`filter`", f'{{"keywords": {_keywords_in(given)}}}')
         keywords: tuple[Named, ...] = ()
         if section is not None:
             shape.keys(section, sections.FILTER_KEYS, "`filter`")
@@ -134,7 +139,9 @@ class _SeedV2(Sections):
         if section.get("op") is None:  # another key may resemble it
             shape.keys(section, all_step_keys(), "a step")
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
-        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations())
+        mean = _mean_of(section)
+        known = {**foreign_operations(), **dict.fromkeys(_MEANS, mean)} if mean else foreign_operations()
+        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", known)
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
             shape.keys(section, step_keys(operation), f"the operation `{chosen}`")
@@ -177,6 +184,25 @@ def _strings_in(value: JsonValue | None) -> Iterator[str]:
     members = [m.value for m in value.members if m.key.value != "when"] if isinstance(value, JsonObject) else ()
     for item in value.items if isinstance(value, JsonArray) else members:
         yield from _strings_in(item)
+
+
+def _keywords_in(value: JsonValue | None) -> str:
+    """The keywords that a filter of the wrong shape is itself, as a list; else some to show the form."""
+    given = [value] if isinstance(value, JsonString) else value.items if isinstance(value, JsonArray) else []
+    texts = [each.value for each in given if isinstance(each, JsonString)]
+    written = json.dumps([*dict.fromkeys(texts)], ensure_ascii=False)
+    return written if texts and len(texts) == len(given) and len(written) <= _SHOWN else '["waiter"]'
+
+
+def _mean_of(step: JsonObject) -> str:
+    """The steps to write for a mean over reviews; empty where the step does not say of what."""
+    name, where = step.get("name"), step.get("where")
+    value = step.get("field") or step.get("expr")
+    if not isinstance(name, JsonString) or not isinstance(value, JsonString) or not _OF_REVIEWS.search(value.value):
+        return ""
+    conditions = where.span.source.text[where.span.start : where.span.end] if where is not None else ""
+    whole = catalogue.mean_to_write(name.value, value.value, " ".join(conditions.split()))
+    return whole if len(whole) <= 3 * _SHOWN else ""
 
 
 def _example(key: Key) -> str:

@@ -141,6 +141,16 @@ def test_a_seed_that_has_changed_since_is_reported(seed: str | None, folder: Pat
     assert done.results[0]["run"]["seed_sha256"] == load_seed(tiny_seed()).sha256
     needs = run(folder)
     assert (needs.status, "was compiled from another version of tiny.json; compile it again" in needs.err) == (2, True)
+
+
+def test_a_module_of_a_seed_with_another_name_is_to_be_deleted(folder: Path) -> None:
+    """Compiling the seed writes another module, so that this one would never be current again."""
+    write_json(folder / "tiny.json", {**tiny_seed(), "task_name": "Waiting"})
+    needs = run(folder)
+    assert "tiny.json has changed since tiny_1.py was compiled: it is now called `Waiting`\n" in needs.err
+    told = "tiny.json is now called `Waiting`, which compiles to waiting.py; delete tiny_1.py"
+    assert (needs.status, told in needs.err) == (2, True)
+    assert evaluate(folder).status == 0
     edit(folder, threshold)
     refused = evaluate(folder)
     assert (refused.status, "tiny_1.py was edited after it was compiled" in refused.err) == (2, True)

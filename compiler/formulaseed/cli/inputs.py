@@ -67,9 +67,15 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     if not found:
         absence = f"{path} names no seed that can be found from there; pass the seed instead"
     else:
-        absence = f"{path} was compiled from another version of {found}; compile it again"
+        absence, renamed = f"{path} was compiled from another version of {found}; compile it again", ""
+        if file.new_name:
+            from formulaseed.backends.python.names import module_name
+
+            renamed = f": it is now called `{file.new_name}`"
+            module = f"{module_name(file.new_name)}.py"
+            absence = f"{found} is now called `{file.new_name}`, which compiles to {module}; delete {path}"
         if file.seed is None:
-            say(f"{found} has changed since {path} was compiled", err=True)
+            say(f"{found} has changed since {path} was compiled{renamed}", err=True)
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
 
 

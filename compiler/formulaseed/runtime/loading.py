@@ -116,7 +116,8 @@ class ModuleFile:
     """A generated module from a file.
 
     `seed_path` is the seed that its header names, if it exists; `seed` is that seed if the module was compiled from it as it
-    is now. `fault` is why the module is not as compiled, or empty.
+    is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the seed is called now, empty where that
+    is what the module is called or is not known.
     """
 
     path: Path
@@ -124,6 +125,7 @@ class ModuleFile:
     seed_path: Path | None
     seed: FormulaSeed | None
     fault: str
+    new_name: str = ""
 
     def evaluator(self, *, strict: bool = False) -> Evaluator:
         """Return the module's evaluator; its errors have places in the seed where that is available."""
@@ -137,17 +139,18 @@ def load_module(path: Path) -> ModuleFile:
     source = read_module(path)
     module = verified_module(source, path)
     seed_path = seed_path_of(module, path)
-    seed = _seed_of(module, seed_path) if seed_path is not None else None
-    return ModuleFile(path, module, seed_path, seed, _fault(source, seed))
+    current = _seed_at(seed_path) if seed_path is not None else None
+    seed = current if current is not None and current.sha256 == module.SEED_SHA256 else None
+    new_name = current.task_name if current is not None and current.task_name != module.TASK_NAME else ""
+    return ModuleFile(path, module, seed_path, seed, _fault(source, seed), new_name)
 
 
-def _seed_of(module: GeneratedModule, path: Path) -> FormulaSeed | None:
+def _seed_at(path: Path) -> FormulaSeed | None:
     here = Path.cwd()
     try:
-        seed = load_seed(path.relative_to(here) if path.is_relative_to(here) else path)
+        return load_seed(path.relative_to(here) if path.is_relative_to(here) else path)
     except FormulaSeedError:  # it has changed since, and has errors
         return None
-    return seed if seed.sha256 == module.SEED_SHA256 else None
 
 
 def _fault(source: str, seed: FormulaSeed | None) -> str:

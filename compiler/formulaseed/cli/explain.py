@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from formulaseed.cli.inputs import load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, progress, reported, write_out
+from formulaseed.cli.output import Progress, finish, progress, reported, say, write_out
 from formulaseed.cli.run import Job, count, extraction_options, work
 from formulaseed.data.jsonl import LocatedRestaurant, read_lines
 from formulaseed.data.results import Extractor, Failures, ResultCounts
@@ -24,8 +24,8 @@ from formulaseed.runtime.running import read_rows
 
 _Use = Callable[[Explainer, Iterator[Explanation], Failures], None]
 """What becomes of the explanations of restaurants; what failed is in the failures when they have all come."""
-_Known = Iterator[tuple[str, Any]]
-"""Restaurants or their lines, each with its id."""
+_Known = Iterator[tuple[str, str, Any]]
+"""Restaurants or their lines, each with its id and its place."""
 
 _rows_option = click.option("--rows", help="Restaurants with extracted rows, JSON Lines; - for standard input.")
 _output_option = click.option(
@@ -55,7 +55,9 @@ def explain(business_id: str | None, form: str, out: str | None, **given: Any) -
         for found in explanations:
             write_out(getattr(found, form), out)
 
-    _explain(write, lambda known: _only(known, business_id), out, **given)
+    is_unique = given["restaurants"] is not None  # of two files a duplicate restaurant is refused
+
+    _explain(write, lambda known: _only(known, business_id, reads_on=not is_unique), out, **given)
 
 
 @click.command("report")
@@ -101,7 +103,7 @@ def _explain(
             use(explainer, explained(explainer, job.evaluator, noted, job.options.parameters, failures), failures)
 
         def selected(restaurants: Iterator[LocatedRestaurant]) -> Iterator[LocatedRestaurant]:
-            return (restaurant for _, restaurant in select((each[2], each) for each in restaurants))
+            return (restaurant for *_, restaurant in select((each[2], each[0], each) for each in restaurants))
 
         if not any(shared[name] for name in ("contexts", "restaurants", "reviews")):
             raise click.UsageError("pass --rows FILE, --contexts FILE, or --restaurants FILE and --reviews FILE")
@@ -113,7 +115,7 @@ def _explain(
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --contexts, not with --rows")
     loaded = load(seed, allow_edited=shared["allow_edited"])
     explainer, parameters = Explainer(loaded.program, output), parameters_of(loaded.evaluator, params)
-    lines = (line for _, line in select((line.business_id, line) for line in read_lines(rows)))
+    lines = (line for *_, line in select((line.business_id, line.place, line) for line in read_lines(rows)))
     with reported() as failures, progress("restaurant", quiet=shared["quiet"]) as shown:
         noted = _noting(read_rows(loaded.evaluator, lines, failures, parameters), lambda _: shown.advance("explained"))
         use(explainer, explained(explainer, loaded.evaluator, noted, parameters, failures), failures)
@@ -128,13 +130,20 @@ def _noting(
         note(restaurant)
 
 
-def _only(known: _Known, business_id: str | None) -> _Known:
-    """The first restaurant with this id; without one the only restaurant. Raises `UsageError` where there is none such."""
+def _only(known: _Known, business_id: str | None, *, reads_on: bool) -> _Known:
+    """The first restaurant with this id; without one the only restaurant. Raises `UsageError` where there is none such.
+
+    With `reads_on` others of the same id are looked for, and reported.
+    """
     ids: list[str] = []
-    first: list[tuple[str, Any]] = []
+    first: list[tuple[str, str, Any]] = []
     for each in known:
         if each[0] == business_id:
             yield each
+            others = [place for name, place, _ in known if name == business_id] if reads_on else []
+            if others:
+                same = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
+                say(f"warning: {each[1]} is explained; {business_id} is also in {same}", err=True)
             return
         ids.append(each[0])
         first = first or [each]

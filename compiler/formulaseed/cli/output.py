@@ -160,6 +160,8 @@ def reported(failures: Failures | None = None) -> Iterator[Failures]:
     finally:
         for line in failures.shown():
             say(f"failed: {line}", err=True)
+        for line in failures.warnings():
+            say(f"warning: {line}", err=True)
 
 
 class Progress:

@@ -6,6 +6,7 @@ come with their reviews, from a file of contexts or from two files joined by `bu
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import os
@@ -27,6 +28,8 @@ _Record = TypeVar("_Record")
 Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 """A file of JSON Lines, or the objects that it would hold."""
 
+_OPENINGS = (b"[", b"{", b"[{")
+"""What is alone on the first line of a document that is laid out over several."""
 _BUFFER = 256 * 1024
 """Bytes that are read at once: lines of rows are about as long as Python's own buffer."""
 
@@ -111,7 +114,7 @@ def read_lines(path: str) -> Iterator[Line]:
     """Yield every line of the file that is not blank.
 
     The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; where it
-    cannot be unpacked any further, or a line never ends, the error is raised then.
+    cannot be unpacked any further, a line never ends, or an object has several lines, the error is raised then.
     """
     if path.endswith(".parquet"):
         from formulaseed.data.parquet import parquet_lines
@@ -124,7 +127,7 @@ def read_lines(path: str) -> Iterator[Line]:
 
 def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
     with file:
-        number = 0
+        number, is_first = 0, True
         while True:
             number += 1
             try:
@@ -135,7 +138,12 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
                 raise UnreadableError(f"cannot read {name}: line {number} is longer than {shown_bytes(LINE_BYTES)}")
             if not raw:
                 return
+            if is_first and raw.removeprefix(codecs.BOM_UTF8).strip() in _OPENINGS:
+                fix = "jq -c '.[]'" if b"[" in raw else "jq -c ."
+                what = "it is one JSON document over several lines"
+                raise UnreadableError(f"cannot read {name}: {what}; write one object a line, as `{fix}` does")
             if not raw.isspace():
+                is_first = False
                 yield Line(name, number, raw)
 
 

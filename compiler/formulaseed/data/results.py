@@ -154,6 +154,10 @@ class Failures:
     unused: int = 0
     _places: dict[str, list[str]] = field(default_factory=dict)
     """The places by reason, as far as they are known."""
+    _restaurants: dict[str, str] = field(default_factory=dict)
+    """The place of the first line of each restaurant."""
+    _repeated: list[tuple[str, str, str]] = field(default_factory=list)
+    """A restaurant with two lines, and the places of both."""
 
     def add(self, place: str, reason: str) -> None:
         self._places.setdefault(reason, []).append(place)
@@ -168,6 +172,19 @@ class Failures:
         """Note lines of input that cannot be used."""
         self.unused += lines
         self.add(place, reason)
+
+    def note_restaurant(self, place: str, business_id: str) -> None:
+        """Note the line of a restaurant that is evaluated: a second one of the same is no failure, but reported."""
+        first = self._restaurants.setdefault(business_id, place)
+        if first != place:
+            self._repeated.append((business_id, first, place))
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is suspect, though nothing fails by it."""
+        if self._repeated:
+            business_id, first, second = self._repeated[0]
+            others = f", and {number_of(len(self._repeated) - 1, 'more such line')}" if self._repeated[1:] else ""
+            yield f"duplicate business_id {business_id} in {first} and {second}{others}; each line has a result"
 
     def shown(self) -> Iterator[str]:
         """Yield the lines for people: a reason that many places have is one line, with the first of them."""

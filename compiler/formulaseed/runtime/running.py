@@ -99,6 +99,7 @@ def _carried_over(made_with: Provenance, origin: RowsRun) -> Provenance:
 
 def _result(evaluator: Evaluator, found: ExtractedRestaurant, options: RunOptions, failures: Failures) -> Result:
     place, business_id, context, rows, reviews, made_with, error = found
+    failures.note_restaurant(place, business_id)
     name = context.get("name")
     output = steps = evidence = quotes = reasons = None
     if error is None:

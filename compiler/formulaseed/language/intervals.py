@@ -55,6 +55,8 @@ INPUT_INTEGER = Range(float(-limits.INTEGER_MAX), float(limits.INTEGER_MAX))
 COUNT = Range(0.0, float(2**63))
 """A number of reviews: no list in any memory is longer."""
 
+SHARE = Range(0.0, 1.0)
+"""A part of a sum of which nothing is negative, divided by the sum: rounding moves no part above its sum."""
 
 _UNLIKELY = 1e15
 """Bounds from here on come from the width of the types: to a reader they are none."""

@@ -185,7 +185,10 @@ class ExpressionChecker(ComparisonChecker):
     def _operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
         """An operator or a function on operands of the right types that are present."""
         infos, ranges = [operand.info for operand in operands], [_known(operand, facts) for operand in operands]
-        known = Operands(infos, ranges, entry.range(*ranges))
+        result = entry.range(*ranges)
+        if entry.name == "/" and self.scope.is_part(*operands):
+            result = intervals.intersection(intervals.SHARE, result)
+        known = Operands(infos, ranges, result)
         failure = certain_failure(entry, operands, known)
         if failure is not None and self._is_refused(failure, span, facts):
             return error_at(span)

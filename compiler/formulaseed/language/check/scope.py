@@ -86,6 +86,10 @@ class Scope(ABC):
         """Whether what is known to be there says that this is, too."""
         return False
 
+    def is_part(self, part: typed.Expr, whole: typed.Expr) -> bool:
+        """Whether a value is known to be a part of a whole: neither is negative, nor is the part above the whole."""
+        return False
+
     @cached_property
     def declared_values(self) -> frozenset[str]:
         """The values of all fields: one that a field does not have may belong to another."""

@@ -116,6 +116,34 @@ class SeedScope(Scope):
             case _:
                 return None
 
+    def is_part(self, part: typed.Expr, whole: typed.Expr) -> bool:
+        """Whether a step is a term of a sum of which nothing is negative, or counts some of the reviews that it all counts."""
+        found = self._step_of(part)
+        if found is None or found.range is None or found.range.low < 0:
+            return False
+        terms, seen, is_part = [whole], set[str](), False
+        while terms:
+            term = terms.pop()
+            if isinstance(term, typed.Present):
+                terms.append(term.operand)
+            elif isinstance(term, typed.Binary) and term.operator == "+":
+                terms += (term.left, term.right)
+            elif term.info.range is None or term.info.range.low < 0:
+                return False
+            elif (step := self._step_of(term)) is not None and step.name not in seen:
+                seen.add(step.name)
+                is_part = is_part or step is found or (_is_count(found) and _is_count(step, of_all=True))
+                if isinstance(step.operation, nodes.Formula):
+                    terms.append(step.operation.expression)
+        return is_part
+
+    def _step_of(self, found: typed.Expr) -> nodes.Step | None:
+        """The step whose value this is."""
+        found = found.operand if isinstance(found, typed.Present) else found
+        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
+            return None
+        return self.steps.get(found.symbol.name)
+
     def report_null_step(self, found: typed.Ref) -> None:
         name = found.symbol.name
         step = self.steps[name]
@@ -296,6 +324,15 @@ class SeedScope(Scope):
         others = [name] if self.incomplete or name in self.places else []
         help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
         return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
+
+
+def _is_count(step: nodes.Step, *, of_all: bool = False) -> bool:
+    """Whether a step counts reviews; `of_all`: all of them."""
+    match step.operation:
+        case nodes.Aggregate("count", _, where):
+            return where is None or not of_all
+        case _:
+            return False
 
 
 def _suggested(names: Sequence[str], *, certain: bool = False) -> Help:

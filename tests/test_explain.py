@@ -255,3 +255,56 @@ def test_what_a_notebook_shows_is_short() -> None:
     assert "^" in said
     with pytest.raises(DataError, match="a row has `extraction` and `meta`: put `incident_severity` into `extraction`"):
         evaluator.evaluate([{"review_id": "r", "incident_severity": "none", "stars": 3}], {"categories": "Thai"})
+
+
+POLICY: dict[str, Any] = {
+    "task_name": "Waits",
+    "extract": {
+        "fields": [
+            {"name": "wait", "type": "enum", "values": ["none", "long"]},
+            {"name": "rude", "type": "boolean", "default": False},
+        ]
+    },
+    "compute": [
+        {"name": "LONG", "op": "count", "where": {"extraction.wait": "long"}},
+        {"name": "RUDE", "op": "count", "where": {"extraction.rude": True}},
+        {"name": "SCORE", "op": "expr", "expr": "RUDE - 2 * LONG"},
+        {
+            "name": "V",
+            "op": "case",
+            "rules": [
+                {"when": "LONG > 7", "then": "a"},
+                {"when": "RUDE > 8", "then": "b"},
+                {"when": "SCORE > 9", "then": "c"},
+                {"when": "LONG + RUDE > 30", "then": "d"},
+                {"when": "LONG * RUDE > 40", "then": "e"},
+                {"else": "fine"},
+            ],
+        },
+    ],
+    "output": ["V", "SCORE"],
+}
+WAITS = [
+    {"review_id": "m1", "extraction": {"wait": "long", "rude": True}, "text": "We waited."},
+    {"review_id": "m2", "extraction": {"wait": "long", "rude": False}, "text": "We waited, too."},
+    {"review_id": "m3", "extraction": {"wait": "none", "rude": True}, "text": "Grumpy."},
+]
+
+
+def test_rules_that_the_first_line_leaves_out_are_counted() -> None:
+    """It compares some; how many more there are is said, and they are in the table of the rules."""
+    because = explain(POLICY, WAITS, {}, "b").because[0]
+    assert because.endswith("; SCORE is -2, at most 9; and 2 more below.")
+
+
+def test_a_sum_with_factors_is_shown_in_values() -> None:
+    """`2 * LONG 4` would read as a product with 4."""
+    seed = {**POLICY, "output": ["SCORE"]}
+    assert "SCORE is -2: RUDE - 2 * LONG = 2 - 2 * 2." in explain(seed, WAITS, {}, "b", output="SCORE").because
+
+
+def test_a_review_that_is_shown_again_has_the_fields_of_the_step() -> None:
+    """What was shown above is what another step asked for."""
+    said = explain(POLICY, WAITS, {}, "b").text
+    assert "  - m1: rude true; " in said
+    assert "  - m1 (see above): wait long\n" in said

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.report.explanation import Evidence, Review
+from formulaseed.report.explanation import Evidence, Review, Value
 from formulaseed.report.values import plain, shown
 
 MOST_LISTED = 5
@@ -116,9 +116,14 @@ def review_text(review: Review) -> str:
     """Return a review with its date, stars, what was extracted, and what of its text there is to show."""
     stars = f"{shown(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
     about = ", ".join(part for part in (review.date or "", stars) if part)
-    values = ", ".join(f"{name} {plain(value)}" for name, value in review.fields.items())
+    values = fields_text(review.fields)
     said = f"{review.review_id}" + (f" ({about})" if about else "") + (f": {values}" if values else "")
     return f"{said}; {quote_text(review)}" if review.quote is not None else said
+
+
+def fields_text(fields: Mapping[str, Value]) -> str:
+    """Return fields with their values."""
+    return ", ".join(f"{name} {plain(value)}" for name, value in fields.items())
 
 
 def quote_text(review: Review) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
@@ -24,6 +25,14 @@ _WORDS = {
     "<": "under", "<=": "at most", ">": "over", ">=": "at least", "==": "equal to", "!=": "other than", "in": "one of",
     "not in": "none of",
 }  # fmt: skip
+
+
+class _Term(NamedTuple):
+    """A term of a sum, with what it adds and the sign that it has in the formula."""
+
+    value: float
+    sign: int
+    node: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,8 @@ class Reasons:
             reasons = _compared([*same, *decided]) or [f"`{taken.condition}` holds"]
             return f"{said} because {' and '.join(reasons)}."
         reasons = _compared([c for rule in rules for c in rule.comparisons if not c.holds])
-        return f"{said} because no other rule holds" + (f": {'; '.join(reasons[:_REASONS])}." if reasons else ".")
+        more = [f"and {len(reasons) - _REASONS} more below"] if len(reasons) > _REASONS else []
+        return f"{said} because no other rule holds" + (f": {'; '.join([*reasons[:_REASONS], *more])}." if reasons else ".")
 
     def _passed_on_to(self, target: nodes.Step) -> nodes.Step | None:
         """The step whose value the rule that was taken gives; None where it gives another one."""
@@ -104,17 +114,30 @@ class Reasons:
         if single is not None:
             return f"{said}, {self._limit_text(step.name, operation.expression, single)}.", single
         terms = [
-            (sign * float(value), node) for sign, node in _terms(inner) if is_number(value := self.found.value(node))
+            _Term(sign * float(value), sign, node)
+            for sign, node in _terms(inner)
+            if is_number(value := self.found.value(node))
         ]
-        terms = sorted((each for each in terms if each[0]), key=lambda each: (each[0] < 0, -abs(each[0])))
+        terms = sorted((each for each in terms if each.value), key=lambda each: (each.value < 0, -abs(each.value)))
         if len(terms) > 1:
-            return f"{said}: {_sum_text(terms)}.", self._step_in(terms[0][1])
-        product = [*_factors(terms[0][1] if terms else inner)]
+            return f"{said}: {self._sum_text(terms)}.", self._step_in(terms[0].node)
+        product = [*_factors(terms[0].node if terms else inner)]
         if len(product) > 1 and all(is_number(self.found.value(node)) for node in product):
             return f"{said}: {' times '.join(self._named(node) for node in product)}.", self._step_in(*product)
         values = self.found.with_values(inner)
         formula = expression_text(inner) + (f" = {values}" if values is not None else "")
         return f"{said}: {formula}{self._branch_text(operation.expression)}.", self._step_in(inner)
+
+    def _sum_text(self, terms: Sequence[_Term]) -> str:
+        """A sum, its terms by their size: names with their values, or what else it adds up with values in place of names."""
+        if all(isinstance(each.node, typed.Ref) or each.node.info.is_constant for each in terms):
+            return "".join(_named_term(each, is_first=each is terms[0]) for each in terms)
+        first, *rest = terms
+        whole = first.node if first.sign > 0 else typed.Unary("-", first.node, first.node.info)
+        for each in rest:
+            whole = typed.Binary("+" if each.sign > 0 else "-", whole, each.node, whole.info)
+        whole = self.found.taken(whole)
+        return f"{expression_text(whole)} = {self.found.with_values(whole)}"
 
     def _limit_text(self, name: str, whole: Expr, inner: str) -> str:
         """What the limits of a formula make of the one step that it limits."""
@@ -175,13 +198,10 @@ def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
     return [f"{subject}, {' and '.join(limits)}" for subject, limits in found.items()]
 
 
-def _sum_text(terms: Sequence[tuple[float, Expr]]) -> str:
-    parts: list[str] = []
-    for value, node in terms:
-        text = expression_text(node)
-        named = text if node.info.is_constant else f"{text} {shown(abs(value))}"
-        parts.append((" - " if value < 0 else " + " if parts else "") + named)
-    return "".join(parts).strip()
+def _named_term(term: _Term, *, is_first: bool) -> str:
+    text = expression_text(term.node)
+    sign = ("- " if is_first else " - ") if term.value < 0 else "" if is_first else " + "
+    return sign + (text if term.node.info.is_constant else f"{text} {shown(abs(term.value))}")
 
 
 def _terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:

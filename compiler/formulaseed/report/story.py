@@ -12,6 +12,7 @@ from formulaseed.report.counted import (
     amount_text,
     counted_text,
     exclusion_texts,
+    fields_text,
     filter_texts,
     is_zero,
     near_texts,
@@ -109,7 +110,7 @@ def blocks(found: Explanation) -> Iterator[Block]:
         yield Heading(f"The reviews behind it, of {number_of(found.reviews, 'review')} extracted")
     if has_no_quotes(found):
         yield Paragraph(NO_QUOTES)
-    seen: set[str] = set()
+    seen: dict[str, set[str]] = {}
     defined: set[str] = set()
     none = [each for each in behind if is_zero(each)]
     for evidence in behind:
@@ -230,10 +231,11 @@ def match_text(match: Match) -> str:
     return f"{match.step} is {shown(match.value)}: {match.source} is {match.text!r}, which has {match.key}{others}."
 
 
-def evidence_items(evidence: Evidence, seen: set[str], defined: set[str]) -> Iterator[tuple[int, str]]:
+def evidence_items(evidence: Evidence, seen: dict[str, set[str]], defined: set[str]) -> Iterator[tuple[int, str]]:
     """Yield a step over reviews with the reviews that count, and why others do not.
 
-    Of a review that was `seen` with the same words only the id is repeated; filters that were `defined` are not again.
+    Of a review that was `seen` with the same words only the id and other fields than those seen with it are repeated; filters
+    that were `defined` are not again.
     """
     condition = f" {evidence.condition}" if evidence.condition is not None else ""
     yield 0, f"{evidence.step} = {shown(evidence.value)}{counted_text(evidence)}{condition}"
@@ -243,14 +245,22 @@ def evidence_items(evidence: Evidence, seen: set[str], defined: set[str]) -> Ite
             yield 1, text
     known = [review for review in evidence.reviews if _key(review) in seen]
     new = [review for review in evidence.reviews if _key(review) not in seen]
-    seen.update(map(_key, new))
+    again: dict[str, list[Review]] = {}
+    for review in known:
+        others = {name: value for name, value in review.fields.items() if name not in seen[_key(review)]}
+        again.setdefault(fields_text(others), []).append(review)
+    for review in evidence.reviews:
+        seen.setdefault(_key(review), set()).update(review.fields)
     for review in new[:MOST_LISTED]:
         yield 1, review_text(review) + amount_text(evidence, review)
     if len(new) > MOST_LISTED:
         yield 1, f"and {len(new) - MOST_LISTED} more"
-    if known:
-        ids = ", ".join(review.review_id + amount_text(evidence, review) for review in known[:MOST_LISTED])
-        yield 1, f"{ids}{' and more' if len(known) > MOST_LISTED else ''} (see above)"
+    for values, reviews in [*again.items()][:MOST_LISTED]:
+        ids = ", ".join(review.review_id + amount_text(evidence, review) for review in reviews[:MOST_LISTED])
+        more = " and more" if len(reviews) > MOST_LISTED else ""
+        yield 1, f"{ids}{more} (see above){f': {values}' if values else ''}"
+    if len(again) > MOST_LISTED:
+        yield 1, f"and {sum(len(each) for each in [*again.values()][MOST_LISTED:])} more (see above)"
     if (others := others_text(evidence)) is not None:
         yield 1, others
     yield from ((1, text) for text in exclusion_texts(evidence))

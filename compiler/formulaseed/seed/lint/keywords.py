@@ -19,8 +19,8 @@ from formulaseed.seed.surface import Named
 _LONGEST_SUSPECT = 8
 """A longer keyword is seldom a part of a word that means something else."""
 
-_SHORT = 3
-"""A word that begins with a longer keyword is most often a form of it."""
+_SHORT, _LONG = 3, 5
+"""A word that begins with a long keyword is most often a form of it; of one between, if it ends like one: not `waitress`."""
 
 _LONGEST_LINTED = 60
 """A longer keyword is not compared with the others: it takes time, and there is none."""
@@ -38,6 +38,8 @@ _PREFIXES = frozenset(
     ("a", "anti", "dis", "in", "mid", "mis", "multi", "non", "out", "over", "pre", "re", "semi", "sub", "super", "un", "under")
 )  # fmt: skip
 _ENDINGS = ("s", "es", "ed", "er", "ers", "ing", "ings", "y", "d", "ly", "ies", "ish", "less", "free", "ness")
+_ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess")
+"""Of a short word these make another one: `bee` and `been`."""
 
 
 def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
@@ -94,9 +96,10 @@ def _is_form(word: str, text: str, folded: set[str]) -> bool:
     if _found_by(word, folded - {text}):
         return True
     start, _, rest = word.partition(text)
-    ends = not rest or rest in _ENDINGS or (rest[0] == text[-1] and rest[1:] in _ENDINGS)
+    endings = _ENDINGS if len(text) <= _SHORT else _ENDINGS_OF_LONGER
+    ends = not rest or rest in endings or (rest[0] == text[-1] and rest[1:] in endings)
     if not start:
-        return ends or len(text) > _SHORT
+        return ends or len(text) >= _LONG
     return ends and (start in _PREFIXES or start in _in_use())
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import SeedError, limits, load_evaluator, load_seed
+from formulaseed.data.results import Failures
 from formulaseed.testing import reference_evaluate
 from helpers import Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -526,3 +527,46 @@ def test_filters_in_one_another_have_a_limit() -> None:
     assert found == {"N": 1}
     with pytest.raises(SeedError, match="FS510 101 filters use one another"):
         load_seed(nested(limits.FILTER_NESTING + 1))
+
+
+DOCUMENTS = {
+    "a list": (json.dumps([{"business_id": "a", "reviews": []}], indent=2), "jq -c '.[]'"),
+    "an object": (json.dumps({"business_id": "a", "reviews": []}, indent=2), "jq -c ."),
+    "a list of JavaScript, behind a byte order mark": ('\ufeff[{\n  "business_id": "a"\n}]', "jq -c '.[]'"),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_over_several_lines_is_one_message(name: str, tmp_path: Path) -> None:
+    """Each of its lines would be one that is not JSON; the message says how to write one object a line."""
+    text, fix = DOCUMENTS[name]
+    (tmp_path / "contexts.json").write_text(text, encoding="utf-8")
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    done = formulaseed("run", seed, "--contexts", "contexts.json", cwd=tmp_path)
+    what = "it is one JSON document over several lines; write one object a line"
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == f"formulaseed: cannot read contexts.json: {what}, as `{fix}` does"
+
+
+def test_a_restaurant_with_two_lines_is_reported(tmp_path: Path) -> None:
+    """Both have a result; it is no failure. `explain` says which of the two it explains."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    lines = [tiny_rows(name, tiny_row("r1")) for name in ("a", "b", "a", "a")]
+    write_lines(tmp_path / "rows.jsonl", *lines)
+    done = formulaseed("evaluate", seed, "--rows", "rows.jsonl", cwd=tmp_path)
+    assert (done.status, [result["business_id"] for result in done.results]) == (0, ["a", "b", "a", "a"])
+    where = "duplicate business_id a in rows.jsonl:1 and rows.jsonl:3, and 1 more such line; each line has a result"
+    assert f"warning: {where}\n" in done.err
+    done = formulaseed("explain", seed, "--rows", "rows.jsonl", "--id", "a", cwd=tmp_path)
+    assert done.status == 0
+    assert done.err.endswith("\nwarning: rows.jsonl:1 is explained; a is also in rows.jsonl:3, rows.jsonl:4\n")
+
+
+def test_many_failures_of_one_reason_are_one_line() -> None:
+    """With the first places, where the first of them is; the data has all of them."""
+    failures = Failures()
+    for number in range(5):
+        failures.add(f"f:{number}", "empty")
+        failures.add(f"f:{number}", f"reason {number}")
+    assert [*failures.shown()] == ["f:0, f:1, f:2 and 2 more: empty", *(f"f:{n}: reason {n}" for n in range(5))]
+    assert len(failures.lines) == 10

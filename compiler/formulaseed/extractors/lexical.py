@@ -309,8 +309,8 @@ class LexicalExtractor(SyncExtractor):
         for place, field in enumerate(self._fields):
             tied = self._foremost(place, scores) if field.name not in spoken else []
             if len(tied) > 1:
-                names = tuple(field.values[value][0] for value in sorted(tied))
-                self._tied.setdefault((field.name, names), []).append(review_id)
+                values = tuple(field.values[value][0] for value in sorted(tied))
+                self._tied.setdefault((field.name, values), []).append(review_id)
         found = {f.name: spoken.get(f.name, nothing) for f, nothing in zip(self._fields, self._nothing, strict=True)}
         silent = [field for field in self._fields if found[field.name] is None]
         if silent:

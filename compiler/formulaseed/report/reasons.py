@@ -74,7 +74,9 @@ class Reasons:
             return f"{said} because {' and '.join(reasons)}."
         reasons = _compared([c for rule in rules for c in rule.comparisons if not c.holds])
         more = [f"and {len(reasons) - _REASONS} more below"] if len(reasons) > _REASONS else []
-        return f"{said} because no other rule holds" + (f": {'; '.join([*reasons[:_REASONS], *more])}." if reasons else ".")
+        return f"{said} because no other rule holds" + (
+            f": {'; '.join([*reasons[:_REASONS], *more])}." if reasons else "."
+        )
 
     def _passed_on_to(self, target: nodes.Step) -> nodes.Step | None:
         """The step whose value the rule that was taken gives; None where it gives another one."""

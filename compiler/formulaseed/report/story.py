@@ -247,8 +247,8 @@ def evidence_items(evidence: Evidence, seen: dict[str, set[str]], defined: set[s
     new = [review for review in evidence.reviews if _key(review) not in seen]
     again: dict[str, list[Review]] = {}
     for review in known:
-        others = {name: value for name, value in review.fields.items() if name not in seen[_key(review)]}
-        again.setdefault(fields_text(others), []).append(review)
+        added = {name: value for name, value in review.fields.items() if name not in seen[_key(review)]}
+        again.setdefault(fields_text(added), []).append(review)
     for review in evidence.reviews:
         seen.setdefault(_key(review), set()).update(review.fields)
     for review in new[:MOST_LISTED]:

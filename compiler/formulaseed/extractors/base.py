@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
+from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.json_values import _shown
@@ -122,3 +123,20 @@ class SyncExtractor(ABC):
     def summary(self) -> list[str]:
         """Return what a run prints before its closing line."""
         return []
+
+
+def unspoken_text(fields: Sequence[AskedField]) -> str:
+    """Return why a review is not extracted that says nothing of these fields, and what to write for it."""
+    names, types = ", ".join(f"`{field.name}`" for field in fields[:5]), {field.type for field in fields}
+    fix = "give it a `default` or a value such as `none`" if "enum" in types else "give it a `default`"
+    fix = 'give it `"default": false`' if types == {"boolean"} else fix
+    return f"no word of the review speaks for {names}; {fix}, or use another extractor"
+
+
+def tied_text(tied: tuple[str, Sequence[str]], reviews: Sequence[str]) -> str:
+    """Return which reviews speak for several values of a field alike."""
+    field, values = tied
+    named = " and ".join(f"`{value}`" for value in values)
+    has = f"{number_of(len(reviews), 'review')} {'has' if len(reviews) == 1 else 'have'}"
+    some = ", ".join(reviews[:3]) + (", …" if len(reviews) > 3 else "")
+    return f"lexical: {has} words for {named} of `{field}` alike, which count for none of them: {some}"

@@ -15,13 +15,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from types import MappingProxyType
 from typing import NamedTuple
 
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor
+from formulaseed.extractors.base import AskedField, SyncExtractor, tied_text, unspoken_text
 
 CHARACTERS = 20_000
 """What is read of a review."""
@@ -145,8 +146,6 @@ class Cue(NamedTuple):
         return start
 
 
-_TIES_SHOWN = 5
-"""So many pairs of values that reviews speak for alike are named in a run's summary."""
 Cues = Mapping[str, Sequence[Cue]]
 """The cues of all fields, by their first stem."""
 
@@ -314,10 +313,7 @@ class LexicalExtractor(SyncExtractor):
         found = {f.name: spoken.get(f.name, nothing) for f, nothing in zip(self._fields, self._nothing, strict=True)}
         silent = [field for field in self._fields if found[field.name] is None]
         if silent:
-            names, types = ", ".join(f"`{field.name}`" for field in silent[:5]), {field.type for field in silent}
-            fix = "give it a `default` or a value such as `none`" if "enum" in types else "give it a `default`"
-            fix = 'give it `"default": false`' if types == {"boolean"} else fix
-            raise DataError(f"no word of the review speaks for {names}; {fix}, or use another extractor")
+            raise DataError(unspoken_text(silent))
         return {name: value for name, value in found.items() if value is not None}
 
     def summary(self) -> list[str]:
@@ -327,7 +323,7 @@ class LexicalExtractor(SyncExtractor):
         share = f"{self.spoken_for / self.reviews:.0%} of {number_of(self.reviews, 'review')}"
         return [
             f"lexical: spoke for {share}; elsewhere a field is its default, or its value for nothing",
-            *map(_tied_text, sorted(self._tied.items(), key=lambda each: -len(each[1]))[:_TIES_SHOWN]),
+            *starmap(tied_text, sorted(self._tied.items(), key=lambda each: -len(each[1]))[:5]),
             "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
         ]
 
@@ -389,15 +385,6 @@ class LexicalExtractor(SyncExtractor):
         field = self._fields[place]
         about = " ".join(about for name, about in field.values if name == self._nothing[place])
         return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
-
-
-def _tied_text(tied: tuple[tuple[str, Sequence[str]], Sequence[str]]) -> str:
-    """The reviews that speak for several values of a field alike."""
-    (field, values), reviews = tied
-    named = " and ".join(f"`{value}`" for value in values)
-    has = f"{number_of(len(reviews), 'review')} {'has' if len(reviews) == 1 else 'have'}"
-    some = ", ".join(reviews[:3]) + (", …" if len(reviews) > 3 else "")
-    return f"lexical: {has} words for {named} of `{field}` alike, which count for none of them: {some}"
 
 
 def _by_stars(field: AskedField, stars: object) -> FieldValue | None:

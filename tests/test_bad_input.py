@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from formulaseed import SeedError, limits, load_evaluator, load_seed
-from formulaseed.data.results import Failures
 from formulaseed.testing import reference_evaluate
 from helpers import Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -560,13 +559,3 @@ def test_a_restaurant_with_two_lines_is_reported(tmp_path: Path) -> None:
     done = formulaseed("explain", seed, "--rows", "rows.jsonl", "--id", "a", cwd=tmp_path)
     assert done.status == 0
     assert done.err.endswith("\nwarning: rows.jsonl:1 is explained; a is also in rows.jsonl:3, rows.jsonl:4\n")
-
-
-def test_many_failures_of_one_reason_are_one_line() -> None:
-    """With the first places, where the first of them is; the data has all of them."""
-    failures = Failures()
-    for number in range(5):
-        failures.add(f"f:{number}", "empty")
-        failures.add(f"f:{number}", f"reason {number}")
-    assert [*failures.shown()] == ["f:0, f:1, f:2 and 2 more: empty", *(f"f:{n}: reason {n}" for n in range(5))]
-    assert len(failures.lines) == 10

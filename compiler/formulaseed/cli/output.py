@@ -158,7 +158,7 @@ def reported(failures: Failures | None = None) -> Iterator[Failures]:
     try:
         yield failures
     finally:
-        for line in failures.shown():
+        for line in failures.lines:
             say(f"failed: {line}", err=True)
         for line in failures.warnings():
             say(f"warning: {line}", err=True)

@@ -137,10 +137,6 @@ def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
     return {"step": None, "kind": "data", "message": str(error)}
 
 
-_PLACES = 3
-"""So many places of one reason are listed."""
-
-
 @dataclass
 class Failures:
     """What failed, in order; a place is `file:line` or a restaurant.
@@ -152,15 +148,12 @@ class Failures:
     lines: list[str] = field(default_factory=list)
     unreadable: int = 0
     unused: int = 0
-    _places: dict[str, list[str]] = field(default_factory=dict)
-    """The places by reason, as far as they are known."""
     _restaurants: dict[str, str] = field(default_factory=dict)
     """The place of the first line of each restaurant."""
     _repeated: list[tuple[str, str, str]] = field(default_factory=list)
     """A restaurant with two lines, and the places of both."""
 
     def add(self, place: str, reason: str) -> None:
-        self._places.setdefault(reason, []).append(place)
         self.lines.append(f"{place}: {reason}")
 
     def add_unreadable(self, place: str, reason: str) -> None:
@@ -185,17 +178,6 @@ class Failures:
             business_id, first, second = self._repeated[0]
             others = f", and {number_of(len(self._repeated) - 1, 'more such line')}" if self._repeated[1:] else ""
             yield f"duplicate business_id {business_id} in {first} and {second}{others}; each line has a result"
-
-    def shown(self) -> Iterator[str]:
-        """Yield the lines for people: a reason that many places have is one line, with the first of them."""
-        many = {reason: places for reason, places in self._places.items() if len(places) > _PLACES}
-        reasons = {f"{place}: {reason}": reason for reason, places in many.items() for place in places}
-        for line in self.lines:
-            reason = reasons.get(line)
-            if reason is None:
-                yield line
-            elif (places := many.pop(reason, None)) is not None:
-                yield f"{', '.join(places[:_PLACES])} and {len(places) - _PLACES:,} more: {reason}"
 
     @property
     def status(self) -> int:

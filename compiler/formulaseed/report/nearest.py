@@ -327,5 +327,5 @@ def _number(values: _Values | None, name: str) -> float:
 
 
 def _is_single(change: data.Change) -> bool:
-    """Whether it is one of several changes of its kind that are told apart: one review less, a parameter."""
+    """Whether it is one of several changes of its kind that are listed apart: one review less, a parameter."""
     return change.kind == "parameter" or (change.kind == "fewer reviews" and change.number == 1)

@@ -80,7 +80,7 @@ def processes(jobs: int) -> Iterator[Processes]:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What all processes are told: the generated module, and the tables, each as SQL with its columns."""
+    """What all processes are given: the generated module, and the tables, each as SQL with its columns."""
 
     source: str
     mapped: Mapped

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
-import os
 import sqlite3
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-from formulaseed.cli.main import main
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import read_prices
 from formulaseed.loading import analyse
-from helpers import Outcome, write_json, write_lines
+from helpers import Outcome, command, write_json, write_lines
 from loopback import Loopback
 
 MODEL = "claude-haiku-5-5"
@@ -143,29 +138,6 @@ class Kitchen:
     def sql(self, statement: str, *values: object) -> list[Any]:
         with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as db:
             return db.execute(statement, values).fetchall()
-
-
-def command(*arguments: object, cwd: Path, env: Mapping[str, str]) -> Outcome:
-    """A command in this process, as `helpers.formulaseed` runs it in one of its own, only faster."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    status: Any = 0
-    with (
-        contextlib.chdir(cwd),
-        mock.patch.dict(os.environ, env),
-        mock.patch.object(sys, "argv", ["formulaseed", *map(str, arguments)]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code
-        written = []
-        for stream in (out, err):
-            stream.flush()
-            written.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
-    assert "Traceback" not in written[1] or env.get("FORMULASEED_DEBUG"), written[1]
-    return Outcome(int(status or 0), *written)
 
 
 def sent(body: Any) -> str:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import command
 from formulaseed.cli import check
 from formulaseed.diagnostics.codes import CODES, SEVERITIES
 from formulaseed.loading import analyse, analyse_text
 from formulaseed.source.text import Source
-from helpers import TASKS, formulaseed, read_lines, tiny_seed, write_json
+from helpers import TASKS, command, formulaseed, read_lines, tiny_seed, write_json
 
 G1A = TASKS / "g1a_v2" / "seed.json"
 POLICIES = read_lines(Path(__file__).parent / "data" / "policies.jsonl")

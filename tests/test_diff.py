@@ -12,7 +12,7 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from asking import Kitchen, command, restaurants, seed
+from asking import Kitchen, restaurants, seed
 from formulaseed.ir import nodes
 from formulaseed.loading import analyse
 from formulaseed.report import changes
@@ -25,6 +25,7 @@ from helpers import (
     SEEDS,
     TASKS,
     Outcome,
+    command,
     formulaseed,
     places,
     tiny_row,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from formulaseed import SeedError, compile_seed, load_evaluator, load_seed
 from formulaseed.backends.python.identity import sealed
-from helpers import ROOT, Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import ROOT, Outcome, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 LINE = re.compile(r'^BODY_SHA256: Final = "([0-9a-f]{64})"\n', re.MULTILINE)
 Edit = Callable[[str], str]
@@ -36,11 +36,11 @@ def edit(folder: Path, change: Edit) -> None:
 
 
 def evaluate(folder: Path, *options: str) -> Outcome:
-    return formulaseed("evaluate", "tiny_1.py", "--rows", "rows.jsonl", *options, cwd=folder)
+    return command("evaluate", "tiny_1.py", "--rows", "rows.jsonl", *options, cwd=folder)
 
 
 def run(folder: Path, *options: str) -> Outcome:
-    return formulaseed("run", "tiny_1.py", "--contexts", "contexts.jsonl", *options, cwd=folder)
+    return command("run", "tiny_1.py", "--contexts", "contexts.jsonl", *options, cwd=folder)
 
 
 def threshold(source: str) -> str:
@@ -126,8 +126,8 @@ def test_an_intact_module_runs_wherever_it_is(folder: Path) -> None:
     alone.parent.mkdir()
     for data in (source, source.replace(b"\n", b"\r\n")):
         alone.write_bytes(data)
-        assert formulaseed("evaluate", alone, "--rows", folder / "rows.jsonl") == expected
-    assert formulaseed("evaluate", "generated/g1a_v2.py", "--rows", "examples/rows-g1a_v2.jsonl").status == 0
+        assert command("evaluate", alone, "--rows", folder / "rows.jsonl") == expected
+    assert command("evaluate", "generated/g1a_v2.py", "--rows", "examples/rows-g1a_v2.jsonl").status == 0
 
 
 @pytest.mark.parametrize("seed", ['{"task_name": 1}', "", None], ids=["errors", "empty", "another"])
@@ -163,7 +163,7 @@ def test_an_older_seed_is_no_different(folder: Path) -> None:
         "compute_dag": [{"name": "total", "formula": "sum(e['n'] for e in extractions)"}], "output_fields": ["total"],
     }  # fmt: skip
     write_json(folder / "tiny.json", given)
-    formulaseed("compile", "tiny.json", "--out", ".", cwd=folder)
+    command("compile", "tiny.json", "--out", ".", cwd=folder)
     write_lines(folder / "rows.jsonl", {"business_id": "a", "rows": [{"extraction": {"n": 2}}]})
     assert evaluate(folder).results[0]["output"] == {"total": 2}
     edit(folder, lambda source: sealed(source.replace("total += n", "total += n + 1")))

@@ -2,7 +2,7 @@
 
 Each is either refused, and then for a reason that is found without the checker, or computed three ways with the same
 result for every input of a grid. None is refused that has a value for some input. The normal run takes a wide alphabet up
-to three tokens, of four every second expression, and of a narrow one every fourth of five; the deep run takes both up to five.
+to three tokens, of four every fourth expression, and of a narrow one every eighth of five; the deep run takes both up to five.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def always_fails(tree: ast.expr) -> bool:
 Case = tuple[Alphabet, int, int, int]
 CASES = [
     *[pytest.param(WIDE, size, 0, 1, id=f"wide-{size}") for size in (1, 2, 3)],
-    *[pytest.param(WIDE, 4, part, 2, id=f"wide-4-{part}") for part in range(2 if IS_DEEP else 1)],
-    *[pytest.param(NARROW, 5, part, 4, id=f"narrow-5-{part}") for part in range(4 if IS_DEEP else 1)],
+    *[pytest.param(WIDE, 4, part, 4, id=f"wide-4-{part}") for part in range(4 if IS_DEEP else 1)],
+    *[pytest.param(NARROW, 5, part, 8, id=f"narrow-5-{part}") for part in range(8 if IS_DEEP else 1)],
     *[pytest.param(WIDE, 5, part, 6, id=f"wide-5-{part}") for part in range(6) if IS_DEEP],
 ]
 

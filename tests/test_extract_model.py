@@ -10,10 +10,10 @@ from typing import Any
 
 import formulaseed
 import pytest
-from asking import FIELDS, MODEL, Kitchen, command, restaurant, restaurants, seed
+from asking import FIELDS, MODEL, Kitchen, restaurant, restaurants, seed
 from formulaseed import DataError
 from formulaseed.llm.connecting import NotReady
-from helpers import Outcome, needs_anthropic, read_lines
+from helpers import Outcome, command, needs_anthropic, read_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
 

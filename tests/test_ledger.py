@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from asking import MODEL, command
+from asking import MODEL
 from formulaseed.extractors.model import ledger as module
 from formulaseed.extractors.model.ledger import AskedElsewhere, Spent
 from formulaseed.extractors.model.store import Store
 from formulaseed.extractors.model.store_file import MIGRATIONS
 from formulaseed.llm.calls import Attempt, Call, Usage
+from helpers import command
 
 USAGE = Usage(10, 20, 30, 4)
 

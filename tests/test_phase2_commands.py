@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import FIELDS, MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
+from asking import FIELDS, MODEL, Kitchen, questionnaire, restaurant, restaurants, seed
 from formulaseed.cli import output
-from helpers import needs_anthropic, write_json, write_lines
+from helpers import command, needs_anthropic, write_json, write_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
 
@@ -198,7 +198,7 @@ def test_passes_are_asked_each_and_the_majority_counts(kitchen: Kitchen, server:
 
 def test_a_pass_without_an_answer_fails_its_review(kitchen: Kitchen, server: Loopback) -> None:
     """A majority of two where three were asked for is none."""
-    server.reset(queue=("", "refusal", ""))
+    server.reset(queue=("", *["refusal"] * 5, ""))
     kitchen.prepare([restaurant("a", "soup")], seed(extract={"fields": [MOOD], "passes": 3}))
     done = kitchen.run("--concurrency", 1)
     assert (done.status, "review a-0: the model refused to answer" in done.err) == (3, True)

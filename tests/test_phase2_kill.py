@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Kitchen, command, questionnaire, restaurants, seed
+from asking import Kitchen, questionnaire, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.llm.calls import cost_text
-from helpers import needs_anthropic
+from helpers import command, needs_anthropic
 from loopback import loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Reply, Script

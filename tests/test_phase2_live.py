@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import MODEL, Kitchen, command, restaurant, restaurants, seed, sent
+from asking import MODEL, Kitchen, restaurant, restaurants, seed, sent
 from formulaseed.llm.limiter import AdaptiveLimiter
-from helpers import IS_DEEP, needs_anthropic
+from helpers import IS_DEEP, command, needs_anthropic
 from loopback import Loopback, loopback
 from loopback_script import DAMAGED, MESSAGES, UNCOUNTED, Ask, Reply, Script, model
 
@@ -107,7 +107,7 @@ def test_many_reviews_with_faults_end_with_one_answer_each(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("fault", "attempts", "reason"),
     [
-        ("refusal", 1, "the model refused to answer"),
+        ("refusal", 5, "the model refused to answer"),
         ("max_tokens", 5, "the answer was cut off at its longest length"),
         ("not_json", 5, "the answer is not JSON: Expecting value"),
         ("missing_field", 5, "the answer lacks `mood`"),
@@ -491,7 +491,7 @@ def test_an_answer_that_does_not_count_its_tokens_costs_what_it_may(
 
 KINDS = {
     "statuses": ("http_408", "http_429", "http_500", "http_503", "http_529"),
-    "answers": ("not_json", "missing_field", "unlisted", "wrong_type", "max_tokens", "empty"),
+    "answers": ("not_json", "missing_field", "unlisted", "wrong_type", "max_tokens", "empty", "refusal"),
     "damage": (*DAMAGED, "drop", "drop_body"),
     "usage": tuple(UNCOUNTED),
 }

@@ -19,7 +19,7 @@ from typing import Any
 
 import forking
 import pytest
-from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
+from asking import MODEL, Kitchen, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.salvage import Gap
@@ -27,7 +27,7 @@ from formulaseed.extractors.model.store import Store, StoredAnswer, default_path
 from formulaseed.extractors.model.store_file import MIGRATIONS, StoreError
 from formulaseed.llm.calls import Answer, Attempt, Call, Usage
 from formulaseed.llm.prices import read_prices
-from helpers import Outcome, needs_anthropic, read_lines, write_lines
+from helpers import Outcome, command, needs_anthropic, read_lines, write_lines
 from loopback import loopback
 from loopback_script import MESSAGES, Script
 

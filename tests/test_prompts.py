@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Kitchen, command, questionnaire, restaurant, seed
+from asking import Kitchen, questionnaire, restaurant, seed
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.prompting import PromptSpec, UnverifiedQuote
 from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, params
-from helpers import needs_anthropic, write_lines
+from helpers import command, needs_anthropic, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback, loopback

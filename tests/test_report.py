@@ -19,7 +19,7 @@ from formulaseed.report.explain import Explainer
 from formulaseed.report.explanation import Explanation
 from formulaseed.report.overview import Overview
 from formulaseed.report.pages import report_page
-from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
+from helpers import EXAMPLES, TASKS, command, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
@@ -37,7 +37,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 def report(rows: Path, *options: object, seed: Path = SEED, status: int = 0) -> str:
     out = rows.with_suffix(".html")
-    assert formulaseed("report", seed, "--rows", rows, "--out", out, *options).status == status
+    assert command("report", seed, "--rows", rows, "--out", out, *options).status == status
     return out.read_text(encoding="utf-8")
 
 
@@ -198,7 +198,7 @@ def test_what_failed_is_there(tmp_path: Path) -> None:
     ]
     rows = write_lines(tmp_path / "rows.jsonl", *lines, {"business_id": "empty"}, b"{")
     out = tmp_path / "report.html"
-    done = formulaseed("report", write_json(tmp_path / "seed.json", seed), "--rows", rows, "--out", out)
+    done = command("report", write_json(tmp_path / "seed.json", seed), "--rows", rows, "--out", out)
     assert done.status == 3
     page = Page(out.read_text(encoding="utf-8"))
     failures = [line.removeprefix("failed: ") for line in done.err.splitlines() if line.startswith("failed: ")]
@@ -320,15 +320,15 @@ def test_reviews_are_extracted_for_an_explanation(tmp_path: Path) -> None:
     contexts, extractions = EXAMPLES / "contexts.jsonl", EXAMPLES / "extractions-g1a_v2.jsonl"
     recorded = ("--contexts", contexts, "--extractor", "recorded", "--extractions", extractions)
     rows = tmp_path / "rows.jsonl"
-    assert formulaseed("extract", SEED, *recorded, "--with-text", "--out", rows).status == 0
-    of_rows = formulaseed("explain", SEED, "--rows", rows, "--id", "nonna-pia", "--format", "json")
-    of_contexts = formulaseed("explain", SEED, *recorded, "--id", "nonna-pia", "--format", "json")
+    assert command("extract", SEED, *recorded, "--with-text", "--out", rows).status == 0
+    of_rows = command("explain", SEED, "--rows", rows, "--id", "nonna-pia", "--format", "json")
+    of_contexts = command("explain", SEED, *recorded, "--id", "nonna-pia", "--format", "json")
     assert json.loads(of_contexts.out) == json.loads(of_rows.out)
     assert json.loads(of_rows.out)["run"]["extractor"] == "recorded"
     assert "1 restaurant, 0 failed; 11 of 15 reviews relevant, 11 extracted (recorded)" in of_contexts.err
     one, other = tmp_path / "one.html", tmp_path / "other.html"
-    assert formulaseed("report", SEED, "--rows", rows, "--out", one).status == 0
-    assert formulaseed("report", SEED, *recorded, "--out", other).status == 0
+    assert command("report", SEED, "--rows", rows, "--out", one).status == 0
+    assert command("report", SEED, *recorded, "--out", other).status == 0
     assert one.read_text() == other.read_text()
     split = [tmp_path / "restaurants.jsonl", tmp_path / "reviews.jsonl"]
     lines = read_lines(contexts)
@@ -336,26 +336,26 @@ def test_reviews_are_extracted_for_an_explanation(tmp_path: Path) -> None:
     write_lines(
         split[1], *[{**review, "business_id": line["business_id"]} for line in lines for review in line["reviews"]]
     )
-    joined = formulaseed(
+    joined = command(
         "explain", SEED, "--restaurants", split[0], "--reviews", split[1], *recorded[2:], "--id", "nonna-pia"
     )
-    assert joined.out == formulaseed("explain", SEED, "--rows", rows, "--id", "nonna-pia").out
+    assert joined.out == command("explain", SEED, "--rows", rows, "--id", "nonna-pia").out
 
 
 def test_reviews_that_cannot_be_extracted_are_explained(tmp_path: Path) -> None:
     """The restaurant has no verdict, the explanation says why, and the status is 3; options that do not fit are refused."""
     extractions = write_lines(tmp_path / "none.jsonl")
     recorded = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", extractions)
-    found = formulaseed("explain", SEED, *recorded, "--id", "desert-bloom")
+    found = command("explain", SEED, *recorded, "--id", "desert-bloom")
     assert found.status == 3
     assert found.out.startswith("Desert Bloom Cafe (desert-bloom): no result")
     assert "3 of 3 relevant reviews could not be extracted" in found.out
     rows = EXAMPLES / "rows-g1a_v2.jsonl"
-    for command in ("explain", "report"):
-        assert "pass --rows FILE, --contexts FILE" in formulaseed(command, SEED).err
-        wrong = formulaseed(command, SEED, "--rows", rows, "--extractor", "lexical", "--limit", 2)
+    for name in ("explain", "report"):
+        assert "pass --rows FILE, --contexts FILE" in command(name, SEED).err
+        wrong = command(name, SEED, "--rows", rows, "--extractor", "lexical", "--limit", 2)
         assert (wrong.status, "goes with --contexts, not with --rows" in wrong.err) == (2, True)
-    clash = formulaseed("report", SEED, *recorded, "--out", "x", "--extractions-out", "x")
+    clash = command("report", SEED, *recorded, "--out", "x", "--extractions-out", "x")
     assert (clash.status, "need two files" in clash.err) == (2, True)
 
 
@@ -364,7 +364,7 @@ def test_every_task_has_a_report(task: str, tmp_path: Path) -> None:
     """With the embedded extractor, of the examples' reviews."""
     out = tmp_path / "report.html"
     seed = TASKS / task / "seed.json"
-    done = formulaseed("report", seed, "--contexts", EXAMPLES / "contexts.jsonl", "--on-error", "skip", "--out", out)
+    done = command("report", seed, "--contexts", EXAMPLES / "contexts.jsonl", "--on-error", "skip", "--out", out)
     page = Page(out.read_text(encoding="utf-8"))
     needs_nothing_else(page)
     assert len(page.data["elements"]) == 14

@@ -9,7 +9,7 @@ import pytest
 
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
-from helpers import EXAMPLES, TASKS, formulaseed, read_lines, tiny_seed  # noqa: E402
+from helpers import EXAMPLES, TASKS, command, read_lines, tiny_seed  # noqa: E402
 from test_extract_command import AS_RECORDED, Soups, known, place, review  # noqa: E402
 
 G1A = TASKS / "g1a_v2" / "seed.json"
@@ -26,13 +26,13 @@ def test_parquet_is_read_as_json_lines(options: tuple[str, ...], tmp_path: Path)
     made = {}
     for form in ("jsonl", "parquet"):
         rows, beside = tmp_path / f"rows.{form}", tmp_path / f"beside.{form}"
-        assert formulaseed("extract", *GIVEN, *options, "--out", rows).status == 0
-        assert formulaseed("run", *GIVEN, *options, "--rows-out", beside, "--out", tmp_path / "results").status == 0
+        assert command("extract", *GIVEN, *options, "--out", rows).status == 0
+        assert command("run", *GIVEN, *options, "--rows-out", beside, "--out", tmp_path / "results").status == 0
         assert rows.read_bytes() == beside.read_bytes()
-        made[form] = [formulaseed("evaluate", G1A, "--rows", rows, "--trace").out]
+        made[form] = [command("evaluate", G1A, "--rows", rows, "--trace").out]
         for engine in ("duckdb", "python") if form == "jsonl" else ("duckdb",):
             out = tmp_path / f"{engine}.jsonl"
-            assert formulaseed("score", G1A, "--rows", rows, "--engine", engine, "--out", out).status == 0
+            assert command("score", G1A, "--rows", rows, "--engine", engine, "--out", out).status == 0
             made[form].append(sorted(map(json.dumps, read_lines(out))))
     assert made["jsonl"][0] == made["parquet"][0] != ""
     assert made["jsonl"][1] == made["jsonl"][2] == made["parquet"][1] != []
@@ -52,9 +52,9 @@ def test_values_at_paths_have_columns_of_their_own(tmp_path: Path) -> None:
     assert soups("extract", "--out", rows).status == 0
     found = [line["context"]["noise"] for line in pq.read_table(rows).to_pylist()]
     assert found == ["loud", None, None]
-    evaluated = formulaseed("evaluate", soups.seed, "--rows", rows).results
+    evaluated = command("evaluate", soups.seed, "--rows", rows).results
     assert [line["output"]["LOUD"] for line in evaluated] == [1, 0, 0]
-    assert formulaseed("score", soups.seed, "--rows", rows, "--out", tmp_path / "out.jsonl").status == 0
+    assert command("score", soups.seed, "--rows", rows, "--out", tmp_path / "out.jsonl").status == 0
     assert [line["LOUD"] for line in read_lines(tmp_path / "out.jsonl")] == [1, 0, 0]
 
 
@@ -84,7 +84,5 @@ def test_no_restaurants(tmp_path: Path) -> None:
     """A file without lines has the columns all the same, and nothing is scored."""
     soups = Soups(tmp_path, [], [])
     assert soups("extract", "--out", tmp_path / "rows.parquet").status == 0
-    assert (
-        formulaseed("score", soups.seed, "--rows", tmp_path / "rows.parquet", "--out", tmp_path / "o.jsonl").status == 0
-    )
+    assert command("score", soups.seed, "--rows", tmp_path / "rows.parquet", "--out", tmp_path / "o.jsonl").status == 0
     assert read_lines(tmp_path / "o.jsonl") == []

@@ -19,7 +19,7 @@ from formulaseed.errors import DataError, UnreadableError  # noqa: E402
 from formulaseed.runtime.batches import Plan, Scorer  # noqa: E402
 from formulaseed.runtime.chunks import UnsortedError, chunk_of, chunks_of, with_contexts  # noqa: E402
 from formulaseed.runtime.columns import Field  # noqa: E402
-from helpers import formulaseed, write_json  # noqa: E402
+from helpers import command, formulaseed, write_json  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from test_score import changed, seed_of_moods, tiny_tables  # noqa: E402
@@ -76,7 +76,9 @@ def test_order_of_rows_and_number_of_processes_do_not_matter(jobs: int, tmp_path
     for name, order in orders.items():
         pq.write_table(table.take(pa.array(order)), tmp_path / "rows.parquet", row_group_size=9_000)
         names = ("--rows", tmp_path / "rows.parquet", "--contexts", tmp_path / "contexts.parquet")
-        outcome = formulaseed("score", seed, *names, "--out", tmp_path / "out.parquet", "--jobs", jobs)
+        outcome = (command if jobs == 1 else formulaseed)(
+            "score", seed, *names, "--out", tmp_path / "out.parquet", "--jobs", jobs
+        )
         assert outcome.status == 0, outcome.err
         assert "20,000 restaurants, 0 failed" in outcome.err
         made[name] = (tmp_path / "out.parquet").read_bytes()
@@ -161,7 +163,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     for given_, target in ((tmp_path / "none*.parquet", out), (tmp_path / "text.parquet", out), (tmp_path / "drift", out),
                            (rows, tmp_path / "folder.parquet"), (rows, rows),
                            (tmp_path / "ro*.parquet", rows)):  # fmt: skip
-        outcome = formulaseed("score", seed, "--rows", given_, "--out", target)
+        outcome = command("score", seed, "--rows", given_, "--out", target)
         assert outcome.status == 2, outcome.err
         assert len(outcome.err.splitlines()) == 1
         assert not out.exists()
@@ -178,7 +180,7 @@ def test_lines_without_a_key_are_counted(jobs: int, tmp_path: Path) -> None:
     pq.write_table(changed(contexts, "business_id", 1, None), tmp_path / "contexts.parquet")
     seed, out = write_json(tmp_path / "seed.json", seed_of_moods()), tmp_path / "out.jsonl"
     names = ("--rows", tmp_path / "rows.parquet", "--contexts", tmp_path / "contexts.parquet")
-    outcome = formulaseed("score", seed, *names, "--out", out, "--jobs", jobs)
+    outcome = (command if jobs == 1 else formulaseed)("score", seed, *names, "--out", out, "--jobs", jobs)
     assert "2 restaurants, 0 failed; 3 rows without a restaurant; 1 context without a key" in outcome.err
     assert [json.loads(line)["GOOD"] for line in out.read_text().splitlines()] == [1, 1]
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq  # noqa: E402
 from formulaseed.ir import nodes  # noqa: E402
 from formulaseed.language.types import Base  # noqa: E402
 from formulaseed.runtime.ranges import shared  # noqa: E402
-from helpers import SEEDS, formulaseed, write_json  # noqa: E402
+from helpers import SEEDS, command, formulaseed, write_json  # noqa: E402
 from scoring import expected, results_of, tables_of  # noqa: E402
 from test_score import seed_of_moods, tiny_tables  # noqa: E402
 
@@ -68,7 +68,9 @@ def test_order_of_rows_and_number_of_processes_do_not_matter(path: Path, tmp_pat
             lines = random.Random(order).sample(range(len(table)), len(table))
             pq.write_table(table.take(pa.array(lines)), tmp_path / f"{name}.parquet", row_group_size=700)
         names = ("--rows", tmp_path / "rows.parquet", "--contexts", tmp_path / "contexts.parquet")
-        outcome = formulaseed("score", path, *names, "--out", tmp_path / "out.parquet", "--jobs", jobs)
+        outcome = (command if jobs == 1 else formulaseed)(
+            "score", path, *names, "--out", tmp_path / "out.parquet", "--jobs", jobs
+        )
         assert outcome.status in (0, 3), outcome.err
         made.add((tmp_path / "out.parquet").read_bytes())
     assert len(made) == 1
@@ -121,9 +123,9 @@ def test_a_killed_process_ends_the_command(large: list[Any], tmp_path: Path) -> 
     """One line that says so, status 2; the old results stay, and nothing else is left."""
     out = tmp_path / "out.parquet"
     out.write_text("old")
-    command = [sys.executable, "-c", KILLED, *map(str, large), "--out", out, "--jobs", "2"]
+    arguments = [sys.executable, "-c", KILLED, *map(str, large), "--out", out, "--jobs", "2"]
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False
+        arguments, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False
     )
     assert (done.returncode, done.stderr) == (
         2, "formulaseed: a process of --jobs was killed; fewer jobs need less memory\n"

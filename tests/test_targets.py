@@ -13,14 +13,14 @@ import pytest
 from formulaseed.backends.python.identity import Identity, identity_of
 from formulaseed.backends.python.names import module_name
 from formulaseed.loading import analyse, compile_seed
-from helpers import EXAMPLES, ROOT, SEEDS, Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import EXAMPLES, ROOT, SEEDS, Outcome, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 HAND_WRITTEN = "def evaluate(rows):\n    return 42\n"
 NOT_OURS = "it is not a module that formulaseed generated"
 
 
 def compiled(folder: Path, *arguments: object) -> Outcome:
-    return formulaseed("compile", *arguments, cwd=folder)
+    return command("compile", *arguments, cwd=folder)
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_tasks_without_a_letter_of_ascii_are_compiled_and_run(tmp_path: Path) ->
     assert (done.status, done.out.split()) == (0, [f"generated/{module_name(name)}.py" for name in names])
     rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1"), tiny_row("r2")))
     for name in names:
-        found = formulaseed("evaluate", tmp_path / "generated" / f"{module_name(name)}.py", "--rows", rows)
+        found = command("evaluate", tmp_path / "generated" / f"{module_name(name)}.py", "--rows", rows)
         assert [result["task"] for result in found.results] == [name]
     source = f"import {module_name(names[0])} as m; print(ascii(m.TASK_NAME))"
     imported = subprocess.run(
@@ -289,7 +289,7 @@ def test_names_of_255_characters_are_accepted_everywhere(tmp_path: Path) -> None
     names = [step["name"] for step in seed["compute"]]  # type: ignore[attr-defined]
     assert {len(name) for name in names} == {LONG}
     path = write_json(tmp_path / "seed.json", seed)
-    checked = formulaseed("check", path)
+    checked = command("check", path)
     assert checked.status == 0, checked.out
     assert compiled(tmp_path, path).status == 0
     [module] = (tmp_path / "generated").iterdir()
@@ -303,7 +303,7 @@ def test_names_of_255_characters_are_accepted_everywhere(tmp_path: Path) -> None
         tmp_path / "rows.jsonl",
         {"business_id": "a", "context": {"name": "A", "tier" + "x" * 251: 1}, "rows": [row, {**row, "review_id": "s"}]},
     )
-    outcomes = [formulaseed("evaluate", given, "--rows", rows, "--trace") for given in (path, module)]
+    outcomes = [command("evaluate", given, "--rows", rows, "--trace") for given in (path, module)]
     assert outcomes[0].results == outcomes[1].results
     assert list(outcomes[0].results[0]["output"].values()) == [2, 12, pytest.approx(1 + 1 / 12), "good"]
 

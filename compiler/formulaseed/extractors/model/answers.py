@@ -140,7 +140,7 @@ class AnswerCache:
         self.usage.saved = total([self.usage.saved, cost])
 
     def read(self, key: str, answer: Answer, text: str | None = None, *, is_batch: bool = False) -> StoredAnswer:
-        """Store an answer's content, or why it is unusable. A refusal is not asked about again.
+        """Store an answer's content, or why it is unusable.
 
         Quotes are verified in the review's text; without it, when the answer is found.
         """
@@ -148,7 +148,6 @@ class AnswerCache:
         try:
             stored = StoredAnswer(self.spec.read(answer, text), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
-            tries = MAX_TRIES if answer.stop_reason == "refusal" else tries
             stored = StoredAnswer(None, printable(line_of(error)), answer.usage, is_batch, tries)
             self._retried.add(key)
         self.store.put(key, self.spec.model, stored)

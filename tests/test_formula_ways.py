@@ -160,7 +160,7 @@ def outcome(function: Any, *arguments: Any) -> float | str:
     [
         (f'{{"x": {"1" * 5000}}}', "--vars: a number has too many digits"),
         ('{"x": NaN}', "--vars: not JSON: `NaN` is not a JSON number"),
-        ('{"x": ' + "[" * 3000 + "]" * 3000 + "}", "--vars: objects and lists are nested too deep"),
+        ('{"x": ' + "[" * 50_000 + "]" * 50_000 + "}", "--vars: objects and lists are nested too deep"),
         ('{"x": ', "--vars:1:7: not JSON: Expecting value"),
     ],
 )

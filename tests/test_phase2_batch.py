@@ -105,27 +105,25 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
     assert sizes(server) == [1, 2]
 
 
-def run_of(
-    kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int
-) -> tuple[BatchRun, AnswerCache]:
+def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
+    """Ask about each text in batches of a limited size."""
     for name, most in limits.items():
         monkeypatch.setattr(f"formulaseed.extractors.model.batching.{name}", most)
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
-    answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))
-    batch = BatchRun(answers, Limits(), poll=0.01)
-    reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
-    batch.ask(lambda: [reviews])
-    assert not list(answers.unanswered([reviews]))
-    return batch, answers
+    with Store(kitchen.store) as store:
+        answers = AnswerCache(questionnaire(seed()), store, UsageStats(read_prices()))
+        reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
+        BatchRun(answers, Limits(), poll=0.01).ask(lambda: [reviews])
+        assert not list(answers.unanswered([reviews]))
 
 
 def test_batches_are_split_at_both_limits(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the number of requests, and by bytes; a request over the bytes goes alone."""
-    run_of(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MOST_REQUESTS=4)
+    ask(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MOST_REQUESTS=4)
     assert sizes(server) == [4, 4, 2]
     texts = ["x" * 3000, "y" * 3000, "z" * 30_000, "w" * 3000]
-    run_of(kitchen, texts, monkeypatch, MOST_BYTES=12_000)
+    ask(kitchen, texts, monkeypatch, MOST_BYTES=12_000)
     assert sizes(server)[3:] == [2, 1, 1]
 
 

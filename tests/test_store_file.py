@@ -164,7 +164,7 @@ def test_looking_at_a_store_changes_nothing(tmp_path: Path) -> None:
 def test_a_store_that_may_not_be_written_can_be_looked_at() -> None:
     """The file and its folder belong to somebody else, and may only be read."""
     source = (
-        "import sys, pathlib, json, os\nsys.path[:0] = json.loads(sys.argv[2])\n"
+        "import sys, pathlib, json, os, urllib.parse\nsys.path[:0] = json.loads(sys.argv[2])\n"
         "from formulaseed.extractors.model.store import Store\n"
         "if os.geteuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
         "with Store(pathlib.Path(sys.argv[1]), must_exist=True, read_only=True) as store:\n"

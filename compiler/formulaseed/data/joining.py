@@ -1,62 +1,68 @@
-"""Joins restaurants and reviews in two files by `business_id`; reviews that do not fit into memory are kept on the disk.
+"""Joins restaurants and reviews in two files by `business_id`; lines that do not fit into memory are kept on the disk.
 
 In: lines of both. Out: restaurants in the order of their file, each with its reviews in the order of theirs.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 
-from formulaseed.data.jsonl import Line, LocatedRestaurant, parsed, read_contexts
+from formulaseed.data.jsonl import Line, LocatedRestaurant, read_contexts
 from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 
 IN_MEMORY = 64 * 2**20
-"""Bytes of lines whose reviews are kept in memory; a review takes several times as many bytes as its line."""
+"""Bytes of lines that are kept in memory; of more, all are on the disk."""
+_ID = re.compile(rb'"business_id"\s*:\s*"([^"\\]+)"')
+_ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
+"""What could write the name of a key in another way."""
 
 
-class KeptReviews:
-    """The reviews of restaurants: those that come first are in memory, the lines of the others in a temporary file."""
+class KeptLines:
+    """The lines of reviews by restaurant, in a temporary file."""
 
-    def __init__(self, model: type[ReviewLine]) -> None:
-        self._model = model
-        self._records: dict[str, list[ReviewRecord]] = {}
+    def __init__(self) -> None:
+        self._name = ""
         self._places: dict[str, array[int]] = {}
-        self._bytes = 0
-        self._file = tempfile.TemporaryFile(prefix="formulaseed-")
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="formulaseed-")
 
-    def add(self, line: Line, review: ReviewLine) -> None:
-        """Keep the review of a line."""
-        self._bytes += len(line.raw)
-        if self._bytes <= IN_MEMORY or not line.raw:
-            self._records.setdefault(review.business_id, []).append(review)
-            return
-        place = (self._file.tell(), len(line.raw), line.number)
+    def add(self, business_id: str, line: Line) -> None:
+        """Keep a line of a restaurant."""
+        self._name = line.file
+        self._places.setdefault(business_id, array("Q")).extend((self._file.tell(), len(line.raw), line.number))
         self._file.write(line.raw)
-        self._places.setdefault(review.business_id, array("Q")).extend(place)
 
-    def pop(self, business_id: str) -> list[ReviewRecord]:
-        """Return a restaurant's reviews in the order of their lines, and forget them."""
-        found, places = self._records.pop(business_id, []), self._places.pop(business_id, array("Q"))
+    def pop(self, business_id: str) -> Iterator[Line]:
+        """Yield a restaurant's lines in their order, and forget them."""
+        places = self._places.pop(business_id, array("Q"))
         for at in range(0, len(places), 3):
             self._file.seek(places[at])
-            review = Line("", places[at + 2], self._file.read(places[at + 1])).parsed(self._model.read)
-            assert not isinstance(review, DataError), review  # it was read before
-            found.append(review)
-        return found
+            yield Line(self._name, places[at + 2], self._file.read(places[at + 1]))
 
-    def left(self) -> Iterator[tuple[str, int]]:
-        """Yield each restaurant whose reviews are still here, with how many they are."""
-        for business_id in {**self._records, **self._places}:
-            yield business_id, len(self._records.get(business_id, ())) + len(self._places.get(business_id, ())) // 3
+    def left(self) -> list[str]:
+        """Return the restaurants whose lines are still here."""
+        return list(self._places)
 
     def close(self) -> None:
         """Remove the file."""
         self._file.close()
+
+
+def _business_id(line: Line, model: type[ReviewLine]) -> str | DataError:
+    """Return whose review a line is, without reading all of it where it can be seen at once."""
+    found = _ID.findall(line.raw)
+    if len(found) == 1 and not _ESCAPED_ASCII.search(line.raw):
+        try:
+            return str(found[0], "utf-8")
+        except UnicodeDecodeError:
+            pass
+    review = line.parsed(model.read)
+    return review if isinstance(review, DataError) else review.business_id
 
 
 def join_files(
@@ -67,45 +73,63 @@ def join_files(
 ) -> Iterator[LocatedRestaurant]:
     """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
 
-    The reviews are read first and kept, the most of many on the disk. A bad review line is a failure, and where it names
-    its restaurant fails that too; so is a review whose restaurant is in no line.
+    The lines of reviews are sorted first, many of them on the disk; each is read when its restaurant comes. A bad review line
+    is a failure, and where it names its restaurant fails that too; so is a review whose restaurant is in no line.
     """
-    with closing(KeptReviews(models[1])) as kept:
-        yield from _joined(restaurants, reviews, failures, models, kept)
+    with closing(KeptLines()) as kept:
+        yield from _Joining(models, failures, kept).joined(restaurants, reviews)
 
 
-def _joined(
-    restaurants: Iterable[Line],
-    reviews: Iterable[Line],
-    failures: Failures,
-    models: tuple[type[RestaurantRecord], type[ReviewLine]],
-    kept: KeptReviews,
-) -> Iterator[LocatedRestaurant]:
-    places: dict[str, str] = {}
-    spoiled: dict[str, str] = {}
-    for line, review in parsed(reviews, models[1].read):
-        if isinstance(review, DataError):
-            failures.add_unreadable(line.place, str(review))
-            spoiled.setdefault(line.business_id, line.place)
-            continue
-        kept.add(line, review)
-        places.setdefault(review.business_id, line.place)
-    seen: dict[str, str] = {}
-    for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), models[0]):
-        if business_id in seen:
-            failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
-            continue
-        seen[business_id] = place
-        if isinstance(restaurant, RestaurantRecord) and business_id in spoiled:
-            kept.pop(business_id)
-            restaurant = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
-        elif isinstance(restaurant, RestaurantRecord):
-            restaurant = restaurant.model_copy(update={"reviews": kept.pop(business_id)})
-        yield place, restaurant, business_id
-    for business_id, orphans in kept.left():
-        what = "1 review names" if orphans == 1 else f"{orphans} reviews name"
-        reason = f"{what} {business_id}, which no restaurant line holds"
-        failures.add_unused(places[business_id], reason, orphans)
+class _Joining:
+    """What is known of two files while they are joined; `_spoiled` has the place of a bad review by restaurant."""
+
+    def __init__(
+        self, models: tuple[type[RestaurantRecord], type[ReviewLine]], failures: Failures, kept: KeptLines
+    ) -> None:
+        self._restaurant, self._review = models
+        self._failures = failures
+        self._kept = kept
+        self._spoiled: dict[str, str] = {}
+
+    def joined(self, restaurants: Iterable[Line], reviews: Iterable[Line]) -> Iterator[LocatedRestaurant]:
+        for line in reviews:
+            business_id = _business_id(line, self._review)
+            if isinstance(business_id, DataError):
+                self._refuse(line, business_id)
+            else:
+                self._kept.add(business_id, line)
+        seen: dict[str, str] = {}
+        for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), self._restaurant):
+            if business_id in seen:
+                self._failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
+                continue
+            seen[business_id] = place
+            if isinstance(restaurant, RestaurantRecord):
+                found = [review for _, review in self._reviews(business_id)]
+                if business_id in self._spoiled:
+                    restaurant = DataError(f"a review of it cannot be used ({self._spoiled[business_id]})")
+                else:
+                    restaurant = restaurant.model_copy(update={"reviews": found})
+            yield place, restaurant, business_id
+        for business_id in self._kept.left():
+            places = [place for place, _ in self._reviews(business_id)]
+            if places:
+                what = "1 review names" if len(places) == 1 else f"{len(places)} reviews name"
+                reason = f"{what} {business_id}, which no restaurant line holds"
+                self._failures.add_unused(places[0], reason, len(places))
+
+    def _reviews(self, business_id: str) -> Iterator[tuple[str, ReviewRecord]]:
+        """Yield the reviews of a restaurant with their places; the bad ones are failures."""
+        for line in self._kept.pop(business_id):
+            review = line.parsed(self._review.read)
+            if isinstance(review, DataError):
+                self._refuse(line, review)
+            else:
+                yield line.place, review
+
+    def _refuse(self, line: Line, error: DataError) -> None:
+        self._failures.add_unreadable(line.place, str(error))
+        self._spoiled.setdefault(line.business_id, line.place)
 
 
 def _without_reviews(line: Line) -> Line:

@@ -303,6 +303,15 @@ def test_a_sum_with_factors_is_shown_in_values() -> None:
     assert "SCORE is -2: RUDE - 2 * LONG = 2 - 2 * 2." in explain(seed, WAITS, {}, "b", output="SCORE").because
 
 
+@pytest.mark.parametrize(("formula", "followed"), [("RUDE - 2 * LONG", "LONG"), ("3 * RUDE - 2 * LONG", "RUDE")])
+def test_a_sum_goes_on_with_the_term_that_decides_its_sign(formula: str, followed: str) -> None:
+    """Of a negative sum the reader is told what is subtracted, of a positive one what is added."""
+    steps = [*POLICY["compute"][:2], {"name": "SCORE", "op": "expr", "expr": formula}]
+    because = explain({**POLICY, "compute": steps, "output": ["SCORE"]}, WAITS, {}, "b", output="SCORE").because
+    assert because[-1].startswith(f"{followed} is 2: 2 of 3 reviews meet ")
+    assert because[-2].startswith(f"SCORE is {'-' if followed == 'LONG' else ''}2: ")
+
+
 def test_a_review_that_is_shown_again_has_the_fields_of_the_step() -> None:
     """What was shown above is what another step asked for."""
     said = explain(POLICY, WAITS, {}, "b").text

@@ -122,7 +122,9 @@ class Reasons:
         ]
         terms = sorted((each for each in terms if each.value), key=lambda each: (each.value < 0, -abs(each.value)))
         if len(terms) > 1:
-            return f"{said}: {self._sum_text(terms)}.", self._step_in(terms[0].node)
+            is_negative = sum(each.value for each in terms) < 0
+            largest = max(terms, key=lambda each: -each.value if is_negative else each.value)
+            return f"{said}: {self._sum_text(terms)}.", self._step_in(largest.node)
         product = [*_factors(terms[0].node if terms else inner)]
         if len(product) > 1 and all(is_number(self.found.value(node)) for node in product):
             return f"{said}: {' times '.join(self._named(node) for node in product)}.", self._step_in(*product)

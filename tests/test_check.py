@@ -16,7 +16,7 @@ from helpers import TASKS, command, formulaseed, read_lines, tiny_seed, write_js
 
 G1A = TASKS / "g1a_v2" / "seed.json"
 POLICIES = read_lines(Path(__file__).parent / "data" / "policies.jsonl")
-"""Seeds of other domains, as a model writes them."""
+"""Seeds as a model writes them."""
 FEW = next(at for at, policy in enumerate(POLICIES) if policy["task_name"] == "Delivery reliability")
 """One that has notes alone."""
 
@@ -46,11 +46,11 @@ def codes(text: str) -> list[str]:
 
 
 def test_warnings_are_few() -> None:
-    """Of fourteen policies half have two warnings or fewer, and three have none; one is of `pain` in `paint`."""
+    """Half of 38 policies have one warning or none, and more than a third have none."""
     found = [[d.severity for d in analyse(policy).diagnostics] for policy in POLICIES]
     assert not [each for each in found if "error" in each]
     numbers = [each.count("warning") for each in found]
-    assert (statistics.median(numbers), numbers.count(0)) == (2, 3)
+    assert (statistics.median(numbers), numbers.count(0)) == (1, 14)
 
 
 def test_notes_are_counted_and_shown_on_request(mixed: Path) -> None:

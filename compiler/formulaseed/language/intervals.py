@@ -58,6 +58,9 @@ COUNT = Range(0.0, float(2**63))
 SHARE = Range(0.0, 1.0)
 """A part of a sum of which nothing is negative, divided by the sum: rounding moves no part above its sum."""
 
+REST = Range(0.0, math.inf)
+"""A sum of which nothing is negative, without a part of it."""
+
 _UNLIKELY = 1e15
 """Bounds from here on come from the width of the types: to a reader they are none."""
 

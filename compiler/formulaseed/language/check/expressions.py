@@ -188,6 +188,8 @@ class ExpressionChecker(ComparisonChecker):
         result = entry.range(*ranges)
         if entry.name == "/" and self.scope.is_part(*operands):
             result = intervals.intersection(intervals.SHARE, result)
+        if entry.name == "-" and len(operands) == 2 and self.scope.is_part(*reversed(operands)):
+            result = intervals.intersection(intervals.REST, result)
         known = Operands(infos, ranges, result)
         failure = certain_failure(entry, operands, known)
         if failure is not None and self._is_refused(failure, span, facts):

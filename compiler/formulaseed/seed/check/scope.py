@@ -132,7 +132,7 @@ class SeedScope(Scope):
                 return False
             elif (step := self._step_of(term)) is not None and step.name not in seen:
                 seen.add(step.name)
-                is_part = is_part or step is found or (_is_count(found) and _is_count(step, of_all=True))
+                is_part = is_part or step is found or _counts_some(found, step)
                 if isinstance(step.operation, nodes.Formula):
                     terms.append(step.operation.expression)
         return is_part
@@ -326,13 +326,16 @@ class SeedScope(Scope):
         return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
 
 
-def _is_count(step: nodes.Step, *, of_all: bool = False) -> bool:
-    """Whether a step counts reviews; `of_all`: all of them."""
-    match step.operation:
-        case nodes.Aggregate("count", _, where):
-            return where is None or not of_all
-        case _:
-            return False
+def _counts_some(part: nodes.Step, whole: nodes.Step) -> bool:
+    """Whether a step counts only reviews that another one counts, too: under the same conditions, or more of them."""
+    match part.operation, whole.operation:
+        case nodes.Aggregate("count", _, where), nodes.Aggregate("count", _, conditions):
+            return _conjuncts(conditions) <= _conjuncts(where)
+    return False
+
+
+def _conjuncts(where: typed.Expr | None) -> set[typed.Expr]:
+    return set() if where is None else set(typed.conjuncts(where))
 
 
 def _suggested(names: Sequence[str], *, certain: bool = False) -> Help:

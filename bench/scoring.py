@@ -26,6 +26,7 @@ SEED = Path(__file__).resolve().parents[1] / "tasks" / "g1a_v2" / "seed.json"
 RESTAURANTS, ROWS = 100_000, 23
 LONG = 1_000_000
 ROUNDS = 5
+SPARK_ROUNDS = 8
 ENUMS = {
     "incident_severity": "CASE WHEN h < 75 THEN 'mild' WHEN h < 120 THEN 'moderate' WHEN h < 150 THEN 'severe'"
     " WHEN h < 915 THEN 'none' WHEN h < 970 THEN 'mild' ELSE 'severe' END",
@@ -75,9 +76,9 @@ def report() -> str:
     ]  # fmt: skip
     lines.append(Line(f"one restaurant of {LONG:,} rows, against restaurants of {ROWS}",
                       (f"{skewed[one]:.2f}", f"{skewed[one] / skewed[spread]:.2f}"), "1.5"))  # fmt: skip
-    if spark is not None:
-        lines.append(Line("wall: Spark local[2], start-up aside, against one job",
-                          (f"{spark:.2f}", f"{spark / (walls[1] - started):.2f}"), "2.5"))  # fmt: skip
+    for name, wall, aim in zip(("Spark local[2], against one job", "Spark alone, which evaluates nothing"), spark, ("2.5", ""),
+                               strict=False):  # fmt: skip
+        lines.append(Line(f"wall: {name}", (f"{wall:.2f}", f"{wall / (walls[1] - started):.2f}"), aim))
     notes = [
         f"{RESTAURANTS:,} restaurants, {ROWS} rows each. Wall: the loop {base:.2f} s, the start of the command {started:.2f} s.",
         f"{LONG:,} restaurants, {ROWS} rows each: {peak[0]:.0f} s, {peak[1]:.2f} GB at most (aim 2).",
@@ -169,27 +170,40 @@ def _run(folder: Path, jobs: int) -> tuple[float, float]:
     return float(seconds), int(kilobytes) / 2**20
 
 
-def _spark(folder: Path) -> float | None:
-    """Wall seconds on two threads of Spark, the second time; None where it is not installed."""
+def _spark(folder: Path) -> list[float]:
+    """Wall seconds on two threads of Spark: of `score`, and of what Spark does for it; nothing where it is not installed."""
     if find_spec("pyspark") is None or shutil.which("java") is None:
-        return None
+        return []
     done = subprocess.run([sys.executable, __file__, folder], capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
+    return [float(seconds) for seconds in done.stdout.split()[-2:]]
 
 
 def _sessions(folder: Path) -> Iterator[float]:
+    """Each the shortest of several times in one session, after Java has compiled what it runs often."""
     from formulaseed import spark
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     options = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
     session = SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
-    for _ in range(2):
-        tables = (spark.read(session, str(folder / name)) for name in ("rows.parquet", "contexts.parquet"))
-        results = spark.score(SEED, *tables)
-        yield _wall(lambda results=results: results.write.mode("overwrite").parquet(str(folder / "spark")))  # type: ignore[misc]
+    shipped: Any = spark._shipped
+    for run in (shipped, lambda *_: _taken):
+        spark._shipped = run
+        walls = []
+        for _ in range(SPARK_ROUNDS):
+            tables = (spark.read(session, str(folder / name)) for name in ("rows.parquet", "contexts.parquet"))
+            results = spark.score(SEED, *tables)
+            walls.append(_wall(lambda results=results: results.write.mode("overwrite").parquet(str(folder / "spark"))))  # type: ignore[misc]
+        yield min(walls)
     session.stop()
 
 
+def _taken(batches: Iterator[Any]) -> Iterator[Any]:
+    """Take the sorted lines that `score` would evaluate."""
+    for _ in batches:
+        pass
+    yield from ()
+
+
 if __name__ == "__main__":
-    print([*_sessions(Path(sys.argv[1]))][-1])
+    print(*_sessions(Path(sys.argv[1])))

@@ -88,7 +88,7 @@ def frame_of(
         read = [_expression(each, mapped) for each in mapped.contexts]
         others = contexts.select(keyed, functions.lit(True).alias("is_context"), *read)
         lines = lines.unionByName(others, allowMissingColumns=True)
-    parted = lines.repartition("key").sortWithinPartitions("key", functions.desc("is_context"), "order_key")
+    parted = lines.repartition("key").sortWithinPartitions("key", "order_key")
     run = _shipped(rows.sparkSession, pipeline.compile(seed, formatted=False), plan.to_json())
     made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "spark", {"pyspark": pyspark.__version__})
     return parted.mapInArrow(run, _schema(mapped, lines, made_with))

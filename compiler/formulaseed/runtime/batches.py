@@ -240,7 +240,7 @@ def _array(column: Sequence[Any], kind: str) -> pa.Array:
 def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the results of a partition, on a machine that has the module as a file of this name.
 
-    Its batches have the lines of both tables, the context of a restaurant before its rows.
+    Its batches have the lines of both tables: those of a restaurant are together, its rows in their order.
     """
     known, counts = Plan.from_json(plan), Counter[str]()
     scorer = Scorer(importlib.import_module(module), known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +41,11 @@ class FormulaSeed(Compilable[nodes.Program]):
     @property
     def task_name(self) -> str:
         return self.program.task_name
+
+    @cached_property
+    def module_source(self) -> str:
+        """Its module's source for this process, long lines not broken; whoever needs it again has it at once."""
+        return compile(self, formatted=False)
 
     def __repr__(self) -> str:
         found = summary(self.diagnostics)

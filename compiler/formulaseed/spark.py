@@ -19,7 +19,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed import api, loading, pipeline
+from formulaseed import api, loading
 from formulaseed.errors import UnreadableError
 from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
@@ -89,7 +89,7 @@ def frame_of(
         others = contexts.select(keyed, functions.lit(True).alias("is_context"), *read)
         lines = lines.unionByName(others, allowMissingColumns=True)
     parted = lines.repartition("key").sortWithinPartitions("key", "order_key")
-    run = _shipped(rows.sparkSession, pipeline.compile(seed, formatted=False), plan.to_json())
+    run = _shipped(rows.sparkSession, seed.module_source, plan.to_json())
     made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "spark", {"pyspark": pyspark.__version__})
     return parted.mapInArrow(run, _schema(mapped, lines, made_with))
 

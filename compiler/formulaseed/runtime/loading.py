@@ -51,7 +51,7 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
 
 def evaluator_of(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
     """Return the evaluator of a seed, compiled in memory; its errors have places in the seed."""
-    module = module_from_source(pipeline.compile(seed, formatted=False), seed.task_name)
+    module = module_from_source(seed.module_source, seed.task_name)
     return Evaluator(module, partial(locate, seed), strict=strict, program=seed.program)
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from formulaseed import pipeline
 from formulaseed.data.jsonl import Lines as GivenLines
 from formulaseed.data.jsonl import lines_of
 from formulaseed.data.results import Failures
@@ -110,7 +109,7 @@ def score_tables(
 
         if others is None:
             return ranges.score_range(tables, mapped, evaluator.module, counts, used)
-        source, memory = pipeline.compile(seed, formatted=False), ranges.shared(options.memory, options.jobs)
+        source, memory = seed.module_source, ranges.shared(options.memory, options.jobs)
         given = tables[0].shared(), None if tables[1] is None else tables[1].shared()
         work = ranges.Work(source, mapped, given, memory, options.database)
         parts = duck.ranges(tables, mapped, options.jobs)

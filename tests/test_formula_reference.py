@@ -32,7 +32,7 @@ from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 from formulaseed.testing.formulas import integers
-from helpers import EXAMPLES, ROOT, TASKS, formulaseed, places, write_json
+from helpers import EXAMPLES, ROOT, TASKS, command, places, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,7 +76,7 @@ def problems_of(value: object) -> tuple[list[str], Any]:
 
 def test_the_example_is_current() -> None:
     """examples/formula_reference.json is what the example's database gives."""
-    found = formulaseed("reference", "--database", f"sqlite:///{DATABASE}", "--out", REFERENCE, "--check")
+    found = command("reference", "--database", f"sqlite:///{DATABASE}", "--out", REFERENCE, "--check")
     assert (found.status, found.out) == (0, f"{REFERENCE}: current, version 1.0.0\n")
 
 
@@ -186,9 +186,9 @@ def test_a_schema_file() -> None:
 
 def test_the_restaurant_and_a_seed() -> None:
     """Without a source it is the restaurant's; of a seed its own fields and parameters are in it."""
-    plain = json.loads(formulaseed("reference").out)
+    plain = json.loads(command("reference").out)
     assert list(plain["entities"]) == ["context", "meta"]
-    of_seed = json.loads(formulaseed("reference", TASKS / "wait_times" / "seed.json").out)
+    of_seed = json.loads(command("reference", TASKS / "wait_times" / "seed.json").out)
     assert list(of_seed["entities"]) == ["context", "meta", "extraction", "param"]
     assert of_seed["entities"]["extraction"]["fields"]["outcome"]["values"] == [
         "none",
@@ -242,7 +242,7 @@ def test_a_database_of_another_domain(tmp_path: Path) -> None:
             },
         },
     )  # fmt: skip
-    found = formulaseed("reference", "--database", url, "--schema", schema)
+    found = command("reference", "--database", url, "--schema", schema)
     assert found.status == 0
     made = json.loads(found.out)
     assert made["description"] == "Herds"
@@ -268,7 +268,7 @@ def test_a_foreign_key_to_a_table_that_there_is_not(tmp_path: Path) -> None:
     url = make_database(
         tmp_path / "x.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER, a_id REFERENCES gone)"
     )
-    found = formulaseed("reference", "--database", url)
+    found = command("reference", "--database", url)
     assert found.status == 0
     assert list(json.loads(found.out)["entities"]) == ["item"]
     assert found.err == "left out: the entity of item.a_id → gone, as there is no table `gone`\n"
@@ -329,20 +329,20 @@ def test_a_lookup_table_is_an_enum_and_a_check_a_range(tmp_path: Path) -> None:
         "REFERENCES breed, owner_id INTEGER REFERENCES owner, barn_id INTEGER REFERENCES barn)",
     )
     out = tmp_path / "reference.json"
-    assert formulaseed("reference", "--database", url, "--out", out).status == 0
+    assert command("reference", "--database", url, "--out", out).status == 0
     entities = json.loads(out.read_text())["entities"]
     name = entities["breed"]["fields"]["name"]
     assert (name["type"], name["values"]) == ("enum", ["Holstein", "Jersey"])
     assert [entities[each]["fields"]["name"]["type"] for each in ("owner", "barn")] == ["string", "string"]
     assert entities["cow"]["fields"]["parity"]["minimum"] == 0
-    wrong = formulaseed("formula", "1 if breed.name == 'Holstien' else 0", "--reference", out)
+    wrong = command("formula", "1 if breed.name == 'Holstien' else 0", "--reference", out)
     assert "did you mean `'Holstein'`?" in wrong.err
-    assert "integer from 0" in formulaseed("reference", "--database", url, "--format", "markdown").out
-    again = formulaseed("reference", "--schema", out)
+    assert "integer from 0" in command("reference", "--database", url, "--format", "markdown").out
+    again = command("reference", "--schema", out)
     assert json.loads(again.out)["entities"]["cow"]["fields"]["parity"]["minimum"] == 0
     for example in json.loads(out.read_text())["examples"].values():
         values = {"cow": {"parity": 3}, "breed": {"name": "Jersey"}, "barn": {"built": 1990}}
-        done = formulaseed("formula", example["formula"], "--reference", out, "--vars", json.dumps(values))
+        done = command("formula", example["formula"], "--reference", out, "--vars", json.dumps(values))
         assert done.status == 0, done.err
 
 
@@ -403,7 +403,7 @@ def clashes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "shop": [{"field_key": "rank", "field_type": "number"}],
         },
     }
-    reflected = formulaseed("reference", "--database", url)
+    reflected = command("reference", "--database", url)
     assert reflected.status == 0
     assert reflected.err.splitlines()[:4] == [
         "left out: the entity of listing.shop_id → shop, as another entity is called `shop`: name it under "
@@ -414,7 +414,7 @@ def clashes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "`database.entities` of a schema file",
         "left out: the second definition of shop.custom_fields.rank",
     ]
-    published = formulaseed("reference", "--schema", write_json(folder / "schema.json", schema))
+    published = command("reference", "--schema", write_json(folder / "schema.json", schema))
     hidden = [
         f"hidden: listing.{name}, as `{name}` alone is {what}; write it with its prefix"
         for name, what in (
@@ -568,13 +568,13 @@ def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
         f"sqlite:///{tmp_path}/none.db",
         f"sqlite:///{tmp_path}/text.db",
     ):
-        found = formulaseed("reference", "--database", url)
+        found = command("reference", "--database", url)
         assert found.status in (1, 2), url
         assert len(found.err.splitlines()) == 1
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(UnreadableError):
         database_reference(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
-    secret = formulaseed("reference", "--database", "what://user:secret@host/x")
+    secret = command("reference", "--database", "what://user:secret@host/x")
     assert "secret" not in secret.out + secret.err
 
 
@@ -690,27 +690,27 @@ def test_out_writes_versions(tmp_path: Path) -> None:
     """--out writes a first version, leaves a current file alone, and says what has changed; --check only says it."""
     schema, out = tmp_path / "schema.json", tmp_path / "out" / "reference.json"
     arguments = ("reference", "--schema", write_json(schema, SCHEMA), "--out", out)
-    missing = formulaseed(*arguments, "--check")
+    missing = command(*arguments, "--check")
     assert (missing.status, missing.out) == (1, f"{out}: missing; run the command without --check\n")
-    assert formulaseed(*arguments).out == f"{out}: version 1.0.0\n"
+    assert command(*arguments).out == f"{out}: version 1.0.0\n"
     written = out.read_bytes()
-    assert formulaseed(*arguments).out == f"{out}: current, version 1.0.0\n"
-    assert formulaseed(*arguments, "--generated-at").out == f"{out}: current, version 1.0.0\n"
+    assert command(*arguments).out == f"{out}: current, version 1.0.0\n"
+    assert command(*arguments, "--generated-at").out == f"{out}: current, version 1.0.0\n"
     assert out.read_bytes() == written
     write_json(schema, changed(SCHEMA, "entities", "owner", "fields", "age"))
-    stale = formulaseed(*arguments, "--check")
+    stale = command(*arguments, "--check")
     assert (stale.status, stale.out) == (1, f"{out}: stale, 1.0.0 is to become 2.0.0 (major: owner.age removed)\n")
     assert out.read_bytes() == written
-    assert formulaseed(*arguments).out == f"{out}: 1.0.0 became 2.0.0 (major: owner.age removed)\n"
+    assert command(*arguments).out == f"{out}: 1.0.0 became 2.0.0 (major: owner.age removed)\n"
     write_json(schema, changed(SCHEMA, "entities", "shop", "fields", "size", to="integer"))
-    assert formulaseed(*arguments).out == f"{out}: 2.0.0 became 2.1.0 (minor: owner.age added, shop.size added)\n"
+    assert command(*arguments).out == f"{out}: 2.0.0 became 2.1.0 (minor: owner.age added, shop.size added)\n"
 
 
 def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:
     """A file that holds something else is not overwritten."""
     other = write_json(tmp_path / "notes.json", {"notes": ["mine"]})
     before = other.read_bytes()
-    found = formulaseed("reference", "--out", other)
+    found = command("reference", "--out", other)
     assert found.status == 1
     assert "the formula reference has no `entities`" in found.err
     assert other.read_bytes() == before
@@ -718,7 +718,7 @@ def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:
 
 def test_the_time_is_shown_where_asked_for() -> None:
     """generated_at stands behind the version, and only with the option."""
-    made = json.loads(formulaseed("reference", "--generated-at").out)
+    made = json.loads(command("reference", "--generated-at").out)
     assert list(made)[:2] == ["version", "generated_at"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made["generated_at"])
 
@@ -728,7 +728,7 @@ def test_the_time_is_shown_where_asked_for() -> None:
 
 def test_markdown(tmp_path: Path) -> None:
     """A table for each entity, in which nothing that the reference says is markup."""
-    text = formulaseed("reference", "--schema", write_json(tmp_path / "s.json", SCHEMA), "--format", "markdown").out
+    text = command("reference", "--schema", write_json(tmp_path / "s.json", SCHEMA), "--format", "markdown").out
     assert "| `owner.age` | integer | Age \\| in years |" in text
     assert "| `clamp(value, low, high)` |" in text
     assert text.count("\n# ") == 0
@@ -737,9 +737,9 @@ def test_markdown(tmp_path: Path) -> None:
     assert all(line.endswith("|") for line in rows)
     out = tmp_path / "reference.md"
     arguments = ("reference", "--schema", tmp_path / "s.json", "--format", "markdown", "--out", out)
-    assert formulaseed(*arguments, "--check").status == 1
-    assert formulaseed(*arguments).status == 0
-    assert formulaseed(*arguments, "--check").status == 0
+    assert command(*arguments, "--check").status == 1
+    assert command(*arguments).status == 0
+    assert command(*arguments, "--check").status == 0
     assert out.read_text(encoding="utf-8") == text
 
 
@@ -770,7 +770,7 @@ def test_a_budget_that_is_too_small(document: dict[str, Any]) -> None:
     with pytest.raises(BudgetError) as found:
         reference_prompt(document, 50)
     assert estimated_tokens(reference_prompt(document, found.value.needed)) <= found.value.needed
-    assert formulaseed("reference", "--format", "prompt", "--tokens", "50").status == 2
+    assert command("reference", "--format", "prompt", "--tokens", "50").status == 2
 
 
 # --- wrong and hostile references
@@ -815,18 +815,18 @@ def test_references_that_are_wrong(value: object, expected: list[str]) -> None:
 
 def test_checking_a_reference(tmp_path: Path) -> None:
     """`check` reads a reference too, and the formulas that it shows; there is nothing in it to compile."""
-    ours = json.loads(formulaseed("check", REFERENCE, "--format", "json").out)
+    ours = json.loads(command("check", REFERENCE, "--format", "json").out)
     assert {(d["code"], d["severity"]) for d in ours} == {("FS305", "warning")}
     shown = {"examples": {"e": {"formula": "prize * 2"}}, "syntax_patterns": {"p": {"examples": ["owner.age", "1 +"]}}}
     path = write_json(tmp_path / "reference.json", {**SCHEMA, **shown, "extra": 1})
-    reported = json.loads(formulaseed("check", path, "--format", "json").out)
+    reported = json.loads(command("check", path, "--format", "json").out)
     assert [(d["code"], d["pointer"]) for d in reported] == [
         ("FS204", "/examples/e/formula"),
         ("FS305", "/syntax_patterns/p/examples/0"),
         ("FS102", "/syntax_patterns/p/examples/1"),
         ("FS501", "/extra"),
     ]
-    compiled = formulaseed("compile", REFERENCE, "--stdout")
+    compiled = command("compile", REFERENCE, "--stdout")
     assert (compiled.status, compiled.out) == (1, "")
     assert "error[FS008] not-a-seed: this is a formula reference, which contains no rules to compile" in compiled.err
 
@@ -855,7 +855,7 @@ def test_any_damage_to_a_reference_is_reported(data: st.DataObject) -> None:
 def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -> None:
     """A formula over a reference with errors gets the reference's diagnostics."""
     path = write_json(tmp_path / "reference.json", {"entities": {"a": {"fields": {"x": "whole"}}}})
-    found = formulaseed("formula", "x + 1", "--reference", path)
+    found = command("formula", "x + 1", "--reference", path)
     assert (found.status, found.out) == (1, "")
     assert "error[FS509]" in found.err
     with pytest.raises(SeedError):
@@ -876,4 +876,4 @@ def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -
 )
 def test_wrong_usage(arguments: list[str]) -> None:
     """Options that do not go together, and files that are not there, are reported with status 2."""
-    assert formulaseed("reference", *arguments).status == 2
+    assert command("reference", *arguments).status == 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import load_evaluator, load_seed
-from helpers import ROOT, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import ROOT, TASKS, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 KEYS = ["seed_sha256", "seed_version", "parameters", "extractor", "prompt_sha256"]
 REVIEW = {"review_id": "r1", "text": "Good soup", "stars": 4, "date": "2020-02-29"}
@@ -36,9 +36,9 @@ def test_rows_of_a_seed_and_of_its_module(version: dict[str, str], expected: str
     given = tiny_seed(**version, parameters=parameters)
     path = write_json(tmp_path / "seed.json", given)
     rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")), tiny_rows("b"), {"business_id": "c"})
-    assert formulaseed("compile", path, "--out", tmp_path).status == 0
+    assert command("compile", path, "--out", tmp_path).status == 0
     for what in (path, tmp_path / "tiny_1.py"):
-        done = formulaseed("evaluate", what, "--rows", rows, "--param", "LEAST=3", "--trace")
+        done = command("evaluate", what, "--rows", rows, "--param", "LEAST=3", "--trace")
         assert (done.status, ["error" in line for line in done.results]) == (3, [False, True, True])
         assert made_with(done.results) == {
             "seed_sha256": load_seed(given).sha256,
@@ -62,7 +62,7 @@ def test_the_extractors_of_runs(tmp_path: Path) -> None:
         tmp_path / "recorded.jsonl", {"business_id": "a", "review_id": "r1", "fields": {"mood": "good", "score": 1}}
     )
     for options, name in (((), "lexical"), (("--extractor", "recorded", "--extractions", recorded), "recorded")):
-        done = formulaseed("run", path, "--contexts", contexts, *options)
+        done = command("run", path, "--contexts", contexts, *options)
         assert (done.status, len(done.results)) == (3, 3)
         run = made_with(done.results)
         assert (run["extractor"], run["prompt_sha256"], run["parameters"]) == (name, None, {"LEAST": 2})
@@ -91,10 +91,10 @@ def test_evaluate_counts_every_line(tmp_path: Path) -> None:
     path = write_json(tmp_path / "seed.json", tiny_seed())
     good = [tiny_rows(f"g{i}", tiny_row("r1")) for i in range(6)]
     rows = write_lines(tmp_path / "rows.jsonl", *good, b"", b"{", tiny_rows("none"), {"rows": []})
-    done = formulaseed("evaluate", path, "--rows", rows)
+    done = command("evaluate", path, "--rows", rows)
     assert (done.status, len(done.results)) == (3, 7)
     assert done.err.splitlines()[-1] == "9 lines: 7 restaurants, 1 failed; 2 lines unreadable"
-    empty = formulaseed("evaluate", path, "--rows", write_lines(tmp_path / "empty.jsonl"))
+    empty = command("evaluate", path, "--rows", write_lines(tmp_path / "empty.jsonl"))
     assert (empty.status, empty.err.splitlines()[-1]) == (0, "0 lines: 0 restaurants, 0 failed")
 
 
@@ -105,7 +105,7 @@ def test_run_counts_every_line(tmp_path: Path) -> None:
     path = write_json(tmp_path / "seed.json", seed)
     good = [{"business_id": f"g{i}", "is_open": 1, "reviews": [REVIEW]} for i in range(6)]
     contexts = write_lines(tmp_path / "contexts.jsonl", *good, b"[]", {"reviews": []}, {"business_id": "none"})
-    done = formulaseed("run", path, "--contexts", contexts)
+    done = command("run", path, "--contexts", contexts)
     assert (done.status, len(done.results)) == (3, 7)
     counts = "7 restaurants, 1 failed; 2 lines unreadable; 6 of 6 reviews relevant, 6 extracted (lexical)"
     assert done.err.splitlines()[-1] == counts
@@ -116,7 +116,7 @@ def test_run_counts_every_line(tmp_path: Path) -> None:
         {"business_id": "c", "text": "soup"},
         b"null",
     )
-    done = formulaseed("run", path, "--restaurants", places, "--reviews", reviews)
+    done = command("run", path, "--restaurants", places, "--reviews", reviews)
     counts = (
         "3 restaurants, 1 failed; 3 lines unreadable; 4 lines unused; 2 of 2 reviews relevant, 2 extracted (lexical)"
     )

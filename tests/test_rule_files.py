@@ -17,7 +17,7 @@ from formulaseed.loading import analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps
 from formulaseed.runtime.loading import module_from_source
-from helpers import EXAMPLES, ROOT, formulaseed, write_json
+from helpers import EXAMPLES, ROOT, command, write_json
 from listing import BARE, DOCUMENTED, FULL, LISTINGS
 
 REFERENCE = EXAMPLES / "formula_reference.json"
@@ -46,7 +46,7 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_module_of_the_example_is_current() -> None:
     """generated/rules.py is what examples/rules.json compiles to, and examples/formula_reference.json what it is over."""
-    found = formulaseed("compile", "--check", "examples/rules.json")
+    found = command("compile", "--check", "examples/rules.json")
     assert (found.status, found.out) == (0, "generated/rules.py: current\n")
 
 
@@ -169,9 +169,7 @@ def test_odd_fields_make_a_record(tmp_path: Path) -> None:
 
 def test_modules_are_the_same_every_time(tmp_path: Path) -> None:
     """The same rules give the same bytes, in any process."""
-    made = {
-        formulaseed("compile", "examples/rules.json", "--stdout", env={"PYTHONHASHSEED": seed}).out for seed in "12"
-    }
+    made = {command("compile", "examples/rules.json", "--stdout", env={"PYTHONHASHSEED": seed}).out for seed in "12"}
     assert made == {GENERATED.read_text(encoding="utf-8")}
 
 
@@ -194,14 +192,14 @@ def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
             {"name": "i", "formula": 5},
         ],
     )
-    found = formulaseed("check", path, "--reference", REFERENCE, "--format", "json")
+    found = command("check", path, "--reference", REFERENCE, "--format", "json")
     assert found.status == 1
     reported = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
     assert reported == [
         ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS102", "/2/formula"), ("FS501", "/3/formulas"), ("FS502", "/4"),
         ("FS301", "/5/formula"), ("FS503", "/6"), ("FS206", "/7/name"), ("FS503", "/8/formula"),
     ]  # fmt: skip
-    assert formulaseed("compile", path, "--reference", REFERENCE, "--stdout").status == 1
+    assert command("compile", path, "--reference", REFERENCE, "--stdout").status == 1
 
 
 @pytest.mark.parametrize(
@@ -242,16 +240,16 @@ def test_where_the_reference_comes_from(tmp_path: Path) -> None:
 def test_strict_rules(tmp_path: Path) -> None:
     """With --strict a rule that may meet null is refused."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "cpu.cores * 2"}])
-    for command in (["check", path], ["compile", path, "--stdout"]):
-        assert formulaseed(*command, "--reference", REFERENCE).status == 0
-        assert formulaseed(*command, "--reference", REFERENCE, "--strict").status == 1
+    for arguments in (["check", path], ["compile", path, "--stdout"]):
+        assert command(*arguments, "--reference", REFERENCE).status == 0
+        assert command(*arguments, "--reference", REFERENCE, "--strict").status == 1
 
 
 def test_fix_leaves_rules_alone(tmp_path: Path) -> None:
     """--fix changes seeds and requests; a file of rules stays as it is."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "ram_gbs * 2"}])
     before = path.read_bytes()
-    assert formulaseed("check", "--fix", path, "--reference", REFERENCE).status == 1
+    assert command("check", "--fix", path, "--reference", REFERENCE).status == 1
     assert path.read_bytes() == before
 
 

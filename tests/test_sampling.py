@@ -11,7 +11,7 @@ import pytest
 from asking import restaurant
 from formulaseed.data.results import ReviewInput
 from formulaseed.runtime.sampling import Sample, draw
-from helpers import EXAMPLES, TASKS, Outcome, command, write_json, write_lines
+from helpers import EXAMPLES, TASKS, Outcome, formulaseed, write_json, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,7 +59,9 @@ def test_another_seed_draws_another_sample() -> None:
 
 
 def run(*options: object) -> Outcome:
-    return command("run", SEED, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", RECORDED, *options)
+    return formulaseed(
+        "run", SEED, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", RECORDED, *options
+    )
 
 
 def test_results_say_that_they_rest_on_a_sample(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     for options in ((), ("--with-text",)):
         out = tmp_path / "written.jsonl"
         run("--extractions-out", out, *options)
-        again = command(
+        again = formulaseed(
             "run", SEED, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", out, "--strict"
         )
         assert again.out == first.out
@@ -123,7 +125,7 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
     write_json(tmp_path / "seed.json", given_seed)
     contexts = [restaurant("a", "soup", "far too long a soup"), b"{", restaurant("b"), restaurant("c", "tea", "milk")]
     write_lines(tmp_path / "contexts.jsonl", *contexts)
-    done = command("run", "seed.json", "--contexts", "contexts.jsonl", "--sample", 2, cwd=tmp_path)
+    done = formulaseed("run", "seed.json", "--contexts", "contexts.jsonl", "--sample", 2, cwd=tmp_path)
     assert done.status == 3
     assert [(r["business_id"], r["output"]["N"], r["reviews"]["relevant"]) for r in done.results] == [
         ("a", 1, 2),
@@ -131,7 +133,7 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
     ]
     assert "sample: 2 of 3 relevant reviews, of 2 restaurants" in done.err
     assert done.err.count("failed: ") == 1
-    nobody = command("run", "seed.json", "--contexts", "contexts.jsonl", "--sample", 2, "--limit", 0, cwd=tmp_path)
+    nobody = formulaseed("run", "seed.json", "--contexts", "contexts.jsonl", "--sample", 2, "--limit", 0, cwd=tmp_path)
     assert (nobody.status, nobody.out) == (0, "")
 
 
@@ -148,6 +150,6 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_done_is_refused(options: tuple[object, ...], message: str, tmp_path: Path) -> None:
     """Before anything is extracted."""
-    arguments = ("run", SEED, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", RECORDED)
-    done = command(*arguments, *options, cwd=tmp_path)
+    command = ("run", SEED, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", RECORDED)
+    done = formulaseed(*command, *options, cwd=tmp_path)
     assert (done.status, message in done.err) == (2, True), done.err

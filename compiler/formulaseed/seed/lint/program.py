@@ -38,6 +38,10 @@ _REST = (
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
+    years = years_of(program)
+    present = {Symbol(SymbolKind.PARAMETER, parameter.name) for parameter in program.parameters} | {
+        Symbol(SymbolKind.STEP, step.name) for step in program.steps if isinstance(step.operation, nodes.Const)
+    }
     cases = [step for step in program.steps if isinstance(step.operation, nodes.Case)]
     tested = {symbol.name for case in cases for symbol in case.symbols() if symbol.kind is SymbolKind.STEP}
     for step, depends, only in outcomes(program):
@@ -45,7 +49,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
             value = value_text(only) if only is not None else ""
             problems.report(catalogue.constant_result(step.span, step.name, value, depends))
         if step.name in tested or step.name in program.output:
-            _missing_bound(step, problems)
+            _missing_bound(step, years, present, problems)
 
 
 def outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
@@ -84,14 +88,20 @@ def _common(values: list[Value]) -> Value:
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
-def _missing_bound(step: nodes.Step, problems: Problems) -> None:
-    """Warn of a score that `max` or `min` bounds on one side while the other is open."""
+def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
+    """Warn of a score that `max` or `min` bounds on one side while the other is open.
+
+    The years from one of the data to the present one, which a constant or a parameter may give, are no score.
+    """
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
     call = step.operation.expression
     while isinstance(call, typed.Call) and FUNCTIONS[call.function].is_rounding:
         call = call.arguments[0]
     if not isinstance(call, typed.Call) or not FUNCTIONS[call.function].bounds:
+        return
+    used = {node.symbol for node in typed.walk(call) if isinstance(node, typed.Ref)} - present
+    if used and used <= years:
         return
     bounds = [argument for argument in call.arguments if argument.info.is_constant]
     known, below = step.range, FUNCTIONS[call.function].bounds == "below"

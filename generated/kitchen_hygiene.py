@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "3f965037d81a541ac86b4d5ddb41adf77bbc4cfc262e207d5dbb75671cf3d2ae"
-BODY_SHA256: Final = "8c37d4d21594ae8932fb9a62f813b31259748cbc8323e69a3e740743662f0a59"
+SEED_SHA256: Final = "f7ceb4384201d382f81995aaf45573f246a762a43e2e2791e7a4e8ba1d9ab842"
+BODY_SHA256: Final = "64e7c655c0e53b26db098230d867347b42ea755292da99e42182116c5782faef"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",

@@ -91,7 +91,7 @@ def _common(values: list[Value]) -> Value:
 def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open.
 
-    The years from one of the data to the present one, which a constant or a parameter may give, are no score.
+    The years from one of the data to a present one are no score.
     """
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
@@ -100,14 +100,28 @@ def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], p
         call = call.arguments[0]
     if not isinstance(call, typed.Call) or not FUNCTIONS[call.function].bounds:
         return
-    used = {node.symbol for node in typed.walk(call) if isinstance(node, typed.Ref)} - present
-    if used and used <= years:
-        return
     bounds = [argument for argument in call.arguments if argument.info.is_constant]
+    if all(argument in bounds or _is_age(argument, years, present) for argument in call.arguments):
+        return
     known, below = step.range, FUNCTIONS[call.function].bounds == "below"
     if bounds and is_open(known.low) != is_open(known.high):
         bound = expression_text(bounds[0])
         problems.report(catalogue.missing_bound(step.span, step.name, described(known), bound, is_above=below))
+
+
+def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
+    """Whether it is the difference of a year of the data and of another, or of one that a constant or a parameter gives."""
+    match argument:
+        case typed.Binary(left=left, operator="-", right=right):
+            given = [side.symbol for side in (left, right) if isinstance(side, typed.Ref)]
+            written = [side for side in (left, right) if isinstance(side, typed.Literal) and is_year(side.value)]
+            return (
+                len(given) + len(written) == 2
+                and not years.isdisjoint(given)
+                and years.union(present).issuperset(given)
+            )
+        case _:
+            return False
 
 
 # --- hard-coded years that are the present: the results mean something else every year

@@ -45,6 +45,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("FORMULASEED_HYPOTHESIS", "fast"))
 
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # a thread that waits for another one keeps a core busy
+    os.environ.setdefault(name, "1")
+
 gc.set_threshold(10_000, 50, 50)  # as in the command: to look for cycles as often as usual takes a tenth of the time
 
 if (

@@ -98,10 +98,10 @@ def command(*arguments: object, cwd: Path = ROOT, env: Mapping[str, str] | None 
     return Outcome(int(status or 0), *written)
 
 
-def needs_anthropic() -> None:
-    """Skip the test or the module if the package is not installed; importing it takes a second."""
-    if find_spec("anthropic") is None:
-        pytest.skip("the extra `llm` is not installed", allow_module_level=True)
+def needs(package: str, extra: str) -> None:
+    """Skip the test or the module if a package is not installed that takes seconds to import."""
+    if find_spec(package) is None:
+        pytest.skip(f"the extra `{extra}` is not installed", allow_module_level=True)
 
 
 def parsed(pattern: str) -> tuple[str | None, tuple[Diagnostic, ...]]:

@@ -18,13 +18,13 @@ from asking import MODEL, Kitchen
 from formulaseed.data.results import NOT_ASKED, Extraction, FieldValue, ReviewInput
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.cascade import Cascade, CascadeOptions, lower_bound, threshold_for
-from helpers import needs_anthropic
+from helpers import needs
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
 from made_reviews import made_restaurants, staff_seed, truth
 
-pytest.importorskip("sklearn", reason="the extra `train` is not installed")
-needs_anthropic()
+needs("sklearn", "train")
+needs("anthropic", "llm")
 
 FIELDS = [
     AskedField("staff", "enum", values=(("rude", ""), ("kind", ""), ("none", ""))),

@@ -26,11 +26,11 @@ from drafts import (
     step_of,
     steps_of,
 )
-from helpers import EXAMPLES, TASKS, formulaseed, needs_anthropic
+from helpers import EXAMPLES, TASKS, formulaseed, needs
 from loopback import Loopback, loopback
 from loopback_script import Ask, Reply, Script, model
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 OWN = TASKS / "g1a_v2" / "seed.json"
 

@@ -26,10 +26,10 @@ from formulaseed.draft.report import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES,
 from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.llm.prices import read_prices
-from helpers import EXAMPLES, formulaseed, needs_anthropic
+from helpers import EXAMPLES, formulaseed, needs
 from loopback import Loopback, loopback
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from formulaseed.draft.acceptance import refusals
 from formulaseed.draft.checking import CheckedDraft, check
 from formulaseed.draft.conversion import drafted, repaired
 from formulaseed.draft.task import read_task
-from helpers import needs_anthropic
+from helpers import needs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Loopback, loopback
@@ -370,7 +370,7 @@ def test_no_step_can_be_taken_out_by_naming_it(names: set[str]) -> None:
 
 # --- as a command
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,11 @@ import pytest
 from asking import FIELDS, MODEL, Kitchen, restaurant, restaurants, seed
 from formulaseed import DataError
 from formulaseed.llm.connecting import NotReady
-from helpers import Outcome, command, needs_anthropic, read_lines
+from helpers import Outcome, command, needs, read_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 
 @pytest.fixture(scope="module")

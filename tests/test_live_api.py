@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from asking import restaurant, seed
-from helpers import formulaseed, needs_anthropic, write_json, write_lines
+from helpers import formulaseed, needs, write_json, write_lines
 
 
 @pytest.mark.live
 @pytest.mark.skipif(not os.environ.get("ANTHROPIC_API_KEY"), reason="ANTHROPIC_API_KEY is not set")
 def test_a_real_model_answers_in_the_fields_of_a_seed(tmp_path: Path) -> None:
     """One review, one call, a legal value, a known price; then nothing is asked again."""
-    needs_anthropic()
+    needs("anthropic", "llm")
     write_json(tmp_path / "seed.json", seed())
     write_lines(tmp_path / "contexts.jsonl", restaurant("a", "The soup was wonderful, we loved every spoon of it."))
     arguments = ["run", "seed.json", "--contexts", "contexts.jsonl", "--extractor", "anthropic", "--store", "s.sqlite"]

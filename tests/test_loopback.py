@@ -15,12 +15,12 @@ from typing import Any
 
 import loopback_routes
 import pytest
-from helpers import needs_anthropic
+from helpers import needs
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import ERRORS, Ask, Reply, Script, model
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 SCHEMA = {
     "type": "object",

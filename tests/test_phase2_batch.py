@@ -23,12 +23,12 @@ from formulaseed.llm.calls import ModelCapabilities
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import read_prices
-from helpers import command, needs_anthropic
+from helpers import command, needs
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Script, model
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 OPTIONS = ("--batch", "--poll", 0.02)
 

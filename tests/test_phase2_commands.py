@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from asking import FIELDS, MODEL, Kitchen, questionnaire, restaurant, restaurants, seed
 from formulaseed.cli import output
-from helpers import command, needs_anthropic, write_json, write_lines
+from helpers import command, needs, write_json, write_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 MOOD = seed()["extract"]["fields"][0]
 

@@ -19,12 +19,12 @@ import pytest
 from asking import Kitchen, questionnaire, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.llm.calls import cost_text
-from helpers import command, needs_anthropic
+from helpers import command, needs
 from loopback import loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Reply, Script
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 KILLS = int(os.environ.get("FORMULASEED_KILLS", "8"))
 """So many times a run is ended in one test; more of them take longer, and tell more."""

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from asking import MODEL, Kitchen, restaurant, restaurants, seed, sent
 from formulaseed.llm.limiter import AdaptiveLimiter
-from helpers import IS_DEEP, command, needs_anthropic
+from helpers import IS_DEEP, command, needs
 from loopback import Loopback, loopback
 from loopback_script import DAMAGED, MESSAGES, UNCOUNTED, Ask, Reply, Script, model
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from formulaseed.extractors.model.store import Store, StoredAnswer, default_path
 from formulaseed.extractors.model.store_file import MIGRATIONS, StoreError
 from formulaseed.llm.calls import Answer, Attempt, Call, Usage
 from formulaseed.llm.prices import read_prices
-from helpers import Outcome, command, needs_anthropic, read_lines, write_lines
+from helpers import Outcome, command, needs, read_lines, write_lines
 from loopback import loopback
 from loopback_script import MESSAGES, Script
 
@@ -132,7 +132,7 @@ def test_a_store_that_may_not_be_written_is_one_message(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_ends_the_run_at_once(tmp_path: Path) -> None:
     """What cannot be kept is not asked for: the first failure to write ends it, with what was spent."""
-    needs_anthropic()
+    needs("anthropic", "llm")
     with loopback(Script(delay=0.01)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(300, 10))  # more answers than would fit
         done = subprocess.run(

@@ -12,13 +12,13 @@ from asking import Kitchen, questionnaire, restaurant, seed
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.prompting import PromptSpec, UnverifiedQuote
 from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, params
-from helpers import command, needs_anthropic, write_lines
+from helpers import command, needs, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
 
-needs_anthropic()
+needs("anthropic", "llm")
 
 MOOD: dict[str, Any] = {
     "name": "mood",

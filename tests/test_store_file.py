@@ -18,7 +18,7 @@ from asking import MODEL, Kitchen, restaurant
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.extractors.model.store_file import APPLICATION_ID, MIGRATIONS, StoreError
 from formulaseed.llm.calls import Usage
-from helpers import formulaseed, needs_anthropic, write_lines
+from helpers import formulaseed, needs, write_lines
 
 USAGE = Usage(10, 20, 30, 4)
 NOT_OURS = "is an SQLite database, but not a store of formulaseed"
@@ -114,7 +114,7 @@ def test_a_database_of_another_application_is_refused_and_left_as_it_is(
         assert done.err == f"formulaseed: other.sqlite {NOT_OURS}; use another --store\n"
         assert snapshot(tmp_path) == before
     for options in (["--dry-run"], []):
-        needs_anthropic()
+        needs("anthropic", "llm")
         done = kitchen.run("--store", "other.sqlite", *options)
         assert (done.status, NOT_OURS in done.err) == (2, True)
         assert snapshot(tmp_path) == before

@@ -13,10 +13,10 @@ import pytest
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.trained.classifying import RecordedAnswer, Trained
 from formulaseed.extractors.trained.measuring import FieldMeasure, cross_validated, measures
-from helpers import ROOT, command, formulaseed, write_json, write_lines
+from helpers import ROOT, command, formulaseed, needs, write_json, write_lines
 from made_reviews import FIELDS, answers, made_restaurants, staff_seed, truth
 
-pytest.importorskip("sklearn", reason="the extra `train` is not installed")
+needs("sklearn", "train")
 
 STAFF = AskedField("staff", "enum", values=(("rude", ""), ("kind", ""), ("none", "")))
 ANGRY = AskedField("angry", "boolean")

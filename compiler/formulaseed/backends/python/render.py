@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,6 +110,7 @@ _BETWEEN = "\n\n\n"
 """What stands between two of them."""
 
 
+@lru_cache(maxsize=64)  # of a module that is compiled again most parts are as they were
 def _as_black(source: str) -> str:
     """The formatter's version is pinned to the emission style's year."""
     import black

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forking
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.llm.calls import Usage
@@ -76,6 +78,19 @@ def restaurant(name: str, *texts: str, **more: Any) -> dict[str, Any]:
 def restaurants(count: int, reviews: int) -> list[dict[str, Any]]:
     """So many restaurants with so many different reviews each."""
     return [restaurant(f"r{n}", *(f"Review {i} of {n}: the soup." for i in range(reviews))) for n in range(count)]
+
+
+def killed(
+    arguments: Sequence[str], *ends: dict[str, Any], folder: Path, environment: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """How each of as many runs ended, by a signal at a moment: see `killed.py`."""
+    given = json.dumps({"arguments": arguments, "ends": ends}).encode()
+    done = forking.run(
+        [], program="killed", stdin=given, folder=folder, environment={**os.environ, **environment}, seconds=100
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
 
 
 @dataclass

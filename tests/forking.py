@@ -1,11 +1,12 @@
 """Runs the command in processes that are forked from one that has imported everything, which saves each a third of a second.
 
-It runs pytest in the same way, for the tests of what formulaseed adds to it.
+It runs pytest in the same way, for the tests of what formulaseed adds to it, and `killed`, which ends commands.
 
 `run` starts that process, the server, at its first call, and sends it what each command needs: arguments, environment,
-working directory, and the ends of three pipes. The server forks; the child leads a session of its own, has the pipes as
-standard streams, runs the program and ends as Python does. No command finds what another one has left in memory. A test of
-what happens while Python starts (its variables, the locale, streams that are closed) starts a process of its own.
+working directory, and the ends of three pipes; `start` does not wait for the end. The server forks; the child leads a session
+of its own, has the pipes as standard streams, runs the program and ends as Python does. No command finds what another one has
+left in memory. A test of what happens while Python starts (its variables, the locale, streams that are closed) starts a process
+of its own.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import formulaseed
 from formulaseed.cli.main import main
@@ -48,7 +49,7 @@ FIRST = (
 
 @dataclass(frozen=True)
 class Command:
-    """What a child runs, how long it may take, and how many bytes of memory, the modules that it begins with included.
+    """What a child runs, and in how many bytes of memory, the modules that it begins with included.
 
     `as_nobody`: as a user who may not write what belongs to the one who runs the tests, also where that is root.
     """
@@ -57,9 +58,16 @@ class Command:
     arguments: Sequence[str]
     environment: dict[str, str]
     folder: str
+    memory: int | None = None
+    as_nobody: bool = False
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The question how a child has ended, which is killed after so many seconds."""
+
+    child: int
     seconds: float
-    memory: int | None
-    as_nobody: bool
 
 
 def for_the_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
@@ -95,27 +103,57 @@ class Server:
         self.connection.close()
         self.process.wait()
 
-    def run(self, command: Command, stdin: bytes, merged: bool) -> subprocess.CompletedProcess[bytes]:
+    def start(self, command: Command, stdin: bytes, merged: bool) -> Forked:
+        """Start a command, whose standard input is there from the start."""
         pipes = [os.pipe() for _ in range(3)]
         its, ours = [pipes[0][0], pipes[1][1], pipes[2][1]], [pipes[0][1], pipes[1][0], pipes[2][0]]
         if merged:
             os.dup2(its[1], its[2])
-        with ThreadPoolExecutor(3) as pool:
-            pool.submit(_write, ours[0], stdin)
-            out, err = (pool.submit(_read, end) for end in ours[1:])
-            try:
-                socket.send_fds(self.connection, [b"\n"], its)
-                for end in its:
-                    os.close(end)
-                pickle.dump(command, self.stream)
-                self.stream.flush()
-                status = pickle.load(self.stream)
-            except BaseException:  # nobody knows where the conversation stopped
-                self.close()
-                raise
-        if status is None:
-            raise subprocess.TimeoutExpired(command.arguments, command.seconds, out.result(), err.result())
-        return subprocess.CompletedProcess(command.arguments, status, out.result(), err.result())
+        pool = ThreadPoolExecutor(3)
+        pool.submit(_write, ours[0], stdin)
+        out, err = (pool.submit(_read, end) for end in ours[1:])
+        pool.shutdown(wait=False)
+        process = self.ask(command, its)
+        return Forked(self, command, process, out, err)
+
+    def ask(self, what: Command | Wait, ends: Sequence[int] = ()) -> Any:
+        """Send a command, with the ends of its pipes, or the question how one has ended; return the answer."""
+        try:
+            socket.send_fds(self.connection, [b"\n"], ends)
+            for end in ends:
+                os.close(end)
+            pickle.dump(what, self.stream)
+            self.stream.flush()
+            return pickle.load(self.stream)
+        except BaseException:  # nobody knows where the conversation stopped
+            self.close()
+            raise
+
+
+@dataclass
+class Forked:
+    """A command that was started: what `subprocess.Popen` is to one that starts anew, as far as tests need it."""
+
+    server: Server
+    command: Command
+    pid: int
+    out: Future[bytes]
+    err: Future[bytes]
+    returncode: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, also where it has ended: its number is no other process's before it is waited for."""
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float) -> tuple[bytes, bytes]:
+        """Wait for its end, so many seconds at most, and return what it wrote."""
+        self.returncode = self.server.ask(Wait(self.pid, timeout))
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(self.command.arguments, timeout, self.out.result(), self.err.result())
+        return self.out.result(), self.err.result()
 
 
 def _write(end: int, data: bytes) -> None:
@@ -144,23 +182,46 @@ def run(
     program: str = "formulaseed",
     merged: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `formulaseed`, or `pytest`, forked unless the environment would make another interpreter of it.
+    """Run `formulaseed`, `pytest`, or `killed`, forked unless the environment would make another interpreter of it.
 
     With `merged` both outputs come as one, as on a terminal. Raises `subprocess.TimeoutExpired` after so many seconds, when
     it and all that it has started are killed.
     """
-    global _server
     with _lock:
-        if hasattr(os, "pidfd_open") and (_server is None or _server.process.returncode is not None):
-            _server = Server()
-        if _server is not None and _server.environment == for_the_interpreter(environment):
-            command = Command(program, arguments, dict(environment), str(folder), seconds, memory, as_nobody)
-            return _server.run(command, stdin, merged)
+        if (server := _server_for(environment)) is not None:
+            command = Command(program, arguments, dict(environment), str(folder), memory, as_nobody)
+            started = server.start(command, stdin, merged)
+            out, err = started.communicate(seconds)
+            return subprocess.CompletedProcess(arguments, started.returncode or 0, out, err)
     return subprocess.run(
-        [sys.executable, "-m", program, *arguments], input=stdin, stdout=subprocess.PIPE,
+        [*_anew(program), *arguments], input=stdin, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if merged else subprocess.PIPE, cwd=folder, env=environment, timeout=seconds, check=False,
         preexec_fn=None if memory is None else partial(limit, memory),
     )  # fmt: skip
+
+
+def start(
+    arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]
+) -> Forked | subprocess.Popen[bytes]:
+    """Start `formulaseed` in the same way, to be sent signals and waited for."""
+    with _lock:
+        if (server := _server_for(environment)) is not None:
+            return server.start(Command("formulaseed", arguments, dict(environment), str(folder)), b"", merged=False)
+    command = [*_anew("formulaseed"), *arguments]
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def _server_for(environment: Mapping[str, str]) -> Server | None:
+    """The server, if there can be one, and it has the environment that the interpreter reads."""
+    global _server
+    if hasattr(os, "pidfd_open") and (_server is None or _server.process.returncode is not None):
+        _server = Server()
+    return _server if _server is not None and _server.environment == for_the_interpreter(environment) else None
+
+
+def _anew(program: str) -> list[str]:
+    beside = Path(__file__).with_name(f"{program}.py")
+    return [sys.executable, str(beside)] if beside.is_file() else [sys.executable, "-m", program]
 
 
 def limit(memory: int) -> None:
@@ -205,22 +266,37 @@ def prepared_pytest() -> Callable[[], object]:
 def serve(connection: socket.socket) -> Callable[[], object] | None:
     """Fork a child for every command; return in each of them what it is to call, and None when the tests have ended."""
     stream = connection.makefile("rwb")
-    while ends := socket.recv_fds(connection, 1, 3)[1]:
-        command = pickle.load(stream)
-        run = prepared_pytest() if command.program == "pytest" else main
-        child = os.fork()
-        if child == 0:
-            stream.close()
-            connection.close()
-            become(command, ends)
-            return run
-        for end in ends:
-            os.close(end)
-        status = status_of(child, command.seconds, connection)
+    running: set[int] = set()
+    while (received := socket.recv_fds(connection, 1, 3))[0]:
+        asked, ends = pickle.load(stream), received[1]
+        if isinstance(asked, Wait):
+            answer = status_of(asked, connection)
+            running.discard(asked.child)
+        else:
+            run = program_of(asked.program)
+            answer = os.fork()
+            if answer == 0:
+                stream.close()
+                connection.close()
+                become(asked, ends)
+                return run
+            running.add(answer)
+            for end in ends:
+                os.close(end)
         with contextlib.suppress(BrokenPipeError):
-            pickle.dump(status, stream)
+            pickle.dump(answer, stream)
             stream.flush()
+    for child in running:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
     return None
+
+
+def program_of(name: str) -> Callable[[], object]:
+    """What runs a program of this name."""
+    if name == "formulaseed":
+        return main
+    return prepared_pytest() if name == "pytest" else importlib.import_module(name).main
 
 
 def become(command: Command, ends: Sequence[int]) -> None:
@@ -247,14 +323,14 @@ def become(command: Command, ends: Sequence[int]) -> None:
     sys.argv = [str(Path(package).with_name("__main__.py")), *command.arguments]
 
 
-def status_of(child: int, seconds: float, connection: socket.socket) -> int | None:
+def status_of(asked: Wait, connection: socket.socket) -> int | None:
     """How the child has ended; None where its time was over. It is killed too when the tests have ended."""
-    watched = os.pidfd_open(child)
-    ready, _, _ = select.select([watched, connection], [], [], seconds)
+    watched = os.pidfd_open(asked.child)
+    ready, _, _ = select.select([watched, connection], [], [], asked.seconds)
     os.close(watched)
     if not ready or ready == [connection]:
-        os.killpg(child, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.killpg(asked.child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(asked.child, 0)[1])
     return status if ready else None
 
 
@@ -279,6 +355,7 @@ def end_as_python_does(run: Callable[[], object]) -> NoReturn:
 
 if __name__ == "__main__":
     sys.modules["forking"] = sys.modules["__main__"]  # where `pickle` looks for `Command`
+    sys.path.append(str(Path(__file__).parent))
     tests = socket.socket(fileno=int(sys.argv[1]))
     prepare()
     if (chosen := serve(tests)) is not None:

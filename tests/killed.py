@@ -1,6 +1,6 @@
 """Runs the command in forked processes and ends each by a signal, at a moment that it is given.
 
-Starting Python anew for each would take longer than a test may. In: JSON on standard input, `{"arguments": […],
+`forking` runs this, where what the command imports is imported by then. In: JSON on standard input, `{"arguments": […],
 "ends": [{"signal": "SIGKILL", …}]}`, each with the moment: `"after"` so many seconds, when so many more `"answers"` are
 in the store `answers.sqlite`, when so many calls are in flight there (`"sent"`), or when something is said on standard
 error (`"when"`). Where an end has `"again"`, the same signal is sent once more when that is said. Out: JSON, for each of
@@ -10,7 +10,6 @@ these the status, negative for a signal, and what was written to standard error.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import signal
@@ -22,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import anthropic  # noqa: F401  # so that no forked process has to import it
-import formulaseed.cli.models
-from formulaseed.cli.main import main
+from formulaseed.cli.main import main as command
 
 
 def ended(arguments: list[str], end: dict[str, Any], log: Path) -> dict[str, Any]:
@@ -75,7 +73,7 @@ def run(arguments: list[str], log: Path) -> None:
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
         sys.argv[1:] = arguments
-        main()
+        command()
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 0
     except BaseException:  # as Python reports what is not caught
@@ -86,11 +84,11 @@ def run(arguments: list[str], log: Path) -> None:
         os._exit(code)
 
 
-if __name__ == "__main__":
-    assert formulaseed.cli.models
+def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     given = json.load(sys.stdin)
-    sys.argv[1:] = [*given["arguments"], "--dry-run"]  # imports and reads all that the forked ones will need
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-        main()
     print(json.dumps([ended(given["arguments"], end, Path("killed.log")) for end in given["ends"]]))
+
+
+if __name__ == "__main__":
+    main()

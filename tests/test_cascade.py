@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -14,7 +10,7 @@ from typing import Any
 
 import formulaseed as package
 import pytest
-from asking import MODEL, Kitchen
+from asking import MODEL, Kitchen, killed
 from formulaseed.data.results import NOT_ASKED, Extraction, FieldValue, ReviewInput
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.cascade import Cascade, CascadeOptions, lower_bound, threshold_for
@@ -222,12 +218,8 @@ def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
     given, server = kitchen
     arguments = given.arguments("--extractor", "cascade", "--concurrency", 4, "--quiet")
     ends = [{"signal": "SIGKILL", "answers": count} for count in (100, 120)]
-    killed = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("killed.py"))],
-        input=json.dumps({"arguments": arguments, "ends": ends}).encode(),
-        cwd=given.folder, env={**os.environ, **given.environment()}, capture_output=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert [one["status"] for one in json.loads(killed.stdout)] == [-9, -9]
+    found = killed(arguments, *ends, folder=given.folder, environment=given.environment())
+    assert [one["status"] for one in found] == [-9, -9]
     done = given.run("--extractor", "cascade")
     assert done.status == 0, done.err
     asked = server.seen(False)["paths"][MESSAGES]

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
-from asking import Kitchen, questionnaire, restaurants, seed
+from asking import Kitchen, killed, questionnaire, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.llm.calls import cost_text
 from helpers import command, needs
@@ -33,17 +34,7 @@ STATUSES = {"SIGKILL": -9, "SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 
 
 def ended(kitchen: Kitchen, arguments: list[str], *ends: dict[str, Any]) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("killed.py"))],
-        input=json.dumps({"arguments": arguments, "ends": ends}).encode(),
-        cwd=kitchen.folder,
-        env={**os.environ, **kitchen.environment()},
-        capture_output=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    found = killed(arguments, *ends, folder=kitchen.folder, environment=kitchen.environment())
     crashed = [one["err"] for one in found if "Traceback" in one["err"]]
     assert not crashed, crashed[0]
     return found
@@ -156,12 +147,10 @@ def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path) -> None:
     assert kitchen.sql("SELECT COUNT(*), COUNT(input) FROM attempts") == [(20, 20)]
 
 
-def started(kitchen: Kitchen, *options: object) -> subprocess.Popen[bytes]:
+def started(kitchen: Kitchen, *options: object) -> Any:
     """The command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "formulaseed", *kitchen.arguments(*options)],
-        cwd=kitchen.folder, env={**os.environ, **kitchen.environment()}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    environment = {**os.environ, **kitchen.environment()}
+    return forking.start(kitchen.arguments(*options), folder=kitchen.folder, environment=environment)
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -195,12 +184,7 @@ def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path
 
 def together(kitchen: Kitchen, *options: object, count: int = 2) -> list[tuple[int, str]]:
     """Statuses and errors of the same command in several processes at the same time; its outputs are the same."""
-    command_line = [sys.executable, "-m", "formulaseed", *kitchen.arguments(*options, "--out")]
-    environment = {**os.environ, **kitchen.environment()}
-    runs = [
-        subprocess.Popen([*command_line, f"{n}.jsonl"], cwd=kitchen.folder, env=environment, stderr=subprocess.PIPE)
-        for n in range(count)
-    ]
+    runs = [started(kitchen, *options, "--out", f"{n}.jsonl") for n in range(count)]
     reported = [process.communicate(timeout=100)[1].decode() for process in runs]
     assert len({(kitchen.folder / f"{n}.jsonl").read_bytes() for n in range(count)}) == 1, reported
     return [(process.returncode, err) for process, err in zip(runs, reported, strict=True)]

@@ -103,10 +103,12 @@ class Server:
         self.connection.close()
         self.process.wait()
 
-    def start(self, command: Command, stdin: bytes, merged: bool) -> Forked:
-        """Start a command, whose standard input is there from the start."""
+    def start(self, command: Command, stdin: bytes, merged: bool, terminal: int | None = None) -> Forked:
+        """Start a command, whose standard input is there from the start, and whose output may be a terminal."""
         pipes = [os.pipe() for _ in range(3)]
         its, ours = [pipes[0][0], pipes[1][1], pipes[2][1]], [pipes[0][1], pipes[1][0], pipes[2][0]]
+        if terminal is not None:
+            os.dup2(terminal, its[1])
         if merged:
             os.dup2(its[1], its[2])
         pool = ThreadPoolExecutor(3)
@@ -201,14 +203,23 @@ def run(
 
 
 def start(
-    arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    merged: bool = False,
+    terminal: int | None = None,
 ) -> Forked | subprocess.Popen[bytes]:
-    """Start `formulaseed` in the same way, to be sent signals and waited for."""
+    """Start `formulaseed` in the same way, to be sent signals and waited for; its output may be the end of a terminal."""
     with _lock:
         if (server := _server_for(environment)) is not None:
-            return server.start(Command("formulaseed", arguments, dict(environment), str(folder)), b"", merged=False)
-    command = [*_anew("formulaseed"), *arguments]
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            return server.start(
+                Command("formulaseed", arguments, dict(environment), str(folder)), b"", merged, terminal
+            )
+    return subprocess.Popen(
+        [*_anew("formulaseed"), *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE if terminal is None else terminal, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+    )  # fmt: skip
 
 
 def _server_for(environment: Mapping[str, str]) -> Server | None:

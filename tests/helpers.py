@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -96,6 +100,26 @@ def command(*arguments: object, cwd: Path = ROOT, env: Mapping[str, str] | None 
             written.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
     assert "Traceback" not in written[1] or (env or {}).get("FORMULASEED_DEBUG"), written[1]
     return Outcome(int(status or 0), *written)
+
+
+def on_terminal(
+    *arguments: object, columns: int = 80, cwd: Path = ROOT, err: bool = True, **environment: str
+) -> tuple[str, str]:
+    """What a command shows on a terminal so wide, and its standard error unless that is shown there, too."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    variables = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    process = forking.start(
+        [*map(str, arguments)], folder=cwd, environment={**variables, "TERM": "xterm", **environment}, merged=err, terminal=its
+    )  # fmt: skip
+    os.close(its)
+    shown = b""
+    with contextlib.suppress(OSError):  # which says on Linux that there is no writer any more
+        while part := os.read(ours, 65536):
+            shown += part
+    os.close(ours)
+    _, rest = process.communicate(timeout=60)
+    return shown.decode().replace("\r\n", "\n"), (rest or b"").decode()
 
 
 def needs(package: str, extra: str) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import gzip
 import io
 import json
 import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +20,7 @@ from formulaseed.data.tabular import DETAILS, csv_line, csv_text
 from formulaseed.diagnostics.render import columns
 from formulaseed.report.listing import listing
 from formulaseed.testing import contexts, rows, seeds
-from helpers import EXAMPLES, ROOT, TASKS, Outcome, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import EXAMPLES, ROOT, TASKS, Outcome, on_terminal, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -55,36 +51,12 @@ def evaluate(folder: Path, *options: object) -> Outcome:
 # --- on a terminal
 
 
-def on_terminal(
-    folder: Path, width: int, *arguments: object, term: str = "xterm", err: bool = False
-) -> tuple[str, str]:
-    """What a command shows on a terminal of so many columns, and its standard error if that goes elsewhere."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": term}
-    command = [sys.executable, "-m", "formulaseed", *map(str, arguments)]
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its if err else subprocess.PIPE
-    )
-    os.close(its)
-    shown = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        shown += part
-    os.close(ours)
-    _, rest = process.communicate(timeout=60)
-    return shown.decode().replace("\r\n", "\n"), (rest or b"").decode()
-
-
 @pytest.mark.parametrize("width", [30, 60, 80, 250])
 def test_a_terminal_gets_a_table_that_fits(width: int, folder: Path) -> None:
     """Of its width at most; the verdict, the errors and what is sorted by stay, and what is left out is named."""
-    shown, err = on_terminal(folder, width, "evaluate", "seed.json", "--rows", "rows.jsonl", "--sort", "TOTAL")
+    shown, err = on_terminal(
+        "evaluate", "seed.json", "--rows", "rows.jsonl", "--sort", "TOTAL", columns=width, cwd=folder, err=False
+    )
     lines = shown.rstrip("\n").split("\n")
     assert all(columns(line) <= width for line in lines)
     assert len(lines) == 7
@@ -111,7 +83,7 @@ def test_the_summary_counts_verdicts_errors_and_lines(folder: Path) -> None:
     """On standard error, whatever the format: most frequent first; unreadable lines are counted, too."""
     expected = ["VERDICT: 2 few, 2 good", "errors: 1 division_by_zero in SHARE, 1 data"]
     closing = "7 lines: 6 restaurants, 2 failed; 1 line unreadable"
-    _, err = on_terminal(folder, 200, "evaluate", "seed.json", "--rows", "rows.jsonl")
+    _, err = on_terminal("evaluate", "seed.json", "--rows", "rows.jsonl", columns=200, cwd=folder, err=False)
     assert err.splitlines()[-3:] == [*expected, closing]
     for form in ("jsonl", "csv", "table"):
         done = evaluate(folder, "--format", form)
@@ -149,7 +121,7 @@ def test_a_table_is_printed_after_the_bar_is_gone(folder: Path) -> None:
     seed = tiny_seed(compute=[{"name": "N", "op": "count"}], output=["N"])
     write_json(folder / "seed.json", seed)
     given_ = ("--contexts", "contexts.jsonl", "--extractor", "recorded", "--extractions", "recorded.jsonl")
-    shown, _ = on_terminal(folder, 100, "run", "seed.json", *given_, err=True)
+    shown, _ = on_terminal("run", "seed.json", *given_, columns=100, cwd=folder)
     last = shown.rsplit("business_id", 1)[1]
     assert "\x1b" not in last, "the bar is gone before the table is there"
     assert last.splitlines()[1:4] == [f"b{n}                 1        1" for n in range(3)]
@@ -160,9 +132,9 @@ def test_json_lines_stay_where_a_program_reads_or_asks(folder: Path) -> None:
     """A pipe, a dumb terminal, `--trace`, and a terminal that is told to."""
     plain = evaluate(folder).out
     given_ = ("evaluate", "seed.json", "--rows", "rows.jsonl")
-    assert on_terminal(folder, 80, *given_, term="dumb")[0] == plain
-    assert on_terminal(folder, 80, *given_, "--format", "jsonl")[0] == plain
-    traced = on_terminal(folder, 80, *given_, "--trace")[0]
+    assert on_terminal(*given_, cwd=folder, err=False, TERM="dumb")[0] == plain
+    assert on_terminal(*given_, "--format", "jsonl", cwd=folder, err=False)[0] == plain
+    traced = on_terminal(*given_, "--trace", cwd=folder, err=False)[0]
     assert "steps" in json.loads(traced.splitlines()[0])
 
 
@@ -417,7 +389,7 @@ def test_parquet_is_written_to_a_pipe_and_without_restaurants(folder: Path) -> N
     write_lines(folder / "rows.jsonl")
     assert evaluate(folder, "--out", "r.parquet").status == 0
     assert parquet(folder / "r.parquet").column_names[:3] == ["business_id", "name", "N_GOOD"]
-    shown, err = on_terminal(folder, 80, *arguments[3:])
+    shown, err = on_terminal(*arguments[3:], cwd=folder, err=False)
     assert (shown, "--format parquet needs --out FILE.parquet" in err) == ("", True)
 
 

@@ -59,7 +59,7 @@ def test_tables_give_what_evaluation_gives(path: Path) -> None:
     compare()
 
 
-@settings(_MADE, max_examples=5000 if IS_DEEP else 60)
+@settings(_MADE, max_examples=5000 if IS_DEEP else 30)
 @given(seeds(max_steps=8), st.data())
 def test_random_seeds(seed: Any, data: st.DataObject) -> None:
     """Seeds of all kinds, and any values that they accept: the same values and errors."""

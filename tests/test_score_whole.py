@@ -59,11 +59,11 @@ def restaurants_of(program: nodes.Program, count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
 def test_order_of_rows_and_number_of_processes_do_not_matter(path: Path, tmp_path: Path) -> None:
-    """Every task over 500 restaurants in two orders that are none, by one process and by two: the same bytes, and values."""
+    """Every task over 500 restaurants in an order that is none by one process, in another by two: the same bytes, and values."""
     seed = library.load_seed(path)
     found = restaurants_of(seed.program, 500)
     tables, made = tables_of(seed.program, found), set[bytes]()
-    for jobs, order in ((1, 1), (2, 1), (1, 2), (2, 2)):
+    for jobs, order in ((1, 1), (2, 2)):
         for name, table in zip(("rows", "contexts"), tables, strict=True):
             lines = random.Random(order).sample(range(len(table)), len(table))
             pq.write_table(table.take(pa.array(lines)), tmp_path / f"{name}.parquet", row_group_size=700)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
-import os
-import pty
 import resource
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +13,7 @@ import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
 from formulaseed.requests.validate import status_of
-from helpers import EXAMPLES, Outcome, command, formulaseed, read_lines, write_json, write_lines
+from helpers import EXAMPLES, Outcome, command, formulaseed, on_terminal, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
 JUDGEMENTS, SOCIAL = EXAMPLES / "judgements.jsonl", EXAMPLES / "social.json"
@@ -180,28 +175,13 @@ def test_reasons(files: tuple[Path, Path]) -> None:
     }
 
 
-def on_terminal(*arguments: object, **environment: str) -> str:
-    """What the command writes where both of its outputs are one terminal, 120 characters wide."""
-    ours, its = pty.openpty()
-    command = [sys.executable, "-m", "formulaseed", *map(str, arguments)]
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **environment}
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=env):
-        os.close(its)
-        written = b""
-        with contextlib.suppress(OSError):  # which says on Linux that there is no writer any more
-            while chunk := os.read(ours, 65536):
-                written += chunk
-    os.close(ours)
-    return written.decode().replace("\r\n", "\n")
-
-
 def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
     """People get a progress bar and a table for each group, in colours unless they want none; a dumb terminal gets lines."""
     arguments = ("validate", files[0], "--restaurants", files[1])
-    shown = on_terminal(*arguments)
+    shown, _ = on_terminal(*arguments, columns=120, TERM="xterm-256color")
     assert "━ 3/3 restaurants, The Cow" in click.unstyle(shown)
     assert "\x1b[33mmulti_match" in shown
-    colorless = on_terminal(*arguments, NO_COLOR="1")
+    colorless, _ = on_terminal(*arguments, columns=120, TERM="xterm-256color", NO_COLOR="1")
     assert "\x1b[33m" not in colorless
     plain = click.unstyle(colorless)
     table = plain[plain.index("G01 Simple AND: 1 of 6 ok") :].splitlines()
@@ -213,7 +193,7 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
     (above,) = [number for number, line in enumerate(table) if line.lstrip().startswith("R03")]
     assert table[above + 1][column:].strip() == "✗ tv: attributes.TV is False, asked to be True"
     assert table[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
-    dumb = on_terminal(*arguments, TERM="dumb", NO_COLOR="1")
+    dumb, _ = on_terminal(*arguments, columns=120, TERM="dumb", NO_COLOR="1")
     assert [click.unstyle(line) for line in dumb.splitlines()] == validated(files).out.splitlines()
 
 
@@ -372,7 +352,7 @@ def test_invalid_requests_are_listed_with_their_errors(mixed: tuple[Path, Path])
     assert "FS001" in lines[listed["line 6"] + 1]
     assert lines[listed["R09"]].endswith("…")
     assert f"{mixed[0]}: 12 errors; see `formulaseed check {mixed[0]}`\n" in done.err
-    shown = click.unstyle(on_terminal("validate", mixed[0], "--restaurants", mixed[1]))
+    shown = click.unstyle(on_terminal("validate", mixed[0], "--restaurants", mixed[1], columns=120)[0])
     assert [line.split()[:2] for line in shown.splitlines() if " invalid " in line][:2] == [
         ["R1", "invalid"],
         ["R07", "invalid"],

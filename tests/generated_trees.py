@@ -108,3 +108,17 @@ class _Plain(ast.NodeTransformer):
             ]:
                 return arguments[0] if not isinstance(value, bool) else ast.Call(node.func, arguments, [])
         return ast.Call(node.func, arguments, [])
+
+
+def code_alone(source: str) -> list[str]:
+    """The statements of a module, or of a part of one, without docstrings and without its hash."""
+    tree = ast.parse(source.encode())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [
+                each
+                for at, each in enumerate(node.body)
+                if not (at == 0 and isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+                and not (isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == "BODY_SHA256")
+            ]
+    return [*map(ast.dump, tree.body)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import formulaseed
 import pytest
 from click.testing import CliRunner
-from formulaseed.backends.python import expressions, names, plan, render, statements
+from formulaseed.backends.python import expressions, names, plan, render, statements, target
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.verify import verify, verify_source
@@ -20,7 +19,8 @@ from formulaseed.loading import compile_seed
 from formulaseed.runtime import loading
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
-from helpers import ROOT, tiny_seed, write_json
+from generated_trees import code_alone
+from helpers import IS_DEEP, ROOT, TASKS, tiny_seed, write_json
 from hostile_corpus import Entry, entries
 
 FINE = [e for e in entries().values() if e.is_fine and e.seed is not None and len(e.data) < 30_000]
@@ -227,6 +227,48 @@ def test_a_refused_module_is_not_imported(tmp_path: Path) -> None:
     assert not (tmp_path / "canary").exists()
 
 
+def changed_modules(source: str) -> Iterator[str]:
+    """The module without a line, with one twice, with two that change places, and with a docstring that swallows others."""
+    lines = source.split("\n")
+    for at in range(len(lines) - 1):
+        for instead in ([], [lines[at], lines[at]], [lines[at + 1], lines[at]], ['    """', lines[at]]):
+            yield "\n".join([*lines[:at], *instead, *lines[at + (2 if len(instead) == 2 and at % 2 else 1) :]])
+        if lines[at].startswith("def "):
+            ends = [end for end in range(at, len(lines)) if not lines[end]]
+            for end in ends[:6]:
+                yield "\n".join([*lines[: at + 1], '    """', *lines[at + 1 : end], '    """', *lines[end:]])
+
+
+@pytest.mark.parametrize("task", ["g1a_v2", "value_for_money"])
+def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module passes, also where the bare one has other blank lines; changed anywhere, it is refused or the same program."""
+    given: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(target, "verify", lambda *pair: given.append(pair))
+        compile_seed(TASKS / task / "seed.json")
+    [(source, bare, dialect)] = given
+    expected = code_alone(bare)
+    assert source != bare
+    assert verify(source, bare, dialect) is None
+    assert verify(source, bare.replace("\n\n\n", "\n\n\n\n"), dialect) is None
+    unclear = 0
+    for text in [*changed_modules(source)][:: 1 if IS_DEEP else 12]:
+        found = sealed(text)
+        if verify(found, bare, dialect) is None:
+            assert code_alone(found) == expected
+            unclear += 1
+    assert unclear, "lines of comments and docstrings are changed, too"
+
+
+@pytest.mark.parametrize("text", ['"""', "x = (", "if True:", "@property", "x = 1 \\"], ids=repr)
+def test_a_bare_module_is_whole_in_each_part(text: str) -> None:
+    """What begins in one part of it and goes on in the next cannot make the same program of another text."""
+    parts = HONEST.split("\n\n\n")
+    bare = "\n\n\n".join([*parts[:3], f"{parts[3]}\n{text}", *parts[4:]])
+    assert verify(HONEST, HONEST) is None
+    assert verify(HONEST, bare) is not None
+
+
 @pytest.mark.parametrize("encoding", ["utf-7", "rot13", "latin-1", "no-such-encoding"])
 def test_the_encoding_is_that_of_a_file(encoding: str) -> None:
     """A first line that names another encoding makes another module of the file that is written."""
@@ -300,12 +342,6 @@ def print_descriptions_raw(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(plan, "docstring_text", raw)
 
 
-def code_of(source: str) -> str:
-    """The module's code alone: no comments, no docstring at its head."""
-    tree = ast.parse("".join(line for line in source.splitlines(True) if not line.startswith("BODY_SHA256")).encode())
-    return ast.dump(ast.Module(tree.body[1:], []))
-
-
 DESCRIBED = [
     e for e in FINE if e.id.startswith(("description-", "version-")) or "-description-" in e.id or "every-" in e.id
 ]
@@ -313,7 +349,7 @@ DESCRIBED = [
 
 def test_raw_descriptions_never_become_code(broken: pytest.MonkeyPatch) -> None:
     """Printed as they are, hostile descriptions are refused with FS901, or are nothing but comments that can be seen."""
-    honest = {entry.id: code_of(compile_seed(entry.seed or {}, formatted=False)) for entry in DESCRIBED}
+    honest = {entry.id: code_alone(compile_seed(entry.seed or {}, formatted=False)) for entry in DESCRIBED}
     print_descriptions_raw(broken)
     reported = {entry.id: refused(entry) for entry in DESCRIBED}
     assert {
@@ -326,7 +362,7 @@ def test_raw_descriptions_never_become_code(broken: pytest.MonkeyPatch) -> None:
     for entry in DESCRIBED:
         if reported[entry.id] is None:
             source = compile_seed(entry.seed or {}, formatted=False)
-            assert code_of(source) == honest[entry.id], entry.id
+            assert code_alone(source) == honest[entry.id], entry.id
             assert all(line.isprintable() for line in source.split("\n"))
 
 

@@ -17,6 +17,7 @@ from formulaseed.errors import SeedError
 from formulaseed.ir import attributes
 from formulaseed.loading import compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
+from generated_trees import code_alone
 from helpers import ROOT
 from test_output_verification import AT_THE_END, INSIDE, careless, raw
 
@@ -351,15 +352,6 @@ HARMFUL = {
     **dict.fromkeys(("topic", "friend"), ("a reversed line",)),  # all other space is gone where a comment is wrapped
 }
 """What must be refused where it stands as it is."""
-
-
-def code_alone(source: str) -> str:
-    """The module's code: no comments, no docstrings, no hash of its text."""
-    tree = ast.parse("".join(line for line in source.splitlines(True) if not line.startswith("BODY_SHA256")).encode())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    return ast.dump(tree)
 
 
 @pytest.mark.parametrize("place", IN_COMMENTS)

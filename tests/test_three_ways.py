@@ -285,7 +285,7 @@ def test_long_formulas(operators: list[str]) -> None:
     """They compile, and no code of theirs nests deeper than a reader follows: Python reads two hundred brackets."""
     tried: Counter[str] = Counter()
 
-    @settings(max_examples=4)
+    @settings(max_examples=2)
     @given(long_formulas(operators), st.lists(ARGUMENTS, max_size=8))
     def agree(formula: str, inputs: list[Any]) -> None:
         seed = seed_of([{"op": "expr", "expr": formula}])

@@ -15,6 +15,8 @@ COMMENT_WIDTH = 160
 LINE_LENGTH = 120
 COMMENT_LENGTH = 140
 """A line that is a comment."""
+BETWEEN = "\n\n\n"
+"""What stands between two parts of a module: its functions, its classes, and what is around them."""
 
 
 class Code(str):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formulaseed.backends.python import prelude
-from formulaseed.backends.python.code import LINE_LENGTH, Code
+from formulaseed.backends.python.code import BETWEEN, LINE_LENGTH, Code
 from formulaseed.backends.python.functions import helper_sources
 from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.plan import Variables
@@ -102,12 +102,8 @@ def needs_black(source: str) -> bool:
 
 def format_body(source: str) -> str:
     """The source as black writes it, which sees only the functions, classes and constants in which a line is to be split."""
-    parts = source.rstrip("\n").split(_BETWEEN)
-    return _BETWEEN.join(_as_black(part) if needs_black(part) else part for part in parts) + "\n"
-
-
-_BETWEEN = "\n\n\n"
-"""What stands between two of them."""
+    parts = source.rstrip("\n").split(BETWEEN)
+    return BETWEEN.join(_as_black(part) if needs_black(part) else part for part in parts) + "\n"
 
 
 @lru_cache(maxsize=64)  # of a module that is compiled again most parts are as they were

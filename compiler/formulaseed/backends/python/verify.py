@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from formulaseed.backends.python import identity
+from formulaseed.backends.python.code import BETWEEN
 from formulaseed.backends.python.dialects import SEEDS, Dialect
 from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
@@ -48,7 +51,8 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
         if not line.isprintable():
             return f"line {number}: there is something that cannot be seen"
     try:
-        tree, bare_tree = _parsed(source), _parsed(bare)
+        tree = _parsed(source)
+        pairs = _pairs(source, tree, bare)
     except (SyntaxError, ValueError) as error:
         if "too many" in str(error):
             raise
@@ -58,7 +62,7 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
         return fault
     if identity.stated_sha256(source) != identity.body_sha256(source):
         return "it does not state the hash of its own text"
-    if not _same(_code(tree), _code(bare_tree)):
+    if not all(_same(_code(part), _code(bare_part)) for part, bare_part in pairs):
         return "its code depends on a description or a comment"
     return None
 
@@ -80,6 +84,26 @@ def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
 def _parsed(source: str) -> ast.Module:
     """The tree of the source as Python reads it from a file, where its first lines may name another encoding."""
     return ast.parse(source.encode())
+
+
+def _pairs(source: str, tree: ast.Module, bare: str) -> list[tuple[ast.Module, ast.Module]]:
+    """What is to be compared: the tree of the source with that of the bare module, as a whole or part by part.
+
+    Parts stand between two blank lines. Those of one text need not be compared, if no statement of the source goes on from one
+    part to the next, and those of another text are whole by themselves in the bare module: then all of its parts are.
+    """
+    parts, bare_parts = source.split(BETWEEN), bare.split(BETWEEN)
+    starts = [*accumulate((part.count("\n") + len(BETWEEN) for part in parts), initial=1)]
+    places = [(bisect(starts, each.lineno), bisect(starts, each.end_lineno or 0)) for each in tree.body]
+    if len(parts) != len(bare_parts) or any(first != last for first, last in places):
+        return [(tree, _parsed(bare))]
+    pairs = []
+    for number, (part, bare_part) in enumerate(zip(parts, bare_parts, strict=True), 1):
+        if part != bare_part:
+            mine = [each for each, (place, _) in zip(tree.body, places, strict=True) if place == number]
+            read = _parsed(bare_part) if number == 1 else ast.parse(bare_part)  # an encoding is named at the beginning
+            pairs.append((ast.Module(mine, []), read))
+    return pairs
 
 
 def foreign(tree: ast.Module, dialect: Dialect = SEEDS) -> str | None:

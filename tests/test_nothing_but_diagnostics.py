@@ -172,12 +172,14 @@ def task_texts() -> tuple[str, ...]:
 
 @st.composite
 def damaged(draw: st.DrawFn) -> Json:
-    """A task's seed with parts taken out, doubled, exchanged or replaced."""
+    """A task's seed with parts taken out, doubled, exchanged or replaced, or only one number that is another one."""
     seed = json.loads(draw(st.sampled_from(task_texts())))
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(list(places(seed))))
-        change = draw(st.sampled_from(["delete", "double", "replace", "retype", "rename", "exchange", "soup"]))
-        if change == "delete":
+    changes = ["delete", "double", "replace", "retype", "rename", "exchange", "soup"]
+    for change in draw(st.just(["count"]) | st.lists(st.sampled_from(changes), min_size=1, max_size=3)):
+        holder, key = draw(st.sampled_from([p for p in places(seed) if change != "count" or type(p[0][p[1]]) is int]))
+        if change == "count":
+            holder[key] += draw(st.integers(-1, 2))
+        elif change == "delete":
             del holder[key]
         elif change == "double" and isinstance(holder, list):
             holder.insert(key, copy.deepcopy(holder[key]))

@@ -25,8 +25,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 TASK_NAME: Final = "Kitchen-hygiene"
-SEED_SHA256: Final = "3f965037d81a541ac86b4d5ddb41adf77bbc4cfc262e207d5dbb75671cf3d2ae"
-BODY_SHA256: Final = "f2ebc724bf934c2997e038a78feed4022d49140ac2e558285e25fb95e332efa4"
+SEED_SHA256: Final = "f7ceb4384201d382f81995aaf45573f246a762a43e2e2791e7a4e8ba1d9ab842"
+BODY_SHA256: Final = "d57ff6fce837e2ca855b2936b3766ec433341af060988e9a30aef7032d1de003"
 
 HERE: Final = Path(__file__).resolve().parent
 SEED: Final = HERE / "../../tasks/kitchen_hygiene/seed.json"

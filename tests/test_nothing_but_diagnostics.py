@@ -172,13 +172,14 @@ def task_texts() -> tuple[str, ...]:
 
 @st.composite
 def damaged(draw: st.DrawFn) -> Json:
-    """A task's seed with parts taken out, doubled, exchanged or replaced, or only one number that is another one."""
+    """A task's seed with parts taken out, doubled, exchanged or replaced, or only one text that is longer."""
     seed = json.loads(draw(st.sampled_from(task_texts())))
     changes = ["delete", "double", "replace", "retype", "rename", "exchange", "soup"]
-    for change in draw(st.just(["count"]) | st.lists(st.sampled_from(changes), min_size=1, max_size=3)):
-        holder, key = draw(st.sampled_from([p for p in places(seed) if change != "count" or type(p[0][p[1]]) is int]))
-        if change == "count":
-            holder[key] += draw(st.integers(-1, 2))
+    for change in draw(st.just(["append"]) | st.lists(st.sampled_from(changes), min_size=1, max_size=3)):
+        texts = [place for place in places(seed) if isinstance(place[0][place[1]], str)]
+        holder, key = draw(st.sampled_from(texts if change == "append" else list(places(seed))))
+        if change == "append":
+            holder[key] += draw(st.sampled_from([" ", " + 1", " (see below)", "!", "_2"]))
         elif change == "delete":
             del holder[key]
         elif change == "double" and isinstance(holder, list):

@@ -31,7 +31,7 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_bas
 settings.register_profile(
     "fast",
     backend="fresh",
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

@@ -27,7 +27,7 @@ from loopback_script import Ask, Reply, Script
 
 needs("anthropic", "llm")
 
-KILLS = int(os.environ.get("FORMULASEED_KILLS", "8"))
+KILLS = int(os.environ.get("FORMULASEED_KILLS", "6"))
 """So many times a run is ended in one test; more of them take longer, and tell more."""
 CALLS_AT_A_TIME = 8
 STATUSES = {"SIGKILL": -9, "SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}

@@ -72,7 +72,7 @@ FAULTS = (
     "max_tokens",
 )
 WAITS = ("http_500", "drop", "drop_body")
-MANY = 5000 if IS_DEEP else 1200
+MANY = 5000 if IS_DEEP else 600
 
 
 def one_in_ten(ask: Ask) -> str | None:

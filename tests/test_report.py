@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from formulaseed.report.explain import Explainer
 from formulaseed.report.explanation import Explanation
 from formulaseed.report.overview import Overview
 from formulaseed.report.pages import report_page
-from helpers import EXAMPLES, TASKS, command, read_lines, write_json, write_lines
+from helpers import EXAMPLES, IS_DEEP, TASKS, command, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
@@ -213,15 +214,19 @@ def test_what_failed_is_there(tmp_path: Path) -> None:
 
 
 def test_a_thousand_restaurants_fit() -> None:
-    """Of 1,000 restaurants whose names, ids and reviews differ a page has less than 5 MB."""
+    """Of 1,000 restaurants whose names, ids and reviews differ a page has less than 5 MB; it grows with their number."""
     lines, seed = restaurants(), load_seed(SEED)
     found = Overview(seed.program, Explainer(seed.program).verdict)
     examples = [*map(explained, lines)]
-    for number in range(1000):
+    sizes = []
+    for number in range(1000 if IS_DEEP else 140):
         found.add(varied(examples[number % len(examples)], number))
-    page = report_page(found, [])
-    assert len(page.encode()) < 5_000_000
-    assert len(found.rows) == 1000
+        if (number + 1) % 70 == 0:
+            sizes.append(len(report_page(found, []).encode()))
+    more = [after - before for before, after in pairwise(sizes)]
+    assert max(more) <= 1.1 * more[0]
+    assert sizes[0] + more[0] * 930 / 70 < 5_000_000
+    assert len(found.rows) == (1000 if IS_DEEP else 140)
 
 
 def varied(example: Explanation, number: int) -> Explanation:

@@ -103,12 +103,12 @@ class Server:
         self.connection.close()
         self.process.wait()
 
-    def start(self, command: Command, stdin: bytes, merged: bool, terminal: int | None = None) -> Forked:
-        """Start a command, whose standard input is there from the start, and whose output may be a terminal."""
+    def start(self, command: Command, stdin: bytes, merged: bool, stdout: int | None = None) -> Forked:
+        """Start a command, whose standard input is there from the start, and whose output may be a file of ours."""
         pipes = [os.pipe() for _ in range(3)]
         its, ours = [pipes[0][0], pipes[1][1], pipes[2][1]], [pipes[0][1], pipes[1][0], pipes[2][0]]
-        if terminal is not None:
-            os.dup2(terminal, its[1])
+        if stdout is not None:
+            os.dup2(stdout, its[1])
         if merged:
             os.dup2(its[1], its[2])
         pool = ThreadPoolExecutor(3)
@@ -208,17 +208,15 @@ def start(
     folder: Path,
     environment: Mapping[str, str],
     merged: bool = False,
-    terminal: int | None = None,
+    stdout: int | None = None,
 ) -> Forked | subprocess.Popen[bytes]:
-    """Start `formulaseed` in the same way, to be sent signals and waited for; its output may be the end of a terminal."""
+    """Start `formulaseed` in the same way, to be sent signals and waited for; its output may be a file of ours."""
     with _lock:
         if (server := _server_for(environment)) is not None:
-            return server.start(
-                Command("formulaseed", arguments, dict(environment), str(folder)), b"", merged, terminal
-            )
+            return server.start(Command("formulaseed", arguments, dict(environment), str(folder)), b"", merged, stdout)
     return subprocess.Popen(
         [*_anew("formulaseed"), *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE if terminal is None else terminal, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+        stdout=subprocess.PIPE if stdout is None else stdout, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
     )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def on_terminal(
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     variables = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     process = forking.start(
-        [*map(str, arguments)], folder=cwd, environment={**variables, "TERM": "xterm", **environment}, merged=err, terminal=its
+        [*map(str, arguments)], folder=cwd, environment={**variables, "TERM": "xterm", **environment}, merged=err, stdout=its
     )  # fmt: skip
     os.close(its)
     shown = b""

@@ -63,6 +63,6 @@ def test_a_module_with_no_line_to_split() -> None:
 
 
 @given(seeds())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_the_module_of_any_seed(seed: Any) -> None:
     assert_parts_unchanged(compile_seed(seed))

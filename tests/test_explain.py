@@ -14,7 +14,7 @@ from formulaseed.testing import reference_evaluate
 from formulaseed.testing.inputs import contexts, rows
 from formulaseed.testing.random_seeds import seeds
 from helpers import EXAMPLES, ROOT, TASKS, formulaseed
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -155,7 +155,6 @@ def test_a_step_that_failed_is_explained() -> None:
         load_evaluator(seed).evaluate([{"review_id": "r", "extraction": {"n": 0}}], {})
 
 
-@settings(max_examples=30)
 @given(seeds(), st.data())
 def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     """For random seeds and rows every value is the interpreter's, in every format, and nothing but data errors is raised."""

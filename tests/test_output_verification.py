@@ -252,7 +252,7 @@ def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.Mo
     assert verify(source, bare, dialect) is None
     assert verify(source, bare.replace("\n\n\n", "\n\n\n\n"), dialect) is None
     unclear = 0
-    for text in [*changed_modules(source)][:: 1 if IS_DEEP else 12]:
+    for text in [*changed_modules(source)][:: 1 if IS_DEEP else 25]:
         found = sealed(text)
         if verify(found, bare, dialect) is None:
             assert code_alone(found) == expected

@@ -7,8 +7,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -147,10 +145,10 @@ def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path) -> None:
     assert kitchen.sql("SELECT COUNT(*), COUNT(input) FROM attempts") == [(20, 20)]
 
 
-def started(kitchen: Kitchen, *options: object) -> Any:
+def started(kitchen: Kitchen, *options: object, stdout: int | None = None) -> Any:
     """The command in a process of its own."""
     environment = {**os.environ, **kitchen.environment()}
-    return forking.start(kitchen.arguments(*options), folder=kitchen.folder, environment=environment)
+    return forking.start(kitchen.arguments(*options), folder=kitchen.folder, environment=environment, stdout=stdout)
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -225,17 +223,13 @@ def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path
     """`… | head -1` ends what is under way without a traceback."""
     with loopback(Script(delay=0.005)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(2000, 1))  # more results than a pipe holds
-        process = subprocess.Popen(
-            [sys.executable, "-m", "formulaseed", *kitchen.arguments("--quiet")],
-            cwd=tmp_path, env={**os.environ, **kitchen.environment()}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert json.loads(process.stdout.readline())["business_id"] == "r0"
-        process.stdout.close()
-        reported = process.stderr.read().decode()
-        process.stderr.close()
-        assert process.wait(60) == 1
+        ours, its = os.pipe()
+        process = started(kitchen, "--quiet", stdout=its)
+        os.close(its)
+        with open(ours, encoding="utf-8") as lines:
+            assert json.loads(next(lines))["business_id"] == "r0"
+        reported = process.communicate(timeout=60)[1].decode()
+        assert process.returncode == 1
     assert "Traceback" not in reported
     assert "never retrieved" not in reported
     assert 0 < len(kitchen.answers()) < 2000

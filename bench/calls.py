@@ -13,10 +13,10 @@ import os
 import sqlite3
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from measure import Process, run_apart
 from tables import Line, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,9 +37,7 @@ class Run:
 
     calls: int
     seconds: float
-    wall: float
-    cpu: float
-    megabytes: float
+    process: Process
 
 
 def report() -> str:
@@ -50,13 +48,17 @@ def report() -> str:
             runs.append((first, measured(Path(folder), CALLS, delay, keep=True)))
     rates = [first.calls / first.seconds for first, _ in runs]
     shares = [rate * delay / AT_A_TIME for rate, delay in zip(rates, SECONDS, strict=True)]
-    more = [(first.cpu - again.cpu) / first.calls * 1e3 for first, again in runs]
+    more = [(first.process.cpu - again.process.cpu) / first.calls * 1e3 for first, again in runs]
     lines = [
         Line("calls a second", tuple(f"{rate:.1f}" for rate in rates)),
         Line("share of the most that is possible", tuple(f"{share:.0%}" for share in shares), "90% at least, or"),
         Line("CPU ms a call, more than the same again", tuple(f"{ms:.1f}" for ms in more), "3 at most"),
-        Line("the whole command, s", tuple(f"{first.wall:.1f}" for first, _ in runs)),
-        Line("the same again, s; calls", tuple(f"{again.wall:.1f}; {again.calls}" for _, again in runs), "no call"),
+        Line("the whole command, s", tuple(f"{first.process.wall:.1f}" for first, _ in runs)),
+        Line(
+            "the same again, s; calls",
+            tuple(f"{again.process.wall:.1f}; {again.calls}" for _, again in runs),
+            "no call",
+        ),
     ]
     title = f"Asking: {CALLS:,} reviews, {AT_A_TIME} at a time"
     columns = [f"answers after {delay:g} s" for delay in SECONDS]
@@ -69,7 +71,11 @@ def memory() -> str:
     for count in STREAMED:
         with tempfile.TemporaryDirectory() as folder:
             run = measured(Path(folder), count, 0.0)
-        cells = (f"{run.megabytes:.0f}", f"{run.calls / run.seconds:.0f}", f"{run.cpu / run.calls * 1e3:.1f}")
+        cells = (
+            f"{run.process.memory / 2**20:.0f}",
+            f"{run.calls / run.seconds:.0f}",
+            f"{run.process.cpu / run.calls * 1e3:.1f}",
+        )
         lines.append(Line(f"{count:,} reviews", cells))
     return table("Asking without delay: memory", ["peak MB", "calls/s", "CPU ms a call"], lines)
 
@@ -87,16 +93,9 @@ def measured(folder: Path, reviews: int, delay: float, *, keep: bool = False) ->
     before = ledger(store)[0]
     with loopback(Script(delay=delay, keep=False), process=True) as server:
         environment = {**os.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "none"}
-        started = time.perf_counter()
-        child = os.posix_spawn(
-            arguments[0], arguments, environment, file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
-        )
-        _, status, usage = os.wait4(child, 0)
-        wall = time.perf_counter() - started
-    if status:
-        raise RuntimeError(f"the run failed: {os.waitstatus_to_exitcode(status)}")
+        process = run_apart(arguments, environment)
     calls, seconds = ledger(store)
-    return Run(calls - before, seconds, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Run(calls - before, seconds, process)
 
 
 def ledger(store: Path) -> tuple[int, float]:

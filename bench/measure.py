@@ -6,9 +6,13 @@ compared is measured in the same seconds, so that a busy minute does not fall on
 
 from __future__ import annotations
 
+import json
 import resource
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 Call = Callable[[], Any]
@@ -32,6 +36,31 @@ def children_cpu() -> float:
     """CPU seconds of the processes that were started from here and have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+@dataclass(frozen=True)
+class Process:
+    """What a process took: wall and CPU seconds, and the bytes of memory that it had at most."""
+
+    wall: float
+    cpu: float
+    memory: int
+
+
+_APART = """
+import json, resource, subprocess, sys, time
+started = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+wall, used = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]))
+"""
+
+
+def run_apart(command: Sequence[object], environment: Mapping[str, str] | None = None) -> Process:
+    """Run a command from a small process: a child's memory begins with that of the one that starts it."""
+    apart = [sys.executable, "-c", _APART, *map(str, command)]
+    done = subprocess.run(apart, env=environment, capture_output=True, text=True, check=True)
+    return Process(*json.loads(done.stdout))
 
 
 def _repeats(call: Call, sample: float) -> int:

@@ -19,7 +19,7 @@ from formulaseed import load_evaluator, load_seed
 from formulaseed.data.scored import write_batches
 from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables
 from hand_written import hand_merged
-from measure import shortest
+from measure import Process, run_apart, shortest
 from tables import Line, table
 
 SEED = Path(__file__).resolve().parents[1] / "tasks" / "g1a_v2" / "seed.json"
@@ -36,13 +36,6 @@ ENUMS = {
     " WHEN g // 97 % 20 < 19 THEN 'negative' ELSE 'betrayal' END",
 }
 """As in `data.rows_of`: about 15 in 100 reviews tell of an incident at first hand."""
-MEASURED = """
-import resource, subprocess, sys, time
-started = time.perf_counter()
-subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
-"""Run as a process of its own, since a child's memory begins with that of the process that starts it."""
 KINDS = (
     "['Thai', 'Vietnamese', 'Chinese', 'Indian', 'Mexican', 'Italian', 'American', 'Pizza', 'Bars', 'Cafes', 'Burgers']"
 )
@@ -62,9 +55,9 @@ def report() -> str:
         }
         seconds = shortest(calls, rounds=ROUNDS, sample=0.0)
         skewed = shortest({each: partial(_scored, each) for each in (one, spread)}, rounds=ROUNDS, sample=0.0)
-        walls = {jobs: min(_run(sorted_, jobs)[0] for _ in range(3)) for jobs in (1, 2)}
+        walls = {jobs: min(_run(sorted_, jobs).wall for _ in range(3)) for jobs in (1, 2)}
         tiny = make(folder / "tiny", 1, 1)
-        started = min(_run(tiny, 1)[0] for _ in range(3))
+        started = min(_run(tiny, 1).wall for _ in range(3))
         base = _wall(hand)
         peak = _run(large, 1)
         spark = _spark(sorted_)
@@ -81,7 +74,7 @@ def report() -> str:
         lines.append(Line(f"wall: {name}", (f"{wall:.2f}", f"{wall / (walls[1] - started):.2f}"), aim))
     notes = [
         f"{RESTAURANTS:,} restaurants, {ROWS} rows each. Wall: the loop {base:.2f} s, the start of the command {started:.2f} s.",
-        f"{LONG:,} restaurants, {ROWS} rows each: {peak[0]:.0f} s, {peak[1]:.2f} GB at most (aim 2).",
+        f"{LONG:,} restaurants, {ROWS} rows each: {peak.wall:.0f} s, {peak.memory / 2**30:.2f} GB at most (aim 2).",
     ]
     return table("Whole tables, Parquet to Parquet, CPU seconds", ["seconds", "ratio"], lines, notes)
 
@@ -152,9 +145,9 @@ def _wall(call: Any) -> float:
     return time.perf_counter() - started
 
 
-def _run(folder: Path, jobs: int) -> tuple[float, float]:
-    """Wall seconds of the command, and the gigabytes of memory that it had at most."""
-    names = (
+def _run(folder: Path, jobs: int) -> Process:
+    """The command over the folder's tables."""
+    tables = (
         "--rows",
         folder / "rows.parquet",
         "--contexts",
@@ -162,12 +155,7 @@ def _run(folder: Path, jobs: int) -> tuple[float, float]:
         "--out",
         folder / "out.parquet",
     )
-    command = [sys.executable, "-m", "formulaseed", "score", SEED, *names, "--jobs", str(jobs)]
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, command)], capture_output=True, text=True, check=True
-    )
-    seconds, kilobytes = done.stdout.split()
-    return float(seconds), int(kilobytes) / 2**20
+    return run_apart([sys.executable, "-m", "formulaseed", "score", SEED, *tables, "--jobs", jobs])
 
 
 def _spark(folder: Path) -> list[float]:

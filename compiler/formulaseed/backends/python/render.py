@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,7 +106,6 @@ def format_body(source: str) -> str:
     return BETWEEN.join(_as_black(part) if needs_black(part) else part for part in parts) + "\n"
 
 
-@lru_cache(maxsize=64)  # of a module that is compiled again most parts are as they were
 def _as_black(source: str) -> str:
     """The formatter's version is pinned to the emission style's year."""
     import black

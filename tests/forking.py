@@ -29,10 +29,11 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, NoReturn
 
 import formulaseed
@@ -111,10 +112,8 @@ class Server:
             os.dup2(stdout, its[1])
         if merged:
             os.dup2(its[1], its[2])
-        pool = ThreadPoolExecutor(3)
-        pool.submit(_write, ours[0], stdin)
-        out, err = (pool.submit(_read, end) for end in ours[1:])
-        pool.shutdown(wait=False)
+        _in_background(_write, ours[0], stdin)
+        out, err = (_in_background(_read, end) for end in ours[1:])
         process = self.ask(command, its)
         return Forked(self, command, process, out, err)
 
@@ -156,6 +155,13 @@ class Forked:
         if self.returncode is None:
             raise subprocess.TimeoutExpired(self.command.arguments, timeout, self.out.result(), self.err.result())
         return self.out.result(), self.err.result()
+
+
+def _in_background(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Call the function in a thread that no end of the tests waits for: a command that was started may go on for long."""
+    result: Future[Any] = Future()
+    Thread(target=lambda: result.set_result(function(*arguments)), daemon=True).start()
+    return result
 
 
 def _write(end: int, data: bytes) -> None:

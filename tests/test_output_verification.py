@@ -260,13 +260,15 @@ def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.Mo
     assert unclear, "lines of comments and docstrings are changed, too"
 
 
-@pytest.mark.parametrize("text", ['"""', "x = (", "if True:", "@property", "x = 1 \\"], ids=repr)
-def test_a_bare_module_is_whole_in_each_part(text: str) -> None:
-    """What begins in one part of it and goes on in the next cannot make the same program of another text."""
+@pytest.mark.parametrize("place", [1, 3, -2])
+@pytest.mark.parametrize("text", ['"""', "x = (", "if True:", "@property", "x = 1 \\", '"""text"""', "0"], ids=repr)
+def test_a_bare_module_is_whole_in_each_part(text: str, place: int) -> None:
+    """Neither what begins in one part of it and goes on in the next nor a text of its own is overlooked, before or behind it."""
     parts = HONEST.split("\n\n\n")
-    bare = "\n\n\n".join([*parts[:3], f"{parts[3]}\n{text}", *parts[4:]])
     assert verify(HONEST, HONEST) is None
-    assert verify(HONEST, bare) is not None
+    for part in (f"{text}\n{parts[place]}", f"{parts[place]}\n{text}"):
+        bare = "\n\n\n".join([*parts[:place], part, *parts[place:][1:]])
+        assert verify(HONEST, bare) is not None, part
 
 
 @pytest.mark.parametrize("encoding", ["utf-7", "rot13", "latin-1", "no-such-encoding"])

@@ -14,6 +14,7 @@ from bisect import bisect
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeAlias
 
 from formulaseed.backends.python import identity
 from formulaseed.backends.python.code import BETWEEN
@@ -30,6 +31,9 @@ _QUIET = ["warnings.catch_warnings()", "warnings.simplefilter('ignore')"]
 
 _PART = re.compile(r"part(_[0-9]+)?")
 """What a part of a long formula is called."""
+
+_Body: TypeAlias = ast.Module | ast.Interactive
+"""A module, or statements of one, without its docstring."""
 
 _NO_TYPES = frozenset({"annotations"})
 """What is imported from somewhere and is no type."""
@@ -86,23 +90,26 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source.encode())
 
 
-def _pairs(source: str, tree: ast.Module, bare: str) -> list[tuple[ast.Module, ast.Module]]:
+def _pairs(source: str, tree: ast.Module, bare: str) -> list[tuple[_Body, _Body]]:
     """What is to be compared: the tree of the source with that of the bare module, as a whole or part by part.
 
     Parts stand between two blank lines. Those of one text need not be compared, if no statement of the source goes on from one
     part to the next, and those of another text are whole by themselves in the bare module: then all of its parts are.
+    Only the first part may begin with a docstring, and name an encoding.
     """
     parts, bare_parts = source.split(BETWEEN), bare.split(BETWEEN)
     starts = [*accumulate((part.count("\n") + len(BETWEEN) for part in parts), initial=1)]
     places = [(bisect(starts, each.lineno), bisect(starts, each.end_lineno or 0)) for each in tree.body]
     if len(parts) != len(bare_parts) or any(first != last for first, last in places):
         return [(tree, _parsed(bare))]
-    pairs = []
+    pairs: list[tuple[_Body, _Body]] = []
     for number, (part, bare_part) in enumerate(zip(parts, bare_parts, strict=True), 1):
         if part != bare_part:
             mine = [each for each, (place, _) in zip(tree.body, places, strict=True) if place == number]
-            read = _parsed(bare_part) if number == 1 else ast.parse(bare_part)  # an encoding is named at the beginning
-            pairs.append((ast.Module(mine, []), read))
+            if number == 1:
+                pairs.append((ast.Module(mine, []), _parsed(bare_part)))
+            else:
+                pairs.append((ast.Interactive(mine), ast.Interactive(ast.parse(bare_part).body)))
     return pairs
 
 
@@ -380,19 +387,20 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return []
 
 
-def _code(tree: ast.Module) -> ast.Module:
+def _code(tree: _Body) -> _Body:
     """The same tree without docstrings and without the hash of the text.
 
     Functions and classes stand in a module and in its classes only.
     """
     tree.body = [statement for statement in tree.body if not _is_seal(statement)]
-    stack: list[ast.Module | ast.stmt] = [tree]
+    stack: list[_Body | ast.stmt] = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:]
+        if isinstance(node, _Body | ast.FunctionDef | ast.ClassDef):
             stack += node.body
     return tree
 

@@ -55,7 +55,7 @@ def test_a_command_that_is_killed_leaves_the_old_results(tmp_path: Path) -> None
     command = [sys.executable, "-m", "formulaseed", "evaluate", str(SEED), "--rows", "-", "--out", "out.jsonl"]
     process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None
-    process.stdin.write(ROWS.read_bytes())
+    process.stdin.write(ROWS.read_bytes() * 10)
     process.stdin.flush()
     while not [path for path in tmp_path.iterdir() if path.suffix == ".tmp" and path.stat().st_size]:
         assert process.poll() is None
@@ -95,6 +95,31 @@ def test_a_pipe_and_a_device_are_written_to_as_they_are(tmp_path: Path) -> None:
     assert formulaseed("evaluate", SEED, "--rows", ROWS, "--out", "/dev/null").status == 0
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("out", ["-", "pipe"])
+def test_who_reads_meanwhile_has_each_line_at_once(tmp_path: Path, out: str) -> None:
+    """From standard output and from a pipe, while the command waits for more rows."""
+    os.mkfifo(tmp_path / "pipe")
+    command = [sys.executable, "-m", "formulaseed", "evaluate", str(SEED), "--rows", "-", "--out", out]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    with process, process.stdout if out == "-" else (tmp_path / "pipe").open("rb") as results:  # type: ignore[union-attr]
+        assert process.stdin is not None
+        for row in ROWS.read_bytes().splitlines(keepends=True)[:3]:
+            process.stdin.write(row)
+            process.stdin.flush()
+            assert json.loads(results.readline())["business_id"] == json.loads(row)["business_id"]
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_a_compressed_file_is_compressed_as_a_whole(tmp_path: Path) -> None:
+    """Not line by line."""
+    assert formulaseed("evaluate", SEED, "--rows", ROWS, "--out", tmp_path / "results.jsonl.gz").status == 0
+    found = (tmp_path / "results.jsonl.gz").read_bytes()
+    assert len(found) < 1.05 * len(gzip.compress(gzip.decompress(found)))
 
 
 def test_what_cannot_be_written_is_one_message(tmp_path: Path) -> None:

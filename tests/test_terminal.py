@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import redirect_stderr
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -221,7 +222,7 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "200")
     for note in ("[/nothing] \x1b]0;owned\x07 \u202e", "[bold]\nfaked"):
         with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
-            bar.advance(note)
+            bar.advance(partial(str, note))
         with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
             bar.show(note)
     for seen in (r"[/nothing] \x1b]0;owned\x07 \u202e", r"[bold]\nfaked"):

@@ -124,7 +124,7 @@ ODD = [
     "9007199254740993", "-9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
     "1" + "0" * 30, "1" + "0" * 99, "1e99", "1e100", "1e101", "1e400", "NaN", "true", "false", "null", '""', '"good"',
     '"go\\u006fd"', '"Good"', '"2018-04-14"', '"2018-04-14 12:18:05"', '"2019-02-30"', '"20180414"', '"5"', "[]", "[{}]", "{}",
-    '{"a": 1, "a": 2}', '"\\ud800"', '"\x00"', "9" * 5000,
+    '{"a": 1, "a": 2}', '"\\ud800"', '"\x00"', "9" * 5000, '"a:b:c"', '"a\\u003ab"', '":", "cool": 3, "cool": ":"',
 ]  # fmt: skip
 """Values as they may be written in place of another."""
 
@@ -192,12 +192,19 @@ def test_what_a_line_says_of_how_its_rows_came_about_is_kept(others: Json) -> No
     assert typed.read(line_of("a", [PLAIN, PLAIN])) is None
 
 
-@pytest.mark.parametrize("wrong", [{"reviews": {**COUNTS, "extracted": 1}}, {"reviews": 3}, {"run": {"extractor": 1}}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reviews": {**COUNTS, "extracted": 1}}, {"reviews": {**COUNTS, "failed": True}}, {"reviews": 3},
+        {"run": {"extractor": 1}}, {"run": {**RUN, "edited": 0}},
+    ],
+)  # fmt: skip
 def test_a_line_that_is_wrong_about_its_rows_is_left_to_the_module(wrong: Json) -> None:
     """It is refused as ever."""
     _, evaluator = loaded("values")
     others = {"reviews": COUNTS, "run": RUN}
     typed = typed_for(evaluator, [PLAIN, PLAIN], others)
+    assert typed.read(line_of("a", [PLAIN, PLAIN], others=others)) is not None
     assert typed.read(line_of("a", [PLAIN, PLAIN], others={**others, **wrong})) is None
 
 
@@ -234,6 +241,7 @@ def test_everything_else_is_left_to_the_module(change: Callable[[Json], object])
     [
         line_of("", []),
         line_of(1, []),
+        line_of("@", [PLAIN]).replace(b"@", b"\\u003a" * 3).replace(b'"stars": 4', b'"stars": 4, "stars": 4'),
         line_of("a", None),
         b'{"business_id": "a", "rows": []}',
         b'{"business_id": "a", "context": {}, "rows": [], "more": 1}',
@@ -248,6 +256,15 @@ def test_lines_of_another_form_are_left_to_the_module(line: bytes) -> None:
     """Without an id, a context or rows, with other keys, with duplicate ones."""
     _, evaluator = loaded("values")
     assert typed_for(evaluator, [PLAIN]).read(line) is None
+
+
+def test_a_date_that_was_seen_is_compared_with_its_parts_again() -> None:
+    """In each row: the same date with another year is no date that is known."""
+    _, evaluator = loaded("values")
+    typed = typed_for(evaluator, [PLAIN])
+    assert assert_same(evaluator, typed, line_of("a", [PLAIN, PLAIN]))
+    for other in ({"year": 2019}, {"month": 5}, {"date": "2018-04-31"}):
+        assert typed.read(line_of("a", [PLAIN, {**PLAIN, "meta": {**PLAIN["meta"], **other}}])) is None
 
 
 def test_a_strict_evaluator_and_a_module_of_its_own_read_every_row_themselves() -> None:

@@ -244,7 +244,7 @@ def sensitivity(
             output,
             parameters,
             failures,
-            lambda total, place: shown.advance(f"of {total:,}: {place}"),
+            lambda total, place: shown.advance(lambda: f"of {total:,}: {place}"),
         )
     _print(found, form)
     finish(failures.status)

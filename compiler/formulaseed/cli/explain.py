@@ -117,7 +117,8 @@ def _explain(
     explainer, parameters = Explainer(loaded.program, output), parameters_of(loaded.evaluator, params)
     lines = (line for *_, line in select((line.business_id, line.place, line) for line in read_lines(rows)))
     with reported() as failures, progress("restaurant", quiet=shared["quiet"]) as shown:
-        noted = _noting(read_rows(loaded.evaluator, lines, failures, parameters), lambda _: shown.advance("explained"))
+        found = read_rows(loaded.evaluator, lines, failures, parameters)
+        noted = _noting(found, lambda _: shown.advance(lambda: "explained"))
         use(explainer, explained(explainer, loaded.evaluator, noted, parameters, failures), failures)
     finish(failures.status)
 

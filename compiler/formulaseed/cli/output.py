@@ -164,36 +164,40 @@ def reported(failures: Failures | None = None) -> Iterator[Failures]:
             say(f"warning: {line}", err=True)
 
 
-class Progress:
-    """Counts what is done, each a `what`, and passes the count and a note on to `draw`."""
+_Note = Callable[[], str]
+_Draw = Callable[[int, _Note], None]
 
-    def __init__(self, draw: Callable[[int, str], None], hide: Callable[[], None] = lambda: None) -> None:
+
+class Progress:
+    """Counts what is done, each a `what`, and passes the count on to `draw`, with what returns a note."""
+
+    def __init__(self, draw: _Draw, hide: Callable[[], None] = lambda: None) -> None:
         self._draw = draw
         self._done = 0
-        self._shown = ""
+        self._shown: _Note | None = None
         self.hide = hide
         """Takes the bar off the terminal, if there is one, for something else to be printed."""
 
-    def advance(self, note: str) -> None:
+    def advance(self, note: _Note) -> None:
         """One more is done."""
         self._done += 1
         self._draw(self._done, self._shown or note)
 
     def show(self, note: str) -> None:
         """Something else went on; its note replaces those of `advance`."""
-        self._shown = note
-        self._draw(self._done, note)
+        self._shown = lambda: note
+        self._draw(self._done, self._shown)
 
 
-def _lines(what: str) -> Callable[[int, str], None]:
+def _lines(what: str) -> _Draw:
     last = time.monotonic()
 
-    def draw(done: int, note: str) -> None:
+    def draw(done: int, note: _Note) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            say(f"{number_of(done, what)}, {note}", err=True)
+            say(f"{number_of(done, what)}, {note()}", err=True)
 
     return draw
 
@@ -213,7 +217,7 @@ def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Ite
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{what}s", total=total)
 
-        def draw(done: int, note: str) -> None:
-            bar.update(task, completed=done, description=f"{what}s, {printable(note)}")
+        def draw(done: int, note: _Note) -> None:
+            bar.update(task, completed=done, description=f"{what}s, {printable(note())}")
 
         yield Progress(draw, bar.stop)

@@ -164,7 +164,7 @@ def validate(
         cache = EvidenceCache(valid(picked), dataset, evaluate)
         with progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in cache.fill():
-                bar.advance(dataset.name(business_id))
+                bar.advance(partial(dataset.name, business_id))
         found = cache.matrix()
         results = results_of(picked, found)
         if out is not None:

@@ -119,13 +119,13 @@ def _write(
             result = to.fitting(found, failures)
             write(result)
             counted.add(result.error, result.reviews, result.output)
-            shown.advance(number_of(counted.relevant, "relevant review"))
+            shown.advance(counted.progress)
 
 
 def count(found: ExtractedRestaurant, shown: Progress, counted: ResultCounts) -> None:
     """Count one more restaurant, and show the progress."""
     counted.add(found.error, found.reviews)
-    shown.advance(number_of(counted.relevant, "relevant review"))
+    shown.advance(counted.progress)
 
 
 def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -124,7 +124,7 @@ class _Watched:
     def __iter__(self) -> Any:
         for batch in self.batches:
             yield batch
-            self.shown.advance(number_of(self.counts[RESTAURANTS], "restaurant"))
+            self.shown.advance(lambda: number_of(self.counts[RESTAURANTS], "restaurant"))
         if self.strict and self.counts[ORPHANS]:
             raise _Orphans
 

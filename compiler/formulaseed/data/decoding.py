@@ -20,6 +20,9 @@ _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", b
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = 500
 """With so few `[`, a line is not nested too deep for any decoder."""
+_NO_MARKS = bytes(code for code in range(256) if code not in b":[")
+_ESCAPED = b"\\u003"
+"""What a colon in a string starts with that is no colon in the line."""
 
 
 def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
@@ -28,7 +31,7 @@ def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
         value = fast_decoder()(line)
     except Exception:  # the strict reader knows the words for it
         return _read_strictly(line, encoding)
-    if type(value) is dict and is_whole(line, entries_of(value)):
+    if type(value) is dict and is_whole(line, *entries_of(value)):
         return value
     return _read_strictly(line, encoding)
 
@@ -52,32 +55,44 @@ def _decode(line: bytes) -> Any:
     return _decoder.decode(line.decode())
 
 
-def is_whole(line: bytes, entries: int) -> bool:
+def is_whole(line: bytes, entries: int, colons: int) -> bool:
     """Return whether a shallow line of JSON surely has so many entries, and no other; False where strings leave it open.
 
     Behind each key there is a colon, and directly before that, white space aside, a quote. So a line has at most as many
-    keys as colons, and as quotes before colons. More than `entries` are duplicates, or in objects that were not counted.
+    keys as colons that are in no string, and as quotes before colons. More than `entries` are duplicates, or in objects
+    that were not counted. `colons` are those in the strings that were decoded, or in some of them.
     """
-    if line.count(b":") != entries and line.translate(None, b" \t\r\n").count(b'":') != entries:
+    marks = line.translate(None, _NO_MARKS)
+    found = marks.count(b":")
+    is_counted = found == entries or (found == entries + colons and _ESCAPED not in line)
+    if not is_counted and line.translate(None, b" \t\r\n").count(b'":') != entries:
         return False
-    return line.count(b"[") <= _LISTS
+    return marks.count(b"[") <= _LISTS
 
 
-def entries_of(value: dict[str, Any]) -> int:
-    """Return how many entries an object has, with those of the objects in it as far down as in contexts and rows."""
-    entries = len(value)
+def entries_of(value: dict[str, Any]) -> tuple[int, int]:
+    """Return how many entries an object has, and how many colons are in its strings.
+
+    Both are with those of the objects in it: entries as far down as in contexts and rows, strings one step less.
+    """
+    entries, colons = len(value), 0
     for found in value.values():
-        if type(found) is dict:
+        kind = type(found)
+        if kind is dict:
             found = (found,)
-        elif type(found) is not list:
+        elif kind is not list:
+            colons += found.count(":") if kind is str else 0
             continue
         for item in found:
             if type(item) is dict:
                 entries += len(item)
                 for inner in item.values():
-                    if type(inner) is dict:
+                    kind = type(inner)
+                    if kind is dict:
                         entries += len(inner)
-    return entries
+                    elif kind is str:
+                        colons += inner.count(":")
+    return entries, colons
 
 
 def _read_strictly(line: bytes, encoding: str) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import stat
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
@@ -40,9 +42,14 @@ class ReviewCounts:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as results have it; `sampled` only where there is a sample, `sources` where there are several."""
-        counts = {"total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed}
-        optional = {"sampled": self.sampled, "sources": self.sources and dict(self.sources)}
-        return {**counts, **{name: value for name, value in optional.items() if value is not None}}
+        counts: dict[str, Any] = {
+            "total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed
+        }  # fmt: skip
+        if self.sampled is not None:
+            counts["sampled"] = self.sampled
+        if self.sources is not None:
+            counts["sources"] = dict(self.sources)
+        return counts
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
@@ -203,7 +210,7 @@ class ResultCounts:
 
     def __init__(self) -> None:
         self._faults: Counter[str] = Counter()
-        self._verdicts: dict[str, Counter[str]] = {}
+        self._verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(
         self,
@@ -222,10 +229,14 @@ class ResultCounts:
             self.extracted += reviews.extracted
             self.lost += reviews.failed
         for name, value in (output or {}).items():
-            if isinstance(value, str | bool):
-                found = self._verdicts.setdefault(name, Counter())
+            if type(value) is str or type(value) is bool:
+                found = self._verdicts[name]
                 if len(found) <= _MOST_VERDICTS:
                     found[value if isinstance(value, str) else str(value).lower()] += 1
+
+    def progress(self) -> str:
+        """Return the reviews so far, for those who wait."""
+        return number_of(self.relevant, "relevant review")
 
     def summary(self) -> str:
         """Return the restaurants, for a closing line."""
@@ -242,27 +253,30 @@ class ResultCounts:
 
 
 def write_line(file: TextIO, line: Result | dict[str, Any]) -> None:
-    """Write a line of JSON at once, so that it survives whatever happens next."""
+    """Write a line of JSON."""
     file.write((line.to_line() if isinstance(line, Result) else _encode(line)) + "\n")
-    file.flush()
 
 
 @contextmanager
 def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
     """Open a file to write to, compressed if it is a `.gz`, or standard output for `-`.
 
-    The file takes the place of an old one when everything inside has succeeded; otherwise the old one stays. Raises
-    `UnreadableError` where it cannot be written, and where it is one of the inputs.
+    The file takes the place of an old one when everything inside has succeeded; otherwise the old one stays. What is read
+    meanwhile, standard output or a pipe, has each line at once. Raises `UnreadableError` where it cannot be written, and
+    where it is one of the inputs.
     """
     if path == "-":
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)
         yield sys.stdout
         return
     refuse_input(path, *inputs)
     with ExitStack() as stack:
         binary: Any = stack.enter_context(replacing(Path(path)))
+        is_read = not stat.S_ISREG(os.fstat(binary.fileno()).st_mode)
         if path.endswith(".gz"):
             binary = stack.enter_context(gzip.GzipFile(Path(path).stem, "wb", fileobj=binary, mtime=0))
-        yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n"))
+        yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n", line_buffering=is_read))
 
 
 FieldValue = str | int | float | bool

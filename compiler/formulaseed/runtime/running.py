@@ -47,6 +47,7 @@ def read_rows(
     Rows are objects, but with `typed` they are `ParsedRows` where they can be.
     """
     made_with = evaluator.provenance(parameters)
+    last = made_with
     for line in lines:
         record = _restaurant(line, typed)
         if isinstance(record, DataError):
@@ -56,7 +57,8 @@ def read_rows(
             continue
         business_id, context, rows, reviews, origin = record
         provenance = made_with if origin is None else _carried_over(made_with, origin)
-        yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
+        last = last if provenance == last else provenance  # the same object is encoded once
+        yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, last)
 
 
 def _restaurant(line: Line, typed: TypedRows | None) -> RestaurantRows | DataError:

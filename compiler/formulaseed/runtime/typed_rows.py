@@ -36,7 +36,9 @@ _PARTS = {"year": itemgetter(0), "month": itemgetter(1)}
 """Fields of `meta` that a date beside them must agree with, and gives where they are absent."""
 _DATE_CHARACTERS = 40
 """No date is longer."""
-_parts_of = lru_cache(20_000)(_iso_date)
+_DATES = 20_000
+"""So many are remembered."""
+_parts_of = lru_cache(_DATES)(_iso_date)
 
 
 class ParsedRows(list[tuple[Any, ...]]):
@@ -106,9 +108,14 @@ class _Shape:
         at = {name: f"f{index}" for index, name in enumerate(row)}
         paths = {(name, key): f"{at[name]}.f{index}" for name in keys for index, key in enumerate(keys[name])}
         self._tuple = _tuple_getter([paths[place] for place in fields])
+        self._with_colons = [attrgetter(at[name]) for name, value in row.items() if _has_colon(value)]
+        self._with_colons += [attrgetter(path) for (name, key), path in paths.items() if _has_colon(row[name].get(key))]
         self._date = attrgetter(paths["meta", "date"]) if dated else None
         self._given = [(attrgetter(paths["meta", name]), _PARTS[name]) for name in given]
         self._derived = [(attrgetter(at["meta"]), f"f{meta.index(name)}", _PARTS[name]) for name in derived]
+        self._dated = attrgetter(*(paths["meta", name] for name in ("date", *given))) if dated and not derived else None
+        self._seen: set[Any] = set()
+        """What `_dated` gives for rows whose dates are valid and agree with what is given beside them."""
 
     def read(self, line: bytes) -> RestaurantRows | None:
         try:
@@ -117,25 +124,33 @@ class _Shape:
             return None
         business_id, context, rows = self._used(found)
         others = {name: getattr(found, attribute) for name, attribute in self._others}
-        entries = entries_of({"business_id": business_id, "context": context, "rows": None, **others})
-        if not is_whole(line, entries + self._entries * len(rows)):
-            return None
-        if self._date is not None and not self._is_dated(rows, self._date):
-            return None
+        entries, colons = entries_of({"business_id": business_id, "context": context, "rows": None, **others})
         try:
+            for get in self._with_colons:
+                colons += "".join(map(get, rows)).count(":")
+            if not is_whole(line, entries + self._entries * len(rows), colons) or not self._are_dated(rows):
+                return None
             return RestaurantRows.with_others(business_id, context, ParsedRows(map(self._tuple, rows)), others)
-        except DataError:
+        except (DataError, TypeError):  # a line with a fault, or without a string where others have one
             return None
 
-    def _is_dated(self, rows: Sequence[Any], date: Callable[[Any], str]) -> bool:
+    def _are_dated(self, rows: Sequence[Any]) -> bool:
         """Return whether the dates are valid and agree with years and months; give these where they are absent."""
-        parts: list[Any] = list(map(_parts_of, map(date, rows)))
+        if self._date is None or (self._dated is not None and self._seen.issuperset(map(self._dated, rows))):
+            return True
+        parts: list[Any] = list(map(_parts_of, map(self._date, rows)))
         if None in parts or any(list(map(get, rows)) != list(map(part, parts)) for get, part in self._given):
             return False
         for meta, name, part in self._derived:
             for row, found in zip(rows, parts, strict=True):
                 setattr(meta(row), name, part(found))
+        if self._dated is not None and len(self._seen) < _DATES:
+            self._seen.update(map(self._dated, rows))
         return True
+
+
+def _has_colon(value: object) -> bool:
+    return isinstance(value, str) and ":" in value
 
 
 def _struct(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:

@@ -52,7 +52,11 @@ _decoder = json.JSONDecoder(parse_constant=refuse_constant)
 def _decode(line: bytes) -> Any:
     if b"\\" in line and (b"\\ud" in line or b"\\uD" in line):
         raise JsonRefusal("there may be an unpaired surrogate")
-    return _decoder.decode(line.decode())
+    text = line.decode()
+    value, end = _decoder.raw_decode(text)
+    if text[end:].strip(" \t\r\n"):
+        raise JsonRefusal("there is more behind the value")
+    return value
 
 
 def is_whole(line: bytes, entries: int, colons: int) -> bool:
@@ -63,11 +67,13 @@ def is_whole(line: bytes, entries: int, colons: int) -> bool:
     that were not counted. `colons` are those in the strings that were decoded, or in some of them.
     """
     marks = line.translate(None, _NO_MARKS)
-    found = marks.count(b":")
-    is_counted = found == entries or (found == entries + colons and _ESCAPED not in line)
-    if not is_counted and line.translate(None, b" \t\r\n").count(b'":') != entries:
-        return False
-    return marks.count(b"[") <= _LISTS
+    more = marks.count(b":") - entries
+    is_proved = (
+        not more
+        or (more == colons and _ESCAPED not in line)
+        or line.translate(None, b" \t\r\n").count(b'":') == entries
+    )
+    return is_proved and marks.count(b"[") <= _LISTS
 
 
 def entries_of(value: dict[str, Any]) -> tuple[int, int]:

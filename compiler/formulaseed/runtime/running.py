@@ -57,7 +57,8 @@ def read_rows(
             continue
         business_id, context, rows, reviews, origin = record
         provenance = made_with if origin is None else _carried_over(made_with, origin)
-        last = last if provenance == last else provenance  # the same object is encoded once
+        if provenance is not last and provenance != last:  # the same object is encoded once
+            last = provenance
         yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, last)
 
 

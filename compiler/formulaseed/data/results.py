@@ -208,6 +208,8 @@ class ResultCounts:
     def __init__(self) -> None:
         self._faults: Counter[str] = Counter()
         self._verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._names: Sequence[str] | None = None
+        """The outputs that are no numbers; None before the first result."""
 
     def add(
         self,
@@ -225,8 +227,15 @@ class ResultCounts:
             self.relevant += reviews.relevant
             self.extracted += reviews.extracted
             self.lost += reviews.failed
-        for name, value in (output or {}).items():
-            if type(value) is str or type(value) is bool:
+        if output is not None:
+            self._add_verdicts(output)
+
+    def _add_verdicts(self, output: Mapping[str, Any]) -> None:
+        if self._names is None:
+            self._names = [name for name, value in output.items() if isinstance(value, str | bool | None)]
+        for name in self._names:
+            value = output[name]
+            if value is not None:
                 found = self._verdicts[name]
                 if len(found) <= _MOST_VERDICTS:
                     found[value if isinstance(value, str) else str(value).lower()] += 1

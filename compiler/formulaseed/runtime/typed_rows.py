@@ -9,8 +9,7 @@ refuse or read as another value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
@@ -32,13 +31,29 @@ _SHAPES = 10
 _PLAIN = {Base.BOOLEAN: bool, Base.STRING: str}
 _EXACT = 2**53 - 1
 """A number read from an integer up to this one is that integer."""
-_PARTS = {"year": itemgetter(0), "month": itemgetter(1)}
+_PARTS = ("year", "month")
 """Fields of `meta` that a date beside them must agree with, and gives where they are absent."""
+_NAMES = ("meta", "date", *_PARTS)
+"""Keys that are attributes of the same name."""
 _DATE_CHARACTERS = 40
 """No date is longer."""
 _DATES = 20_000
 """So many are remembered."""
-_parts_of = lru_cache(_DATES)(_iso_date)
+
+
+class _Parts(dict[str, int | str]):
+    """The years or the months of dates, as they are looked up; an empty string for what is no date."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self._place = place
+
+    def __missing__(self, date: str) -> int | str:
+        found = _iso_date(date)
+        part = found[self._place] if found is not None else ""
+        if len(self) < _DATES:
+            self[date] = part
+        return part
 
 
 class ParsedRows(list[tuple[Any, ...]]):
@@ -89,7 +104,6 @@ class _Shape:
         keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
         meta = keys.get("meta", [])
         dated = [name for name in ("date", *_PARTS) if ("meta", name) in fields] if "date" in meta else []
-        given = [name for name in dated if name in _PARTS and name in meta]
         derived = [name for name in dated if name not in meta]
         types = {place: _type_of(field) for place, field in fields.items()}
         if dated:
@@ -98,24 +112,27 @@ class _Shape:
             name: _struct([(key, types.get((name, key), Any)) for key in found], derived if name == "meta" else ())
             for name, found in keys.items()
         }
-        rows = GenericAlias(list, (_struct([(name, sections.get(name, Any)) for name in row]),))
-        used = {"business_id": _annotated(str, min_length=1), "context": dict[str, Any], "rows": rows}
-        self._decode = Decoder(_struct([(name, used.get(name, Any)) for name in names])).decode
-        self._used = attrgetter(*(f"f{names.index(name)}" for name in used))
-        self._others = [(name, f"f{index}") for index, name in enumerate(names) if name not in used]
+        rows = _struct([(name, sections.get(name, Any)) for name in row])
+        used = {
+            "business_id": _annotated(str, min_length=1),
+            "context": dict[str, Any],
+            "rows": GenericAlias(list, (rows,)),
+        }
+        line = _struct([(name, used.get(name, Any)) for name in names])
+        at = _attributes(line)
+        self._decode = Decoder(line).decode
+        self._used = attrgetter(*(at[name] for name in used))
+        self._others = [(name, at[name]) for name in names if name not in used]
         self._entries = len(row) + sum(map(len, keys.values()))
-        meta += derived
-        at = {name: f"f{index}" for index, name in enumerate(row)}
-        paths = {(name, key): f"{at[name]}.f{index}" for name in keys for index, key in enumerate(keys[name])}
+        at = _attributes(rows)
+        paths = {
+            (name, key): f"{at[name]}.{path}" for name in keys for key, path in _attributes(sections[name]).items()
+        }
         self._tuple = _tuple_getter([paths[place] for place in fields])
         self._with_colons = [attrgetter(at[name]) for name, value in row.items() if _has_colon(value)]
         self._with_colons += [attrgetter(path) for (name, key), path in paths.items() if _has_colon(row[name].get(key))]
-        self._date = attrgetter(paths["meta", "date"]) if dated else None
-        self._given = [(attrgetter(paths["meta", name]), _PARTS[name]) for name in given]
-        self._derived = [(attrgetter(at["meta"]), f"f{meta.index(name)}", _PARTS[name]) for name in derived]
-        self._dated = attrgetter(*(paths["meta", name] for name in ("date", *given))) if dated and not derived else None
-        self._seen: set[Any] = set()
-        """What `_dated` gives for rows whose dates are valid and agree with what is given beside them."""
+        self._is_dated, self._given, self._derived = bool(dated), set(dated) - {"date", *derived}, derived
+        self._parts = {name: _Parts(place) for place, name in enumerate(_PARTS)}
 
     def read(self, line: bytes) -> RestaurantRows | None:
         try:
@@ -136,17 +153,19 @@ class _Shape:
 
     def _are_dated(self, rows: Sequence[Any]) -> bool:
         """Return whether the dates are valid and agree with years and months; give these where they are absent."""
-        if self._date is None or (self._dated is not None and self._seen.issuperset(map(self._dated, rows))):
+        years, months = self._parts["year"], self._parts["month"]
+        if not self._is_dated:
             return True
-        parts: list[Any] = list(map(_parts_of, map(self._date, rows)))
-        if None in parts or any(list(map(get, rows)) != list(map(part, parts)) for get, part in self._given):
-            return False
-        for meta, name, part in self._derived:
-            for row, found in zip(rows, parts, strict=True):
-                setattr(meta(row), name, part(found))
-        if self._dated is not None and len(self._seen) < _DATES:
-            self._seen.update(map(self._dated, rows))
-        return True
+        if "year" in self._given:
+            is_valid = [years[row.meta.date] for row in rows] == [row.meta.year for row in rows]
+        else:
+            is_valid = "" not in [years[row.meta.date] for row in rows]
+        if "month" in self._given:
+            is_valid = is_valid and [months[row.meta.date] for row in rows] == [row.meta.month for row in rows]
+        for name in self._derived if is_valid else ():
+            for row in rows:
+                setattr(row.meta, name, self._parts[name][row.meta.date])
+        return is_valid
 
 
 def _has_colon(value: object) -> bool:
@@ -154,12 +173,28 @@ def _has_colon(value: object) -> bool:
 
 
 def _struct(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
-    """Return the type of an object with these keys: its attributes are `f0`, `f1`…, the derived ones last."""
+    """Return the type of an object with these keys, and with the derived ones last.
+
+    Its attributes are named as the keys where these are among `_NAMES`, otherwise `f0`, `f1`…
+    """
     import msgspec
 
-    given = [(f"f{index}", kind, msgspec.field(name=key)) for index, (key, kind) in enumerate(members)]
-    more = [(f"f{len(given) + index}", int, msgspec.field(name=key, default=0)) for index, key in enumerate(derived)]
-    return msgspec.defstruct("Object", [*given, *more], gc=False)
+    given: list[tuple[str, Any, dict[str, Any]]] = [(key, kind, {}) for key, kind in members] + [
+        (key, int, {"default": 0}) for key in derived
+    ]
+    return msgspec.defstruct(
+        "Object",
+        [
+            (key if key in _NAMES else f"f{index}", kind, msgspec.field(name=key, **more))
+            for index, (key, kind, more) in enumerate(given)
+        ],
+        gc=False,
+    )
+
+
+def _attributes(struct: Any) -> dict[str, str]:
+    """The names of the attributes, by key."""
+    return dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
 
 
 def _tuple_getter(paths: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:

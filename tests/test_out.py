@@ -55,7 +55,7 @@ def test_a_command_that_is_killed_leaves_the_old_results(tmp_path: Path) -> None
     command = [sys.executable, "-m", "formulaseed", "evaluate", str(SEED), "--rows", "-", "--out", "out.jsonl"]
     process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None
-    process.stdin.write(ROWS.read_bytes() * 10)
+    process.stdin.write(ROWS.read_bytes() * 100)
     process.stdin.flush()
     while not [path for path in tmp_path.iterdir() if path.suffix == ".tmp" and path.stat().st_size]:
         assert process.poll() is None

@@ -17,6 +17,9 @@ from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
 from formulaseed.source.json_reader import JsonRefusal, refuse_constant
 
+BUFFER = 256 * 1024
+"""Bytes that are read or written at once: lines of rows are about as long as Python's own buffer."""
+
 
 def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
     """Return a file's bytes, `most` and one more at most, and its path where it can be written back.
@@ -113,7 +116,7 @@ def replacing(path: Path, *, through_link: bool = True) -> Iterator[BinaryIO]:
             if mode is not None and not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             beside = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-            file = beside.open("xb")
+            file = beside.open("xb", buffering=BUFFER)
     try:
         with file:
             yield file

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.decoding import decode_object
-from formulaseed.data.files import shown_bytes
+from formulaseed.data.files import BUFFER, shown_bytes
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES
@@ -30,8 +30,6 @@ Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 
 _OPENINGS = (b"[", b"{", b"[{")
 """What is alone on the first line of a document that is laid out over several."""
-_BUFFER = 256 * 1024
-"""Bytes that are read at once: lines of rows are about as long as Python's own buffer."""
 
 
 class Line:
@@ -153,7 +151,7 @@ def _opened(path: str) -> BinaryIO:
             raise UnreadableError("cannot read standard input: it is closed")
         return sys.stdin.buffer
     try:
-        opened = Path(path).open("rb", buffering=_BUFFER)  # once: what comes through a pipe cannot be read again
+        opened = Path(path).open("rb", buffering=BUFFER)  # once: what comes through a pipe cannot be read again
         file = cast(BufferedReader, opened)
         if file.peek(2)[:2] != b"\x1f\x8b":
             return file

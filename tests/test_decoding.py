@@ -96,6 +96,9 @@ DOCUMENTS = nested(st.recursive(SCALARS, nested, max_leaves=12))
 @example(document='{"a": 1, "a": 2, "b": "\\u003a"}', at=0, damage=b"")
 @example(document='{"a": 1, "a": 2, "b": "\\u003A"}', at=0, damage=b"")
 @example(document='{"a": 1, "b": "a:b:c", "b": "d"}', at=0, damage=b"")
+@example(document='{"a": 1, "a": [2], "b": []}', at=0, damage=b"")
+@example(document='{"a": [[1, 2]], "b": {"c": 1}, "b": ""}', at=0, damage=b"")
+@example(document='{"a": "\\u003a\\u003a", "a": "\\u003a\\n", "b": 1}', at=0, damage=b"")
 def test_a_line_has_the_value_or_the_error_of_the_strict_reader(document: str, at: int, damage: bytes) -> None:
     """Duplicate keys, white space, escapes, numbers of any size, constants, nesting, bytes that are not UTF-8."""
     line = document.encode()

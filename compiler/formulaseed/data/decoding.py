@@ -20,9 +20,7 @@ _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", b
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = 500
 """With so few `[`, a line is not nested too deep for any decoder."""
-_NO_MARKS = bytes(code for code in range(256) if code not in b":[")
-_ESCAPED = b"\\u003"
-"""What a colon in a string starts with that is no colon in the line."""
+_NO_MARKS = bytes(code for code in range(256) if code not in b":[\\")
 
 
 def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
@@ -59,35 +57,35 @@ def _decode(line: bytes) -> Any:
     return value
 
 
-def is_whole(line: bytes, entries: int, colons: int) -> bool:
+def is_whole(line: bytes, entries: int, others: int) -> bool:
     """Return whether a shallow line of JSON surely has so many entries, and no other; False where strings leave it open.
 
-    Behind each key there is a colon, and directly before that, white space aside, a quote. So a line has at most as many
-    keys as colons that are in no string, and as quotes before colons. More than `entries` are duplicates, or in objects
-    that were not counted. `colons` are those in the strings that were decoded, or in some of them.
+    More than `entries` are duplicates, or in objects that were not counted. Behind each key there is a colon, and directly
+    before that, white space aside, a quote. So a line has at most as many keys as quotes before colons, and as colons that
+    are in no string. `others` are lists and colons in strings, not all of them: as each is a `[`, a colon or an escape,
+    there is no other entry in a line that has no more of these three than `entries` and `others`.
     """
     marks = line.translate(None, _NO_MARKS)
-    more = marks.count(b":") - entries
-    is_proved = (
-        not more
-        or (more == colons and (b"\\" not in line or _ESCAPED not in line))  # the first is much faster
-        or line.translate(None, b" \t\r\n").count(b'":') == entries
-    )
+    if len(marks) == entries + others:
+        return True
+    is_proved = marks.count(b":") == entries or line.translate(None, b" \t\r\n").count(b'":') == entries
     return is_proved and marks.count(b"[") <= _LISTS
 
 
 def entries_of(value: dict[str, Any]) -> tuple[int, int]:
-    """Return how many entries an object has, and how many colons are in its strings.
+    """Return how many entries an object has, and how many lists, and colons in strings.
 
-    Both are with those of the objects in it: entries as far down as in contexts and rows, strings one step less.
+    All are with those of the objects in it: entries as far down as in contexts and rows, strings one step less, lists two.
     """
-    entries, colons = len(value), 0
+    entries, others = len(value), 0
     for found in value.values():
         kind = type(found)
         if kind is dict:
             found = (found,)
-        elif kind is not list:
-            colons += found.count(":") if kind is str else 0
+        elif kind is list:
+            others += 1
+        else:
+            others += found.count(":") if kind is str else 0
             continue
         for item in found:
             if type(item) is dict:
@@ -97,8 +95,8 @@ def entries_of(value: dict[str, Any]) -> tuple[int, int]:
                     if kind is dict:
                         entries += len(inner)
                     elif kind is str:
-                        colons += inner.count(":")
-    return entries, colons
+                        others += inner.count(":")
+    return entries, others
 
 
 def _read_strictly(line: bytes, encoding: str) -> dict[str, Any]:

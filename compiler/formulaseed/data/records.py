@@ -207,7 +207,9 @@ class RestaurantRows(NamedTuple):
         cls, business_id: str, context: dict[str, Any], rows: list[Any], others: dict[str, Any]
     ) -> RestaurantRows:
         """Return the rows of a line that has these values under other keys. Raises `DataError` as `read` does."""
-        return cls._with_origin(business_id, context, rows, _origin(others) if others else _NO_ORIGIN)
+        if not others:
+            return cls(business_id, context, rows, ReviewCounts(len(rows), len(rows), len(rows), 0))
+        return cls._with_origin(business_id, context, rows, _origin(others))
 
     @classmethod
     def _with_origin(
@@ -222,7 +224,6 @@ class RestaurantRows(NamedTuple):
             raise DataError(str(error)) from None
 
 
-_NO_ORIGIN = RowsOrigin()
 _ORIGINS = 10_000
 _origins: dict[str, RowsOrigin] = {}
 """By their text, which tells 1 from 1.0 and true: the lines of a file have few."""

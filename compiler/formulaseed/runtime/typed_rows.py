@@ -141,11 +141,11 @@ class _Shape:
             return None
         business_id, context, rows = self._used(found)
         others = {name: getattr(found, attribute) for name, attribute in self._others}
-        entries, colons = entries_of({"business_id": business_id, "context": context, "rows": None, **others})
+        entries, marks = entries_of({"business_id": business_id, "context": context, "rows": [], **others})
         try:
             for get in self._with_colons:
-                colons += "".join(map(get, rows)).count(":")
-            if not is_whole(line, entries + self._entries * len(rows), colons) or not self._are_dated(rows):
+                marks += "".join(map(get, rows)).count(":")
+            if not is_whole(line, entries + self._entries * len(rows), marks) or not self._are_dated(rows):
                 return None
             return RestaurantRows.with_others(business_id, context, ParsedRows(map(self._tuple, rows)), others)
         except (DataError, TypeError):  # a line with a fault, or without a string where others have one

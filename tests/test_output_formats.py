@@ -30,6 +30,41 @@ EVIL = '=HYPERLINK("http://x","y")\x1b[31m\r\u202e\u200b,"\n@faked: b'
 has_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra `parquet` is not installed")
 
 
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+COUNTS = st.builds(
+    ReviewCounts, *[st.integers(0, 9)] * 4, st.none() | st.integers(0, 9), st.none() | st.just({"asked": 3})
+)
+
+
+@given(
+    st.builds(
+        Result, st.text(), st.none() | st.text(), st.text(), st.none() | COUNTS,
+        output=st.none() | st.dictionaries(st.from_regex(r"[A-Z_]+", fullmatch=True), PLAIN),
+        steps=st.none() | st.dictionaries(st.from_regex(r"[A-Z_]+", fullmatch=True), PLAIN),
+        error=st.none() | st.just({"step": "A", "kind": "domain", "message": "log(0)"}),
+        quotes=st.none() | st.just({"r": {"mood": "said"}}),
+        run=st.none() | st.builds(Provenance, st.text(), st.none(), st.dictionaries(st.text(), PLAIN)),
+    )
+)  # fmt: skip
+def test_a_line_is_the_json_of_its_values(result: Result) -> None:
+    """In the order and with the separators of Python's own encoder, whatever the values are."""
+    reported = {"output": result.output} if result.error is None else {"error": result.error}
+    optional = {
+        "reviews": result.reviews and result.reviews.to_json(), "steps": result.steps, "quotes": result.quotes,
+        "run": result.run and result.run.to_json(),
+    }  # fmt: skip
+    expected = {"business_id": result.business_id, "name": result.name, "task": result.task, **reported}
+    expected |= {name: value for name, value in optional.items() if value is not None}
+    assert result.to_line() == json.dumps(expected, ensure_ascii=False)
+    assert result.to_json() == expected
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A seed, and rows of restaurants: good, few, with a hostile name, failing in a step, unusable, and unreadable."""

@@ -9,12 +9,13 @@ import re
 import stat
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from io import TextIOWrapper
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, Protocol, TextIO
 
 from formulaseed.data.files import refuse_input, replacing
@@ -28,6 +29,15 @@ FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+_PLAIN: dict[type, Callable[[Any], str]] = {
+    str: _encode, int: repr, float: repr, bool: {False: "false", True: "true"}.__getitem__, NoneType: lambda _: "null"
+}  # fmt: skip
+
+
+def _encode_plain(values: Mapping[str, Any]) -> str:
+    """Return the JSON of values by the names of outputs, sooner than the encoder, which is made anew for each object."""
+    parts = [f'"{name}": {_PLAIN.get(type(value), _encode)(value)}' for name, value in values.items()]
+    return f"{{{', '.join(parts)}}}"
 
 
 @value_node
@@ -123,7 +133,10 @@ class Result:
         line = (
             f'{{"business_id": {_encode(self.business_id)}, "name": {_encode(self.name)}, "task": {_encode(self.task)}'
         )
-        line += f', "output": {_encode(self.output)}' if self.error is None else f', "error": {_encode(self.error)}'
+        if self.error is not None:
+            line += f', "error": {_encode(self.error)}'
+        else:
+            line += f', "output": {_encode_plain(self.output) if self.output is not None else "null"}'
         if self.reviews is not None:
             line += f', "reviews": {self.reviews.encoded}'
         for name, value in (

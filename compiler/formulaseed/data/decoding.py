@@ -75,12 +75,15 @@ def is_whole(line: bytes, entries: int, others: int) -> bool:
 def entries_of(value: dict[str, Any]) -> tuple[int, int]:
     """Return how many entries an object has, and how many lists, and colons in strings.
 
-    All are with those of the objects in it: entries as far down as in contexts and rows, strings one step less, lists two.
+    All are with those of the objects in it: entries as far down as in contexts and rows, strings as in contexts.
     """
     entries, others = len(value), 0
     for found in value.values():
         kind = type(found)
         if kind is dict:
+            for inner in found.values():
+                if type(inner) is dict:
+                    others += "".join([text for text in inner.values() if type(text) is str]).count(":")
             found = (found,)
         elif kind is list:
             others += 1

@@ -47,7 +47,7 @@ def read_rows(
     Rows are objects, but with `typed` they are `ParsedRows` where they can be.
     """
     made_with = evaluator.provenance(parameters)
-    last = made_with
+    provenance, last = made_with, None
     for line in lines:
         record = _restaurant(line, typed)
         if isinstance(record, DataError):
@@ -56,10 +56,10 @@ def read_rows(
                 yield found
             continue
         business_id, context, rows, reviews, origin = record
-        provenance = made_with if origin is None else _carried_over(made_with, origin)
-        if provenance is not last and provenance != last:  # the same object is encoded once
-            last = provenance
-        yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, last)
+        made = None if origin is None else (origin.extractor, origin.prompt_sha256, origin.edited, origin.sample)
+        if made != last:  # as most lines say the same, it is encoded once
+            provenance, last = made_with if origin is None else _carried_over(made_with, origin), made
+        yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
 
 
 def _restaurant(line: Line, typed: TypedRows | None) -> RestaurantRows | DataError:

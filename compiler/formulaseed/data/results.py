@@ -125,11 +125,16 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Return the line's object."""
-        line: dict[str, Any] = json.loads(self.to_line())
-        return line
+        reported = {"output": self.output} if self.error is None else {"error": self.error}
+        optional = {
+            "reviews": self.reviews and self.reviews.to_json(), "steps": self.steps, "evidence": self.evidence,
+            "quotes": self.quotes, "reasons": self.reasons, "run": self.run and self.run.to_json(),
+        }  # fmt: skip
+        given = {name: value for name, value in optional.items() if value is not None}
+        return {"business_id": self.business_id, "name": self.name, "task": self.task, **reported, **given}
 
     def to_line(self) -> str:
-        """Return the JSON of the line's object."""
+        """Return the JSON of the line's object, in less time than to make and to encode the object."""
         line = (
             f'{{"business_id": {_encode(self.business_id)}, "name": {_encode(self.name)}, "task": {_encode(self.task)}'
         )

@@ -56,6 +56,9 @@ class _Parts(dict[str, int | str]):
         return part
 
 
+_PARTS_OF = {name: _Parts(place) for place, name in enumerate(_PARTS)}
+
+
 class ParsedRows(list[tuple[Any, ...]]):
     """Rows as `parse_row` returns them."""
 
@@ -132,7 +135,6 @@ class _Shape:
         self._with_colons = [attrgetter(at[name]) for name, value in row.items() if _has_colon(value)]
         self._with_colons += [attrgetter(path) for (name, key), path in paths.items() if _has_colon(row[name].get(key))]
         self._is_dated, self._given, self._derived = bool(dated), set(dated) - {"date", *derived}, derived
-        self._parts = {name: _Parts(place) for place, name in enumerate(_PARTS)}
 
     def read(self, line: bytes) -> RestaurantRows | None:
         try:
@@ -153,7 +155,7 @@ class _Shape:
 
     def _are_dated(self, rows: Sequence[Any]) -> bool:
         """Return whether the dates are valid and agree with years and months; give these where they are absent."""
-        years, months = self._parts["year"], self._parts["month"]
+        years, months = _PARTS_OF["year"], _PARTS_OF["month"]
         if not self._is_dated:
             return True
         if "year" in self._given:
@@ -164,7 +166,7 @@ class _Shape:
             is_valid = is_valid and [months[row.meta.date] for row in rows] == [row.meta.month for row in rows]
         for name in self._derived if is_valid else ():
             for row in rows:
-                setattr(row.meta, name, self._parts[name][row.meta.date])
+                setattr(row.meta, name, _PARTS_OF[name][row.meta.date])
         return is_valid
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import formulaseed
 import pytest
-from formulaseed.data.results import Provenance, Result, ReviewCounts
+from formulaseed.data.results import Provenance, Result, ResultCounts, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
 from formulaseed.diagnostics.render import columns
 from formulaseed.report.listing import listing
@@ -55,6 +55,18 @@ COUNTS = st.builds(
 def test_a_line_is_the_json_of_its_values(result: Result) -> None:
     """In the order and with the separators of Python's own encoder, whatever the values are."""
     assert result.to_line() == json.dumps(result.to_json(), ensure_ascii=False)
+
+
+def test_a_number_is_no_verdict_where_the_first_one_is_null() -> None:
+    """Nor is a string overlooked whose first value is."""
+    counted = ResultCounts()
+    for output in (
+        {"SCORE": None, "VERDICT": None},
+        {"SCORE": 2.5, "VERDICT": "good"},
+        {"SCORE": 3, "VERDICT": "good"},
+    ):
+        counted.add(None, None, output)
+    assert counted.lines() == ["VERDICT: 2 good"]
 
 
 @pytest.fixture

@@ -227,7 +227,7 @@ class ResultCounts:
         self._faults: Counter[str] = Counter()
         self._verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._names: Sequence[str] | None = None
-        """The outputs that are no numbers; None before the first result."""
+        """The outputs whose first value is no number; None before there is any."""
 
     def add(
         self,
@@ -253,7 +253,7 @@ class ResultCounts:
             self._names = [name for name, value in output.items() if isinstance(value, str | bool | None)]
         for name in self._names:
             value = output[name]
-            if value is not None:
+            if isinstance(value, str | bool):
                 found = self._verdicts[name]
                 if len(found) <= _MOST_VERDICTS:
                     found[value if isinstance(value, str) else str(value).lower()] += 1

@@ -58,7 +58,7 @@ OWNERS = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("data/records.py", "report/explanation.py"),
-    "msgspec": ("data/decoding.py", "runtime/typed_rows.py"),
+    "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
     "pyarrow": ("data/parquet.py", "data/scored.py", "runtime/"),

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import stat
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from io import TextIOWrapper
 from pathlib import Path
-from types import NoneType
 from typing import Any, Literal, Protocol, TextIO
 
+from formulaseed.data.encoding import encode, encode_plain
 from formulaseed.data.files import refuse_input, replacing
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
@@ -26,18 +25,6 @@ from formulaseed.source.text import one_line, value_node
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
-_PLAIN: dict[type, Callable[[Any], str]] = {
-    str: _encode, int: repr, float: repr, bool: {False: "false", True: "true"}.__getitem__, NoneType: lambda _: "null"
-}  # fmt: skip
-
-
-def _encode_plain(values: Mapping[str, Any]) -> str:
-    """Return the JSON of values by the names of outputs, sooner than the encoder, which is made anew for each object."""
-    parts = [f'"{name}": {_PLAIN.get(type(value), _encode)(value)}' for name, value in values.items()]
-    return f"{{{', '.join(parts)}}}"
 
 
 @value_node
@@ -68,7 +55,7 @@ class ReviewCounts:
     def encoded(self) -> str:
         """The JSON of it."""
         if self.sampled is not None or self.sources is not None:
-            return _encode(self.to_json())
+            return encode(self.to_json())
         counts = f'"total": {self.total}, "relevant": {self.relevant}, "extracted": {self.extracted}, "failed": {self.failed}'
         return f"{{{counts}}}"  # in a third of the encoder's time
 
@@ -103,7 +90,7 @@ class Provenance:
     @cached_property
     def encoded(self) -> str:
         """The JSON of it, the same in every line of a run."""
-        return _encode(self.to_json())
+        return encode(self.to_json())
 
 
 @value_node
@@ -135,20 +122,18 @@ class Result:
 
     def to_line(self) -> str:
         """Return the JSON of the line's object, in less time than to make and to encode the object."""
-        line = (
-            f'{{"business_id": {_encode(self.business_id)}, "name": {_encode(self.name)}, "task": {_encode(self.task)}'
-        )
+        line = f'{{"business_id": {encode(self.business_id)}, "name": {encode(self.name)}, "task": {encode(self.task)}'
         if self.error is not None:
-            line += f', "error": {_encode(self.error)}'
+            line += f', "error": {encode(self.error)}'
         else:
-            line += f', "output": {_encode_plain(self.output) if self.output is not None else "null"}'
+            line += f', "output": {encode_plain(self.output) if self.output is not None else "null"}'
         if self.reviews is not None:
             line += f', "reviews": {self.reviews.encoded}'
         for name, value in (
             ("steps", self.steps), ("evidence", self.evidence), ("quotes", self.quotes), ("reasons", self.reasons)
         ):  # fmt: skip
             if value is not None:
-                line += f', "{name}": {_encode(value)}'
+                line += f', "{name}": {encode(value)}'
         return line + (f', "run": {self.run.encoded}}}' if self.run is not None else "}")
 
 
@@ -278,7 +263,7 @@ class ResultCounts:
 
 def write_line(file: TextIO, line: Result | dict[str, Any]) -> None:
     """Write a line of JSON."""
-    file.write((line.to_line() if isinstance(line, Result) else _encode(line)) + "\n")
+    file.write((line.to_line() if isinstance(line, Result) else encode(line)) + "\n")
 
 
 @contextmanager

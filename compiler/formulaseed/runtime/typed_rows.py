@@ -155,19 +155,22 @@ class _Shape:
 
     def _are_dated(self, rows: Sequence[Any]) -> bool:
         """Return whether the dates are valid and agree with years and months; give these where they are absent."""
-        years, months = _PARTS_OF["year"], _PARTS_OF["month"]
         if not self._is_dated:
             return True
+        years, months = _PARTS_OF["year"], _PARTS_OF["month"]
         if "year" in self._given:
-            is_valid = [years[row.meta.date] for row in rows] == [row.meta.year for row in rows]
-        else:
-            is_valid = "" not in [years[row.meta.date] for row in rows]
-        if "month" in self._given:
-            is_valid = is_valid and [months[row.meta.date] for row in rows] == [row.meta.month for row in rows]
-        for name in self._derived if is_valid else ():
+            for row in rows:
+                meta = row.meta  # once, as this takes most of the time
+                if years[meta.date] != meta.year:
+                    return False
+        elif "" in [years[row.meta.date] for row in rows]:
+            return False
+        if "month" in self._given and [months[row.meta.date] for row in rows] != [row.meta.month for row in rows]:
+            return False
+        for name in self._derived:
             for row in rows:
                 setattr(row.meta, name, _PARTS_OF[name][row.meta.date])
-        return is_valid
+        return True
 
 
 def _has_colon(value: object) -> bool:

@@ -179,6 +179,31 @@ def test_ordinary_rows_are_decoded_by_types(row: Json) -> None:
     assert assert_same(evaluator, typed_for(evaluator, [row]), line_of("a", [row, row]))
 
 
+@pytest.mark.parametrize(
+    "wheres",
+    [
+        ["extraction.mood"],
+        ["extraction.score"],
+        ["meta.stars"],
+        ["meta.stars", "meta.year"],
+        ["extraction.mood", "extraction.score"],
+        [],
+    ],
+)
+def test_seeds_that_use_a_part_of_the_rows_decode_them_by_types(wheres: list[str]) -> None:
+    """One field or several of a section, all fields of it or some, or none at all."""
+    values: Json = {"extraction.mood": "good", "extraction.score": 1, "meta.stars": 5, "meta.year": 2018}
+    steps = [{"name": f"N{at}", "op": "count", "where": {w: values[w]}} for at, w in enumerate(wheres)]
+    compute = [*steps, {"name": "N", "op": "count"}]
+    evaluator = load_evaluator(tiny_seed(compute=compute, output=[step["name"] for step in compute]))
+    row = {**tiny_row("r"), "meta": {"stars": 5, "year": 2018}}
+    typed = typed_for(evaluator, [row])
+    assert assert_same(evaluator, typed, line_of("a", [row, row]))
+    found = typed.read(line_of("a", [row, row]))
+    assert found is not None
+    assert set(evaluator.evaluate(found.rows, found.context).values()) == {2}
+
+
 COUNTS = {"total": 9, "relevant": 3, "extracted": 2, "failed": 1}
 RUN = {"extractor": "lexical", "seed_sha256": "0" * 64, "edited": False, "sample": {"size": 3}}
 

@@ -8,7 +8,7 @@ refuse or read as another value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
 from typing import Annotated, Any, Literal
@@ -33,7 +33,7 @@ _EXACT = 2**53 - 1
 """A number read from an integer up to this one is that integer."""
 _PARTS = ("year", "month")
 """Fields of `meta` that a date beside them must agree with, and gives where they are absent."""
-_NAMES = ("meta", "date", *_PARTS)
+_NAMES = ("extraction", "meta", "date", *_PARTS)
 """Keys that are attributes of the same name."""
 _DATE_CHARACTERS = 40
 """No date is longer."""
@@ -126,12 +126,13 @@ class _Shape:
         self._decode = Decoder(line).decode
         self._used = attrgetter(*(at[name] for name in used))
         self._others = [(name, at[name]) for name in names if name not in used]
+        self._names = len(names)
         self._entries = len(row) + sum(map(len, keys.values()))
         at = _attributes(rows)
         paths = {
             (name, key): f"{at[name]}.{path}" for name in keys for key, path in _attributes(sections[name]).items()
         }
-        self._tuple = _tuple_getter([paths[place] for place in fields])
+        self._tuples = _tuples_getter(sections, fields)
         self._with_colons = [attrgetter(at[name]) for name, value in row.items() if _has_colon(value)]
         self._with_colons += [attrgetter(path) for (name, key), path in paths.items() if _has_colon(row[name].get(key))]
         self._is_dated, self._given, self._derived = bool(dated), set(dated) - {"date", *derived}, derived
@@ -143,13 +144,18 @@ class _Shape:
             return None
         business_id, context, rows = self._used(found)
         others = {name: getattr(found, attribute) for name, attribute in self._others}
-        entries, marks = entries_of({"business_id": business_id, "context": context, "rows": [], **others})
+        entries, marks = entries_of(context)
+        if others:
+            more, other_marks = entries_of(others)
+            entries, marks = entries + more - len(others), marks + other_marks
+        entries += self._names + self._entries * len(rows)
+        marks += business_id.count(":") + 1  # the list of rows
         try:
             for get in self._with_colons:
                 marks += "".join(map(get, rows)).count(":")
-            if not is_whole(line, entries + self._entries * len(rows), marks) or not self._are_dated(rows):
+            if not is_whole(line, entries, marks) or not self._are_dated(rows):
                 return None
-            return RestaurantRows.with_others(business_id, context, ParsedRows(map(self._tuple, rows)), others)
+            return RestaurantRows.with_others(business_id, context, ParsedRows(self._tuples(rows)), others)
         except (DataError, TypeError):  # a line with a fault, or without a string where others have one
             return None
 
@@ -202,11 +208,33 @@ def _attributes(struct: Any) -> dict[str, str]:
     return dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
 
 
-def _tuple_getter(paths: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    if len(paths) > 1:
-        return attrgetter(*paths)
-    getters = [*map(attrgetter, paths)]
-    return lambda row: tuple(get(row) for get in getters)
+def _tuples_getter(
+    sections: Mapping[str, Any], fields: Iterable[tuple[str, str]]
+) -> Callable[[Sequence[Any]], Iterable[tuple[Any, ...]]]:
+    """Return what makes the tuples of rows with these sections. Raises `KeyError` for a field that is in none of them."""
+    used: dict[str, list[str]] = {}
+    for kind, name in fields:
+        used.setdefault(kind, []).append(name)
+    getters = {kind: _tuple_getter(sections[kind], names) for kind, names in used.items()}
+    if len(getters) > 1:
+        extraction, meta = getters["extraction"], getters["meta"]
+        return lambda rows: [extraction(row.extraction) + meta(row.meta) for row in rows]
+    for kind, getter in getters.items():
+        section = attrgetter(kind)
+        return lambda rows: map(getter, map(section, rows))
+    return lambda rows: [()] * len(rows)
+
+
+def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    from msgspec.structs import astuple
+
+    at = _attributes(struct)
+    if [*at] == keys:
+        return astuple  # the fastest
+    if len(keys) > 1:
+        return attrgetter(*(at[key] for key in keys))
+    get = attrgetter(at[keys[0]])
+    return lambda found: (get(found),)
 
 
 def _type_of(field: _Field) -> Any:

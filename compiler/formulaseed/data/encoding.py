@@ -38,7 +38,8 @@ def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
     def encode_quickly(values: Mapping[str, Any]) -> str:
         text = format(encode(values), indent=0).decode()
         # It has null for NaN, and other digits for numbers below 0.0001 and from 1e16 on.
-        return "" if "null" in text or ".0000" in text or _has_exponent(text) else text
+        is_other = "null" in text or ".0000" in text or _has_exponent(text)
+        return _encode_by_type(values) if is_other else text
 
     return encode_quickly
 

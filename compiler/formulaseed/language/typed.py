@@ -83,13 +83,19 @@ class Literal:
         return type(self.value), repr(self.value)
 
 
-@value_node
+@tree_node
 class Ref:
     """`written` is how the author wrote it; empty where that is the symbol's own text."""
 
     symbol: Symbol
     info: Info = _info()
     written: str = field(default="", compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ref) and self.symbol.name == other.symbol.name and self.symbol.kind is other.symbol.kind
+
+    def __hash__(self) -> int:
+        return hash(self.symbol.name)
 
     @property
     def text(self) -> str:

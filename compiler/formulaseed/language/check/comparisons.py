@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
@@ -64,7 +63,7 @@ class ComparisonChecker(ABC):
         if facts.impossible:
             return split
         when_true, when_false = (
-            replace(found, closed_by=(condition, truth, facts)) if found.impossible else found
+            found.changed(closed_by=(condition, truth, facts)) if found.impossible else found
             for found, truth in zip(split, (False, True), strict=True)
         )
         return (

@@ -43,8 +43,8 @@ class FormulaChecker(ExpressionChecker):
     def behind(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
         when_true, when_false = super().behind(condition, facts)
         return (
-            replace(when_true, path=Path(facts.path, condition, True)),
-            replace(when_false, path=Path(facts.path, condition, False)),
+            when_true.changed(path=Path(facts.path, condition, True)),
+            when_false.changed(path=Path(facts.path, condition, False)),
         )
 
     def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:

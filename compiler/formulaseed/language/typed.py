@@ -92,7 +92,9 @@ class Ref:
     written: str = field(default="", compare=False)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ref) and self.symbol.name == other.symbol.name and self.symbol.kind is other.symbol.kind
+        return (
+            isinstance(other, Ref) and self.symbol.name == other.symbol.name and self.symbol.kind is other.symbol.kind
+        )
 
     def __hash__(self) -> int:
         return hash(self.symbol.name)

@@ -175,6 +175,17 @@ def without_errors(found: SeedAnalysis) -> FormulaSeed:
     return FormulaSeed(SEED, found.document, found.program, found.diagnostics)
 
 
+@contextlib.contextmanager
+def msgspec_installed(is_installed: bool, cached: Any) -> Iterator[None]:
+    """With msgspec, or as where it is not installed; `cached` is the function that remembers which."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_installed:
+            patch.setitem(sys.modules, "msgspec.json", None)
+        cached.cache_clear()
+        yield
+    cached.cache_clear()
+
+
 def tiny_seed(**changes: object) -> dict[str, Any]:
     """A small seed with a bit of everything; `SHARE` has no value where there are no rows."""
     seed: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
-from helpers import EXAMPLES, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import EXAMPLES, msgspec_installed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import example, given
 from hypothesis import strategies as st
 from test_bad_input import BAD_ROWS
@@ -28,13 +27,9 @@ pytest.importorskip("msgspec")
 @pytest.fixture(params=["msgspec", "standard library"], scope="module", autouse=True)
 def _decoder(request: pytest.FixtureRequest) -> Iterator[None]:
     """With msgspec, and as where it is not installed."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param != "msgspec":
-            patch.setitem(sys.modules, "msgspec.json", None)
-        fast_decoder.cache_clear()
+    with msgspec_installed(request.param == "msgspec", fast_decoder):
         assert (fast_decoder() is decoding._decode) == (request.param != "msgspec")
         yield
-    fast_decoder.cache_clear()
 
 
 def outcome(read: Callable[[bytes, str], dict[str, Any]], line: bytes) -> str:

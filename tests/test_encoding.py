@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from formulaseed.data import encoding
 from formulaseed.data.encoding import encode_plain, fast_encoder
+from helpers import msgspec_installed
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -20,13 +20,9 @@ pytest.importorskip("msgspec")
 @pytest.fixture(params=["msgspec", "standard library"], scope="module", autouse=True)
 def _encoder(request: pytest.FixtureRequest) -> Iterator[None]:
     """With msgspec, and as where it is not installed."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param != "msgspec":
-            patch.setitem(sys.modules, "msgspec.json", None)
-        fast_encoder.cache_clear()
+    with msgspec_installed(request.param == "msgspec", fast_encoder):
         assert (fast_encoder() is encoding._encode_by_type) == (request.param != "msgspec")
         yield
-    fast_encoder.cache_clear()
 
 
 NUMBERS = st.integers() | st.integers(-(2**64), 2**64) | st.floats() | st.floats(-1e-3, 1e-3) | st.floats(1e15, 1e17)

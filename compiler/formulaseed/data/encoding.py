@@ -33,10 +33,10 @@ def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
         from msgspec.json import Encoder, format
     except ImportError:
         return _encode_by_type
-    encode = Encoder().encode
+    encoded = Encoder().encode
 
     def encode_quickly(values: Mapping[str, Any]) -> str:
-        text = format(encode(values), indent=0).decode()
+        text = format(encoded(values), indent=0).decode()
         # It has null for NaN, and other digits for numbers below 0.0001 and from 1e16 on.
         is_other = "null" in text or ".0000" in text or _has_exponent(text)
         return _encode_by_type(values) if is_other else text

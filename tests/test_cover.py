@@ -10,9 +10,9 @@ from typing import Any
 import formulaseed as library
 import pytest
 from formulaseed.errors import EvaluationError
+from formulaseed.explanation.cover import Coverage, _parts, cover
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret
-from formulaseed.report.cover import Coverage, _parts, cover
 from formulaseed.testing import contexts, rows, seeds
 from helpers import EXAMPLES, SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings

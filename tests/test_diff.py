@@ -13,11 +13,11 @@ from typing import Any
 import formulaseed as library
 import pytest
 from asking import Kitchen, restaurants, seed
+from formulaseed.explanation import changes
+from formulaseed.explanation.changes import changes_between
+from formulaseed.explanation.diff import Difference, diff
 from formulaseed.ir import nodes
 from formulaseed.loading import analyse
-from formulaseed.report import changes
-from formulaseed.report.changes import changes_between
-from formulaseed.report.diff import Difference, diff
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import seeds
 from helpers import (
@@ -459,7 +459,17 @@ def test_wrong_usage_of_contexts(tmp_path: Path) -> None:
 
 def test_blocks_in_every_format() -> None:
     """A list, a marked row and a long part: what is between them is text, on one line each."""
-    from formulaseed.report.blocks import Code, Details, Heading, Items, Paragraph, Table, as_html, as_markdown, as_text
+    from formulaseed.explanation.blocks import (
+        Code,
+        Details,
+        Heading,
+        Items,
+        Paragraph,
+        Table,
+        as_html,
+        as_markdown,
+        as_text,
+    )
 
     blocks = [
         Heading("A*", 1),

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from formulaseed import diff, explain, load_seed
-from formulaseed.report.counted import exclusion_texts
-from formulaseed.report.explanation import Change, Evidence, Explanation
-from formulaseed.report.values import plain, shown
+from formulaseed.explanation.counted import exclusion_texts
+from formulaseed.explanation.explanation import Change, Evidence, Explanation
+from formulaseed.explanation.values import plain, shown
 from formulaseed.testing import reference_evaluate
 from helpers import EXAMPLES, TASKS, formulaseed
 

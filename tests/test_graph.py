@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import formulaseed as library
 import pytest
 from formulaseed.errors import UnreadableError
+from formulaseed.explanation.graph import Graph, Node, dot, graph_of, mermaid, svg
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.report.graph import Graph, Node, dot, graph_of, mermaid, svg
 from formulaseed.testing import seeds
 from helpers import SEEDS, TASKS, formulaseed, tiny_seed, write_json
 from hypothesis import given, settings
@@ -185,7 +185,7 @@ def test_the_same_graph_is_drawn_alike() -> None:
 @settings(max_examples=25)
 def test_boxes_do_not_overlap(data: st.DataObject) -> None:
     """Each box is apart from all others, and each edge leads from the left to the right."""
-    from formulaseed.report.drawing import Drawing
+    from formulaseed.explanation.drawing import Drawing
 
     number = data.draw(st.integers(0, 20))
     widths = data.draw(st.lists(st.integers(0, 60), min_size=number, max_size=number))
@@ -206,7 +206,7 @@ def test_boxes_do_not_overlap(data: st.DataObject) -> None:
 @pytest.mark.usefixtures("_library")
 def test_a_long_chain_is_drawn() -> None:
     """As many steps as a seed may have, each using the one before it."""
-    from formulaseed.report.drawing import Drawing
+    from formulaseed.explanation.drawing import Drawing
 
     found = tuple(Node("step", Symbol(SymbolKind.STEP, f"S_{number}"), "x") for number in range(1000))
     assert len(Drawing(Graph("T", found, tuple(pairwise(range(1000))))).boxes) == 1000

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from formulaseed import explain, load_evaluator, load_seed
-from formulaseed.report.article import article
-from formulaseed.report.charts import HEIGHT, WIDTH, histogram
-from formulaseed.report.elements import Element, Packing, element
-from formulaseed.report.explain import Explainer
-from formulaseed.report.explanation import Explanation
-from formulaseed.report.overview import Overview
-from formulaseed.report.pages import report_page
+from formulaseed.explanation.article import article
+from formulaseed.explanation.charts import HEIGHT, WIDTH, histogram
+from formulaseed.explanation.elements import Element, Packing, element
+from formulaseed.explanation.explain import Explainer
+from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.overview import Overview
+from formulaseed.explanation.pages import report_page
 from helpers import EXAMPLES, IS_DEEP, TASKS, command, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
+    from formulaseed.explanation.diff import Difference, diff
+    from formulaseed.explanation.explanation import Explanation
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
-    from formulaseed.report.diff import Difference, diff
-    from formulaseed.report.explanation import Explanation
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
 
@@ -28,8 +28,8 @@ _HOMES = {
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
-    "report.diff": ("Difference", "diff"),
-    "report.explanation": ("Explanation",),
+    "explanation.diff": ("Difference", "diff"),
+    "explanation.explanation": ("Explanation",),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
 }  # fmt: skip
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
 
 def _seed_html(seed: FormulaSeed) -> str | None:
     """Return what a notebook shows of a seed: its computation, drawn."""
-    from formulaseed.report.notebook import seed_html
+    from formulaseed.explanation.notebook import seed_html
 
     return seed_html(seed)
 

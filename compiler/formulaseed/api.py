@@ -19,9 +19,9 @@ from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.data.jsonl import Lines
+    from formulaseed.explanation.explanation import Explanation
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
-    from formulaseed.report.explanation import Explanation
     from formulaseed.requests.evaluation import Background, Restaurant
     from formulaseed.requests.model import Request
     from formulaseed.requests.validate import Evaluate, Validation
@@ -88,8 +88,8 @@ def explain(
     `evaluator` saves compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where
     a step has no value the explanation has an `error`.
     """
-    from formulaseed.report.explain import Explainer
-    from formulaseed.report.nearest import Search
+    from formulaseed.explanation.explain import Explainer
+    from formulaseed.explanation.nearest import Search
 
     loaded = loading.load_seed(seed)
     evaluator = evaluator or load_evaluator(loaded)

@@ -15,12 +15,12 @@ from formulaseed.cli.run import can_be_reread
 from formulaseed.data.jsonl import Line, lines_of, read_lines
 from formulaseed.data.results import WRONG, Failures
 from formulaseed.errors import FormulaSeedError
+from formulaseed.explanation.changes import changes_between
+from formulaseed.explanation.cover import coverage
+from formulaseed.explanation.diff import Check, difference
+from formulaseed.explanation.graph import dot, graph_of, mermaid
+from formulaseed.explanation.sensitivity import ranked
 from formulaseed.loading import FormulaSeed, load_seed
-from formulaseed.report.changes import changes_between
-from formulaseed.report.cover import coverage
-from formulaseed.report.diff import Check, difference
-from formulaseed.report.graph import dot, graph_of, mermaid
-from formulaseed.report.sensitivity import ranked
 from formulaseed.runtime.loading import evaluator_of
 
 _DEFAULT = ParameterSource.DEFAULT
@@ -261,7 +261,7 @@ def graph(seed: str, form: str, out: str | None) -> None:
     report_warnings(loaded)
     found = graph_of(loaded.program)
     if form == "svg":
-        from formulaseed.report.drawing import Drawing
+        from formulaseed.explanation.drawing import Drawing
 
         text = Drawing(found).svg(alone=True)
     else:

@@ -15,9 +15,9 @@ from formulaseed.data.jsonl import LocatedRestaurant, read_lines
 from formulaseed.data.results import Extractor, Failures, ResultCounts
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.report.explain import Explainer
-from formulaseed.report.explanation import Explanation
-from formulaseed.report.overview import Overview, explained
+from formulaseed.explanation.explain import Explainer
+from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.overview import Overview, explained
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.running import read_rows
@@ -75,7 +75,7 @@ def report(out: str, **given: Any) -> None:
     The page needs no network. With --contexts reviews are extracted first, as `run` does. Exit status 3 where some
     restaurants failed: they are in the page, too.
     """
-    from formulaseed.report.pages import report_page
+    from formulaseed.explanation.pages import report_page
 
     def write(explainer: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
         found = Overview(explainer.program, explainer.verdict)

@@ -20,7 +20,7 @@ from formulaseed.data.results import Failures, Provenance, Result, text_writer, 
 from formulaseed.data.tabular import cells_of, columns_of, csv_line
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError
-from formulaseed.report.listing import listing
+from formulaseed.explanation.listing import listing
 from formulaseed.runtime.evaluator import Evaluator
 
 Format = Literal["table", "jsonl", "csv", "parquet"]

@@ -160,7 +160,7 @@ def schema(what: str, out: str | None, current: str | None) -> None:
 
         described, option = seed_schema(), ""
     else:
-        from formulaseed.report.explanation import explanation_schema
+        from formulaseed.explanation.explanation import explanation_schema
 
         described, option = explanation_schema(), f"--of {what} "
     text = layout(described)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.errors import EvaluationError
+from formulaseed.explanation.evaluated import Evaluated
+from formulaseed.explanation.values import is_number, shown
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.values import is_number, shown
 
 _NAMED, _TRIED = 10, 60
 """So many counts are named, and so many are compared by their effects."""

@@ -17,15 +17,15 @@ from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, SeedError
+from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, change_cell, sentence
+from formulaseed.explanation.constants import Constant, constants_of, moved, reads_year
+from formulaseed.explanation.outcomes import delta, numbers_of, same
+from formulaseed.explanation.values import plain
+from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.pipeline import checked, compile
-from formulaseed.report.blocks import Analysis, Block, Code, Heading, Table, change_cell, sentence
-from formulaseed.report.constants import Constant, constants_of, moved, reads_year
-from formulaseed.report.outcomes import delta, numbers_of, same
-from formulaseed.report.values import plain
-from formulaseed.report.verdict import verdict_of
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from formulaseed.explanation.leading import Field, Leading, Wish
+from formulaseed.explanation.values import plain, shown
 from formulaseed.language.inputs import _iso_date
 from formulaseed.language.types import Value
-from formulaseed.report.leading import Field, Leading, Wish
-from formulaseed.report.values import plain, shown
 
 _NAMED = 8
 """So many fields of a row are named."""

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 from formulaseed.data.results import Failures, error_of
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
+from formulaseed.explanation.article import article, shades
+from formulaseed.explanation.charts import Histogram, histogram
+from formulaseed.explanation.elements import Packing, visible
+from formulaseed.explanation.explain import Explainer
+from formulaseed.explanation.explanation import Change, Explanation, Failure
+from formulaseed.explanation.nearest import Search
+from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.report.article import article, shades
-from formulaseed.report.charts import Histogram, histogram
-from formulaseed.report.elements import Packing, visible
-from formulaseed.report.explain import Explainer
-from formulaseed.report.explanation import Change, Explanation, Failure
-from formulaseed.report.nearest import Search
-from formulaseed.report.values import plain, shown
-from formulaseed.report.verdict import verdicts_of
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 

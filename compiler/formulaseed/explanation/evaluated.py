@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from formulaseed.explanation import explanation as data
+from formulaseed.explanation.leading import choices
+from formulaseed.explanation.values import is_number, shown
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
@@ -16,9 +19,6 @@ from formulaseed.language.operators import Fault
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.report import explanation as data
-from formulaseed.report.leading import choices
-from formulaseed.report.values import is_number, shown
 
 _NO_VALUE = (Fault, KeyError, TypeError)
 """What a part raises that was never reached: of a step that failed, or behind a guard against null."""

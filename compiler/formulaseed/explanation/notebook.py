@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import UnreadableError
-from formulaseed.report.blocks import Items, Paragraph, Table, as_html
-from formulaseed.report.graph import svg
-from formulaseed.report.values import plain
+from formulaseed.explanation.blocks import Items, Paragraph, Table, as_html
+from formulaseed.explanation.graph import svg
+from formulaseed.explanation.values import plain
 
 if TYPE_CHECKING:
     from formulaseed.loading import FormulaSeed

@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.explanation import explanation as data
+from formulaseed.explanation.additions import Additions, Row, name_of
+from formulaseed.explanation.explanation import MOST_FEWER, MOST_MORE
+from formulaseed.explanation.leading import Leading
+from formulaseed.explanation.values import shown
+from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.language.types import Base, Value
-from formulaseed.report import explanation as data
-from formulaseed.report.additions import Additions, Row, name_of
-from formulaseed.report.explanation import MOST_FEWER, MOST_MORE
-from formulaseed.report.leading import Leading
-from formulaseed.report.values import shown
-from formulaseed.report.verdict import verdicts_of
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
 

@@ -17,9 +17,9 @@ from typing import Any
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import columns
 from formulaseed.errors import UnreadableError
+from formulaseed.explanation.graph import Graph, Node
+from formulaseed.explanation.values import shown
 from formulaseed.language.types import Value
-from formulaseed.report.graph import Graph, Node
-from formulaseed.report.values import shown
 from formulaseed.source.text import one_line
 
 _NAME, _TEXT = 8.0, 6.8

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
-from formulaseed.report.counted import (
+from formulaseed.explanation.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
+from formulaseed.explanation.counted import (
     MOST_LISTED,
     NO_QUOTES,
     amount_text,
@@ -20,7 +20,7 @@ from formulaseed.report.counted import (
     review_text,
     zero_text,
 )
-from formulaseed.report.explanation import (
+from formulaseed.explanation.explanation import (
     MOST_FEWER,
     MOST_MORE,
     Change,
@@ -33,7 +33,7 @@ from formulaseed.report.explanation import (
     Rule,
     Step,
 )
-from formulaseed.report.values import plain, shown
+from formulaseed.explanation.values import plain, shown
 
 _DEEPEST = 16
 """Steps that are deeper are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""

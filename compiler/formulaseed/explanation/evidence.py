@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeGuard, cast
 
+from formulaseed.explanation import explanation as data
+from formulaseed.explanation.additions import Row, name_of
+from formulaseed.explanation.definitions import filters_of
+from formulaseed.explanation.evaluated import Evaluated
+from formulaseed.explanation.quotes import QuoteFinder
+from formulaseed.explanation.values import is_number, shown
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.report import explanation as data
-from formulaseed.report.additions import Row, name_of
-from formulaseed.report.definitions import filters_of
-from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.quotes import QuoteFinder
-from formulaseed.report.values import is_number, shown
 
 _NEAR = 5
 """So many reviews that one condition leaves out are said in words."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.report.explanation import Evidence, Review, Value
-from formulaseed.report.values import plain, shown
+from formulaseed.explanation.explanation import Evidence, Review, Value
+from formulaseed.explanation.values import plain, shown
 
 MOST_LISTED = 5
 """So many reviews of a step are shown in words, and so many reasons why others do not count; the JSON has them all."""

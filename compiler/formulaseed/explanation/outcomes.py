@@ -16,13 +16,13 @@ from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.explanation.blocks import Block, Code, Heading, Table, change_cell, sentence
+from formulaseed.explanation.definitions import uses_of
+from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.report.blocks import Block, Code, Heading, Table, change_cell, sentence
-from formulaseed.report.definitions import uses_of
-from formulaseed.report.values import plain, shown
-from formulaseed.report.verdict import verdict_of
 from formulaseed.runtime.evaluator import Evaluator
 
 _NOISE = 1e-12

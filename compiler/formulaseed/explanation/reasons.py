@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from formulaseed.explanation import explanation as data
+from formulaseed.explanation.counted import counted_text, filter_texts
+from formulaseed.explanation.counts import Counts
+from formulaseed.explanation.evaluated import Evaluated
+from formulaseed.explanation.leading import behind_limits, choices, is_limit, limits_of
+from formulaseed.explanation.values import is_number, shown
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.operators import NEGATED
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.report import explanation as data
-from formulaseed.report.counted import counted_text, filter_texts
-from formulaseed.report.counts import Counts
-from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.leading import behind_limits, choices, is_limit, limits_of
-from formulaseed.report.values import is_number, shown
 
 _SENTENCES, _REASONS = 6, 3
 _WORDS = {

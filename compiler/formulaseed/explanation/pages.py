@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import UnreadableError
+from formulaseed.explanation import charts
+from formulaseed.explanation.article import article, made_with
+from formulaseed.explanation.drawing import Drawing
+from formulaseed.explanation.elements import visible
+from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.graph import computation
+from formulaseed.explanation.overview import Overview
+from formulaseed.explanation.story import headline
 from formulaseed.language.types import Value
-from formulaseed.report import charts
-from formulaseed.report.article import article, made_with
-from formulaseed.report.drawing import Drawing
-from formulaseed.report.elements import visible
-from formulaseed.report.explanation import Explanation
-from formulaseed.report.graph import computation
-from formulaseed.report.overview import Overview
-from formulaseed.report.story import headline
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.report.values import shown
+from formulaseed.explanation.values import shown
 
 WIDTH, HEIGHT = 480, 170
 _BASE, _TOP, _SIDE = 140, 18, 20

@@ -12,20 +12,20 @@ from functools import cache, cached_property
 from typing import Any, cast
 
 from formulaseed.errors import EvaluationError
+from formulaseed.explanation import explanation as data
+from formulaseed.explanation.additions import Row
+from formulaseed.explanation.counts import Counts
+from formulaseed.explanation.definitions import steps_used, upstream
+from formulaseed.explanation.evaluated import Evaluated
+from formulaseed.explanation.evidence import EvidenceFinder
+from formulaseed.explanation.leading import Leading
+from formulaseed.explanation.quotes import QuoteFinder
+from formulaseed.explanation.reasons import Reasons
+from formulaseed.explanation.verdict import explained_step
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, place_of, prepare
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.report import explanation as data
-from formulaseed.report.additions import Row
-from formulaseed.report.counts import Counts
-from formulaseed.report.definitions import steps_used, upstream
-from formulaseed.report.evaluated import Evaluated
-from formulaseed.report.evidence import EvidenceFinder
-from formulaseed.report.leading import Leading
-from formulaseed.report.quotes import QuoteFinder
-from formulaseed.report.reasons import Reasons
-from formulaseed.report.verdict import explained_step
 
 
 @dataclass

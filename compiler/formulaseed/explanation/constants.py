@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formulaseed.diagnostics.model import Problems
+from formulaseed.explanation.definitions import short_text, symbol_of
 from formulaseed.ir import nodes
 from formulaseed.kinds import SEED
 from formulaseed.language import ast, typed
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.loading import FormulaSeed
-from formulaseed.report.definitions import short_text, symbol_of
 from formulaseed.seed import surface
 from formulaseed.seed.lint.program import is_year, years_of
 from formulaseed.source.json_reader import JsonNumber, value_at

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formulaseed.diagnostics.model import printable
+from formulaseed.explanation.definitions import symbol_of, uses_of
+from formulaseed.explanation.explanation import Explanation
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.report.definitions import symbol_of, uses_of
-from formulaseed.report.explanation import Explanation
 
 Kind = Literal["field", "context", "parameter", "filter", "aggregate", "step"]
 _KIND_OF_INPUT: dict[SymbolKind, Kind] = {
@@ -116,7 +116,7 @@ def svg(program: nodes.Program, values: Mapping[str, Value] | None = None) -> st
 
     Raises `UnreadableError` where the package that lays graphs out is not installed.
     """
-    from formulaseed.report.drawing import Drawing
+    from formulaseed.explanation.drawing import Drawing
 
     return Drawing(graph_of(program), with_values=values is not None).svg(values)
 

@@ -211,26 +211,26 @@ class Explanation(_Part):
     @property
     def text(self) -> str:
         """The explanation for a terminal."""
-        from formulaseed.report.story import text
+        from formulaseed.explanation.story import text
 
         return text(self)
 
     @property
     def markdown(self) -> str:
         """The explanation as Markdown."""
-        from formulaseed.report.story import markdown
+        from formulaseed.explanation.story import markdown
 
         return markdown(self)
 
     @property
     def html(self) -> str:
         """The explanation as one HTML page that needs nothing else."""
-        from formulaseed.report.pages import explanation_page
+        from formulaseed.explanation.pages import explanation_page
 
         return explanation_page(self)
 
     def _repr_html_(self) -> str:
-        from formulaseed.report.pages import explanation_fragment
+        from formulaseed.explanation.pages import explanation_fragment
 
         return explanation_fragment(self)
 

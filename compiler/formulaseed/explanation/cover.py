@@ -17,6 +17,8 @@ from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, sentence
+from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Values, prepare
 from formulaseed.kinds import SEED
@@ -26,8 +28,6 @@ from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.blocks import Analysis, Block, Code, Heading, Table, sentence
-from formulaseed.report.definitions import short_text
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span

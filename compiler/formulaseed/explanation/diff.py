@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
+from formulaseed.explanation.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
+from formulaseed.explanation.changes import Category, Changes, changes_between
+from formulaseed.explanation.outcomes import Outcomes, Setting, compare, pairing_of
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
-from formulaseed.report.changes import Category, Changes, changes_between
-from formulaseed.report.outcomes import Outcomes, Setting, compare, pairing_of
 from formulaseed.runtime.loading import evaluator_of
 
 Check = Literal["verdicts", "outputs", "extraction"]

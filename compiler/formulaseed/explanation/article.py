@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.language.types import Value
-from formulaseed.report.counted import (
+from formulaseed.explanation.counted import (
     NO_QUOTES,
     QUOTED,
     counted_text,
@@ -19,10 +18,19 @@ from formulaseed.report.counted import (
     filter_texts,
     others_text,
 )
-from formulaseed.report.elements import Element, element
-from formulaseed.report.explanation import Evidence, Explanation, Match, Review, Rule, Step
-from formulaseed.report.story import SEARCHED, change_text, default_note, has_no_quotes, nearness, not_found_texts, tree
-from formulaseed.report.values import plain, shown
+from formulaseed.explanation.elements import Element, element
+from formulaseed.explanation.explanation import Evidence, Explanation, Match, Review, Rule, Step
+from formulaseed.explanation.story import (
+    SEARCHED,
+    change_text,
+    default_note,
+    has_no_quotes,
+    nearness,
+    not_found_texts,
+    tree,
+)
+from formulaseed.explanation.values import plain, shown
+from formulaseed.language.types import Value
 
 _SHADES = 5
 """Verdicts have so many colours at most, in the order of the policy; their names tell them apart."""

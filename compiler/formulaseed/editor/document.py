@@ -211,8 +211,7 @@ class SeedDocument:
         for step in program.steps:
             is_filter = isinstance(step.operation, nodes.Filter)
             sign = "$" if is_filter else ""
-            if not step.part_of:
-                yield Completion(f"{sign}{step.name}", "filter" if is_filter else "step", step_text(step))
+            yield Completion(f"{sign}{step.name}", "filter" if is_filter else "step", step_text(step))
 
     def _keys(self, head: str) -> Iterator[Completion]:
         """The keys of the object that a place is in."""

@@ -20,10 +20,9 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, sentence
 from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import Evaluation, Values, prepare
+from formulaseed.ir.interpret import Evaluation, Observer, prepare
 from formulaseed.kinds import SEED
 from formulaseed.language import typed
-from formulaseed.language.operators import Fault
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
@@ -136,9 +135,9 @@ def coverage(
             continue
         restaurants, reviews = restaurants + 1, reviews + len(record.rows)
         try:
-            given = prepare(program, record.rows, record.context, parameters)
-            evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
-            evaluation.count_values(program, record)
+            evaluation = prepare(program, record.rows, record.context, parameters)
+            evaluation.observer = Observer(watched, counts)
+            _count_values(program, record, evaluation, counts)
             for step in program.steps:
                 evaluation.step(step)
         except (EvaluationError, DataError) as error:
@@ -147,55 +146,25 @@ def coverage(
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 
 
-@dataclass
-class _Counting(Evaluation):
-    """An evaluation that counts how the watched conditions turn out, which keys are found, and which values are given."""
+def _count_values(
+    program: nodes.Program, record: RestaurantRows, evaluation: Evaluation, counts: Counter[_Key]
+) -> None:
+    """Count the values of fields in `counts`: as they were read, or those of a field that no step uses as they are given."""
 
-    watched: frozenset[int] = frozenset()
-    counts: Counter[_Key] = field(default_factory=Counter)
-
-    def value(self, expression: Expr, row: Values) -> Any:
-        found = super().value(expression, row)
-        if id(expression) in self.watched:
-            self.counts[id(expression), bool(found)] += 1
-        return found
-
-    def step(self, step: nodes.Step) -> None:
-        super().step(step)
-        if isinstance(step.operation, nodes.Filter):  # for each review once, however many steps use it
-            for row in self.rows:
-                try:
-                    truth = bool(Evaluation(self.shared, [], self.filters).value(step.operation.condition, row))
-                except Fault:  # that is for the steps that use it to report
-                    continue
-                self.counts[step.name, truth] += 1
-
-    def lookup(self, operation: nodes.Lookup) -> Value:
-        result = super().lookup(operation)
-        source = self.value(operation.source, {})
-        for place, (key, value) in enumerate(operation.table):
-            if (key == source if operation.match == "exact" else key in source) and value == result:
-                self.counts[id(operation), place] += 1
-                return result
-        self.counts[id(operation), _DEFAULT] += 1
-        return result
-
-    def count_values(self, program: nodes.Program, record: RestaurantRows) -> None:
-        """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
-        for each in program.fields:
-            symbol = Symbol(SymbolKind.EXTRACTION, each.name)
-            for given, row in zip(record.rows, self.rows, strict=True):
-                section = given.get("extraction")
-                raw = section.get(each.name) if isinstance(section, dict) else None
-                self._count(symbol, row.get(symbol, each.default if raw is None else raw))
-        for values in (self.shared, *self.rows):
-            for symbol, value in values.items():
-                if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
-                    self._count(symbol, value)
-
-    def _count(self, symbol: Symbol, value: object) -> None:
+    def count(symbol: Symbol, value: object) -> None:
         if isinstance(value, str | bool):
-            self.counts[symbol, value] += 1
+            counts[symbol, value] += 1
+
+    for each in program.fields:
+        symbol = Symbol(SymbolKind.EXTRACTION, each.name)
+        for given, row in zip(record.rows, evaluation.rows, strict=True):
+            section = given.get("extraction")
+            raw = section.get(each.name) if isinstance(section, dict) else None
+            count(symbol, row.get(symbol, each.default if raw is None else raw))
+    for values in (evaluation.shared, *evaluation.rows):
+        for symbol, value in values.items():
+            if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
+                count(symbol, value)
 
 
 # --- the parts of a seed
@@ -216,12 +185,13 @@ def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
                 found += _rules(step.name, case, otherwise.span)
             case nodes.Lookup() as lookup, surface.Lookup() as table:
                 found += _keys(step.name, lookup, table)
-            case nodes.Aggregate(_, _, where), _ if where is not None:
-                found += _both("condition", step.owner, where, id(where))
             case nodes.Filter(condition), _:
                 found += _both("filter", step.name, condition, step.name)
+        for aggregate in step.aggregates():
+            if aggregate.where is not None:
+                found += _both("condition", step.name, aggregate.where, id(aggregate.where))
         for expression in step.expressions():
-            found += [part for node in typed.walk(expression) for part in _branches(step.owner, node)]
+            found += [part for node in typed.walk(expression) for part in _branches(step.name, node)]
     watched = frozenset(key[0] for *_, key in found if isinstance(key[0], int))
     return sorted(found, key=lambda part: part[3].start), watched
 

@@ -85,3 +85,13 @@ def hundredth(percentage: str) -> str:
 def one_line(text: str) -> str:
     """Return the text with each run of white space as one space."""
     return " ".join(text.split())
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return the name, with a number behind it if it is in `taken`, and add it there."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free

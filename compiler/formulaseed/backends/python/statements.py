@@ -6,17 +6,23 @@ In: a checked program and the names that its symbols have. Out: indented lines. 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from formulaseed.backends.python.blocks import INDENT, Guarded, Test, indented, nested
 from formulaseed.backends.python.code import LINE_LENGTH, Code, addresses_a_tool, comment_text, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed, native_call
+from formulaseed.backends.python.functions import BACKEND
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
+from formulaseed.ir.hoisting import Hoisted
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
+from formulaseed.language.info import Info
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Type, Value
+from formulaseed.language.types import BOOLEAN, Base, Type, Value
+
+STATE = "state"
+"""The suffix of the accumulator that has the name of its step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +41,11 @@ class Vocabulary:
 class StatementPrinter:
     """Prints the body of `_compute` and of `evidence`."""
 
-    def __init__(self, program: nodes.Program, vocabulary: Vocabulary) -> None:
+    def __init__(self, program: nodes.Program, hoisted: Hoisted, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.filters = {s.name: s for s in program.steps if isinstance(s.operation, nodes.Filter)}
-        self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
+        self.hoisted = hoisted
+        self.filters = {s.name: s for s in hoisted.steps if isinstance(s.operation, nodes.Filter)}
+        self.steps = [s for s in hoisted.steps if not isinstance(s.operation, nodes.Filter)]
         self.symbols = dict(vocabulary.symbols)
         self.inlined: set[str] = set()
         self.tests: dict[Code, Test] = {}
@@ -78,8 +85,8 @@ class StatementPrinter:
         """Each aggregate's name with the positions that it begins with; one loop that notes the rows that each counts."""
         counted, items = [], []
         for step in self.steps:
-            if step.is_aggregate and not step.part_of:
-                counts_all = not step.needs_pass
+            if step.aggregate is not None and not self.hoisted.is_part(step):
+                counts_all = step.aggregate.where is None and not step.aggregate.needs_pass
                 counted.append(Code(f"{literal(step.name)}: {'list(range(len(rows)))' if counts_all else '[]'}"))
                 if not counts_all:
                     body = (Code(f"counted[{literal(step.name)}].append(position)"),)
@@ -133,8 +140,8 @@ class StatementPrinter:
 
     def _tests(self, step: nodes.Step) -> tuple[Test, ...]:
         """What must hold for a row to count; equal conditions are one object."""
-        printer = self._printer(step.owner)
-        where = step.operation.where if isinstance(step.operation, nodes.Aggregate) else None
+        printer = self._printer(self.hoisted.author(step))
+        where = step.aggregate.where if step.aggregate is not None else None
         return tuple(self._test(condition, printer) for condition in typed.conjuncts(where))
 
     def _test(self, condition: Expr, printer: ExpressionPrinter) -> Test:
@@ -219,77 +226,105 @@ class StatementPrinter:
         return f"({target})" if parenthesized or len(names) == 1 else target
 
     def _starts(self, steps: Sequence[nodes.Step]) -> list[Code]:
-        """What aggregates begin with: counts together, as many as fit on a line."""
+        """Return what the accumulators begin with: those with 0 together, as many as fit on a line."""
         lines: list[Code] = []
-        counts = ""
-        for step in steps:
-            local = self.vocabulary.locals[step.name]
-            match step.operation:
-                case nodes.Aggregate("max" | "min"):
-                    ty = self.vocabulary.types[step.name].removesuffix(" | None")
-                    lines.append(Code(f"{local}: {ty} | None = None"))
-                case nodes.Aggregate("sum") if step.ty.base is Base.NUMBER:
-                    lines.append(Code(f"{local} = 0.0"))
-                case _ if counts and len(counts) + len(local) + 10 <= LINE_LENGTH:
-                    counts += f"{local} = "
-                    lines[-1] = Code(f"{counts}0")
-                    continue
-                case _:
-                    counts = f"{local} = "
-                    lines.append(Code(f"{counts}0"))
-                    continue
-            counts = ""
+        zeros = ""
+        for aggregate in map(_Accumulated, steps):
+            for accumulator in aggregate.spelling.accumulators:
+                local = self._local(aggregate, accumulator.suffix)
+                operand = aggregate.operand
+                ty = (
+                    self.vocabulary.types[aggregate.name if aggregate.entry.selects else f"operand {aggregate.name}"]
+                    if operand
+                    else ""
+                )
+                start = accumulator.start.format(
+                    zero="0" if operand and operand.info.ty.base is Base.INTEGER else "0.0"
+                )
+                if accumulator.type or start != "0":
+                    declared = (
+                        f"{local}: {accumulator.type.format(type=ty.removesuffix(' | None'))}"
+                        if accumulator.type
+                        else local
+                    )
+                    lines.append(Code(f"{declared} = {start}"))
+                    zeros = ""
+                elif zeros and len(zeros) + len(local) + 10 <= LINE_LENGTH:
+                    zeros += f"{local} = "
+                    lines[-1] = Code(f"{zeros}0")
+                else:
+                    zeros = f"{local} = "
+                    lines.append(Code(f"{zeros}0"))
         return lines
 
+    def _local(self, aggregate: _Accumulated, suffix: str) -> Code:
+        """Return the name of an accumulator of a step."""
+        return self.vocabulary.locals[aggregate.name if suffix == STATE else f"{suffix} {aggregate.name}"]
+
+    def _names(self, aggregate: _Accumulated) -> dict[str, Code]:
+        """Return the accumulators of a step by their suffixes, as the templates of its spelling name them."""
+        return {each.suffix: self._local(aggregate, each.suffix) for each in aggregate.spelling.accumulators}
+
     def _guarded(self, step: nodes.Step) -> Guarded:
-        """What an aggregate does with a row."""
-        local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.owner)
+        """Return what an aggregate does with a row."""
+        aggregate = _Accumulated(step)
+        spelling, operand, names = aggregate.spelling, aggregate.operand, self._names(aggregate)
         tests = self._tests(step)
-        comment = (_comment(step),) if step.part_of else ()
-        match step.operation:
-            case nodes.Aggregate("sum", expression) if expression is not None:
-                value, term = printer.print(expression), expression
-                settles = value.raises or any(test.printed.raises for test in tests) or step.ty.base is Base.INTEGER
+        comment = (self._comment(step),) if self.hoisted.is_part(step) else ()
+        if operand is None:
+            return Guarded(tests, (*comment, Code(spelling.update.format(**names))))
+        printer = self._printer(self.hoisted.author(step))
+        if spelling.updates_if is not None:
+            condition = operand if spelling.updates_if else typed.Not(operand, Info(BOOLEAN, operand.info.span))
+            tests += tuple(self._test(part, printer) for part in typed.conjuncts(condition))
+            return Guarded(tests, (*comment, Code(spelling.update.format(**names))))
+        adds_up = aggregate.entry.intermediate is not None
+        settles = (
+            operand.info.ty.base is Base.INTEGER
+            or printer.print(operand).raises
+            or any(t.printed.raises for t in tests)
+        )
+        is_float = aggregate.entry.selects and step.ty.base is Base.NUMBER
 
-                def summed(printer: ExpressionPrinter) -> Printed:
-                    return printer.finished(term) if settles else printer.print(term)
+        def value(printer: ExpressionPrinter) -> Printed:  # infinity in a total is found after the loop
+            return printer.print(operand) if adds_up and not settles else printer.finished(operand, as_float=is_float)
 
-                body = self._caught(step, f"{local} += ", expression, summed)
-                guarded = Guarded(tests, (*comment, *body), value.raises)
-            case nodes.Aggregate("max" | "min" as function, expression) if expression is not None:
-                term, is_float = expression, step.ty.base is Base.NUMBER
-
-                def compared(printer: ExpressionPrinter) -> Printed:
-                    return printer.finished(term, as_float=is_float)
-
-                value = compared(printer)
-                sign = ">" if function == "max" else "<"
-                if isinstance(expression, typed.Ref) and not value.raises and value.code.isidentifier():
-                    better = Code(f"if {local} is None or {value.code} {sign} {local}:")
-                    return Guarded(tests, (*comment, better, Code(f"{INDENT}{local} = {value.code}")))
-                candidate = self.vocabulary.locals[f"candidate {step.name}"]
-                body = [
-                    *self._caught(step, f"{candidate} = ", expression, compared),
-                    Code(f"if {local} is None or {candidate} {sign} {local}:"),
-                    Code(f"{INDENT}{local} = {candidate}"),
-                ]
-                guarded = Guarded(tests, (*comment, *body), value.raises)
-            case _:
-                return Guarded(tests, (*comment, Code(f"{local} += 1")))
-        return replace(guarded, symbols=frozenset(typed.symbols_in(expression)))
+        test = spelling.test
+        if aggregate.entry.ignores_null and operand.info.ty.nullable:
+            test = "{value} is not None"
+        printed, call = value(printer), native_call(operand)
+        body = [*comment]
+        needs_name = (spelling.names_value or bool(test)) and not _is_name(operand, printed)
+        if needs_name:
+            candidate = self.vocabulary.locals[f"candidate {step.name}"]
+            body += self._caught(f"{candidate} = {{value}}", value, call, printer)
+            names["value"] = candidate
+        elif test:
+            names["value"] = printed.code
+        if "value" in names:
+            update = [Code(line) for line in spelling.update.format(**names).splitlines()]
+        else:
+            update = [
+                line
+                for template in spelling.update.splitlines()
+                for line in self._caught(_filled(template, names), value, call, printer)
+            ]
+        body += [Code(f"if {test.format(**names)}:"), *indented(update)] if test else update
+        return Guarded(tests, tuple(body), printed.raises, frozenset(typed.symbols_in(operand)))
 
     def _caught(
-        self, step: nodes.Step, target: str, expression: Expr, make: Callable[[ExpressionPrinter], Printed]
+        self,
+        template: str,
+        value: Callable[[ExpressionPrinter], Printed],
+        call: typed.Call | None,
+        printer: ExpressionPrinter,
     ) -> list[Code]:
-        """The statement; a single function that Python refuses itself is Python's own, whose error becomes the step's."""
-        printer = self._printer(step.owner)
-        call = native_call(expression)
-        if call is None:
-            return [Code(f"{target}{make(printer).code}")]
+        """Return a statement with its `{value}`; where that is one call that Python refuses itself, its error becomes the step's."""
+        if call is None or "{value}" not in template:
+            return [Code(template.format(value=value(printer).code))]
         return [
             Code("try:"),
-            Code(f"{INDENT}{target}{make(printer.with_native(call)).code}"),
+            Code(f"{INDENT}{template.format(value=value(printer.with_native(call)).code)}"),
             Code("except ValueError:"),
             Code(f"{INDENT}raise {printer.fault(call)} from None"),
         ]
@@ -298,19 +333,11 @@ class StatementPrinter:
 
     def _step(self, step: nodes.Step) -> list[Code]:
         local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.owner)
-        name = literal(step.owner)
-        comment = [_comment(step)] if step.part_of and not step.is_aggregate else []
+        printer = self._printer(self.hoisted.author(step))
+        comment = [self._comment(step)] if self.hoisted.is_part(step) else []
         match step.operation:
-            case nodes.Aggregate() if not step.needs_pass:
-                return [Code(f"{local} = len(rows)")]
-            case nodes.Aggregate(default=default, may_overflow=may_overflow):
-                if may_overflow:
-                    return [Code(f"{local} = _finite({local}, {name})")]
-                if default is None:
-                    return []
-                over_none = literal(exact(default, step.ty))
-                return [Code(f"if {local} is None:  # over no review"), Code(f"{INDENT}{local} = {over_none}")]
+            case nodes.Formula(typed.Aggregate()):
+                return self._result(step)
             case nodes.Lookup():
                 return [*comment, *self._lookup(step, step.operation, printer)]
             case nodes.Formula(expression):
@@ -322,6 +349,26 @@ class StatementPrinter:
                 return [*comment, *self._case(step, step.operation, printer)]
             case nodes.Filter():
                 raise AssertionError("filters are no values")
+
+    def _result(self, step: nodes.Step) -> list[Code]:
+        """Return the statements that make the value of an aggregate from its accumulators."""
+        aggregate = _Accumulated(step)
+        local, spelling, names = self.vocabulary.locals[step.name], aggregate.spelling, self._names(aggregate)
+        if not aggregate.needs_pass:
+            return [Code(f"{local} = {spelling.of_all}")]
+        lines = []
+        if aggregate.may_overflow:
+            total = self._local(aggregate, spelling.accumulators[0].suffix)
+            lines.append(Code(f"{total} = _finite({total}, {literal(self.hoisted.author(step))})"))
+        is_empty = spelling.is_empty.format(**names)
+        default = literal(exact(aggregate.default, step.ty))
+        if spelling.result:
+            result = spelling.result.format(**names)
+            target = f"{local}: {self.vocabulary.types[step.name]}" if step.ty.nullable else local
+            lines.append(Code(f"{target} = {f'{default} if {is_empty} else {result}' if is_empty else result}"))
+        elif aggregate.default is not None:
+            lines += [Code(f"if {is_empty}:  # over no review"), Code(f"{INDENT}{local} = {default}")]
+        return lines
 
     def _declared(self, step: nodes.Step) -> str:
         """The step's local, with its type where a type checker would infer another."""
@@ -361,15 +408,43 @@ class StatementPrinter:
 
     def _raises(self, step: nodes.Step) -> bool:
         """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
-        printer = self._printer(step.owner)
-        operation = step.operation
-        if isinstance(operation, nodes.Aggregate) and operation.function == "sum" and operation.expression is not None:
-            value = printer.print(operation.expression)
-            where = operation.where is not None and printer.finished(operation.where).raises
-            return value.raises or where
-        if isinstance(operation, nodes.Lookup) and not operation.has_default:
+        printer = self._printer(self.hoisted.author(step))
+        if step.aggregate is not None:
+            operand, where = step.aggregate.operand, step.aggregate.where
+            adds_up = step.aggregate.entry.intermediate is not None
+            value = (printer.print if adds_up else printer.finished)(operand).raises if operand is not None else False
+            return value or (where is not None and printer.finished(where).raises)
+        if isinstance(step.operation, nodes.Lookup) and not step.operation.has_default:
             return True
         return any(printer.finished(expression).raises for expression in step.expressions())
+
+    def _comment(self, step: nodes.Step) -> Code:
+        text = f"{step.name}, part of {self.hoisted.author(step)}: {comment_text(step_text(step))}"
+        return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")
+
+
+class _Accumulated:
+    """A step that is an aggregate, with what its entry of the table says."""
+
+    def __init__(self, step: nodes.Step) -> None:
+        aggregate = step.aggregate
+        assert aggregate is not None
+        self.name = step.name
+        self.operand = aggregate.operand
+        self.needs_pass = aggregate.needs_pass
+        self.may_overflow = aggregate.may_overflow
+        self.default = aggregate.default.value if aggregate.default is not None else None
+        self.entry = aggregate.entry
+        self.spelling = aggregate.entry.spellings[BACKEND]
+
+
+def _is_name(operand: Expr, printed: Printed) -> bool:
+    return isinstance(operand, typed.Ref) and not printed.raises and printed.code.isidentifier()
+
+
+def _filled(template: str, names: Mapping[str, Code]) -> str:
+    """Return a template with the names of accumulators; `{value}` stays."""
+    return template.format(**names, value="{value}")
 
 
 def _condition(step: nodes.Step) -> Expr:
@@ -380,8 +455,3 @@ def _condition(step: nodes.Step) -> Expr:
 def exact(value: Value, ty: Type) -> Value:
     """The value as its step's type has it: a number is a float."""
     return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
-
-
-def _comment(step: nodes.Step) -> Code:
-    text = f"{step.name}, part of {step.part_of}: {comment_text(step_text(step))}"
-    return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")

@@ -23,10 +23,11 @@ from formulaseed.language.check.partial_operations import (
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.check.wording import ConstantComparison, number_in_quotes, reason_of, tested
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
+from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operands, Operator
 from formulaseed.language.printer import called, expression_text
-from formulaseed.language.typed import Expr, Info, SymbolKind
+from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
@@ -74,7 +75,7 @@ class ExpressionChecker(ComparisonChecker):
                 raise AssertionError("front ends leave no loops")
 
     def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """An aggregate inside a formula; only formulas of seeds v1 have any."""
+        """Check an aggregate inside a formula; only formulas of seeds v1 have any."""
         raise AssertionError("there are no reviews")
 
     def _guarded(self, found: Expr, facts: Facts) -> Expr:
@@ -126,7 +127,9 @@ class ExpressionChecker(ComparisonChecker):
             return found
         if facts.is_silent or facts.of(found).is_implied or self.scope.is_implied(found, facts.is_present):
             pass  # it is there, or never reached
-        elif isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
+        elif isinstance(found, typed.Aggregate) or (
+            isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP
+        ):
             self.scope.report_null_step(found)
         else:
             name = expression_text(found)

@@ -17,8 +17,8 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.info import Info
 from formulaseed.language.printer import value_text
-from formulaseed.language.typed import Info
 from formulaseed.language.types import ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
@@ -71,8 +71,8 @@ class Scope(ABC):
         """Return the values that a step chooses from, if they are literals; else None."""
 
     @abstractmethod
-    def report_null_step(self, found: typed.Ref) -> None:
-        """Report that the value of a step may be null where a value is needed."""
+    def report_null_step(self, found: typed.Ref | typed.Aggregate) -> None:
+        """Report that the value of a step or an aggregate may be null where a value is needed."""
 
     @abstractmethod
     def names(self) -> Iterator[str]:

@@ -201,15 +201,14 @@ def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: s
 class Observer:
     """What an evaluation notes of its way, beside the values: it changes none of them.
 
-    `counts` has for each condition in `watched`, by its identity, how often it was true and how often false; for each filter, by its
-    name, of how many rows it is true and false; for each lookup, by its identity, how often it found the key at a position, -1 for
-    its default.
+    `counts` says how often each condition in `watched`, by its identity, was true and false; of how many rows each filter, by its
+    name, is true and false; and how often each lookup, by its identity, found the key at a position, -1 for its default.
     """
 
     watched: frozenset[int] = frozenset()
     counts: Counter[tuple[object, object]] = field(default_factory=Counter)
     met: dict[typed.Aggregate, list[dict[Expr, bool]]] = field(default_factory=dict)
-    """For each aggregate and row the conjuncts of `where`, those of filters in place of their names, with whether the row meets them."""
+    """For each aggregate and row the conjuncts of `where`, filters expanded, with whether the row meets them."""
     terms: dict[typed.Aggregate, dict[int, Any]] = field(default_factory=dict)
     """For each aggregate the operand's value for each matching row, by its position."""
 

@@ -17,7 +17,7 @@ from formulaseed.language.operators import finite
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value
 
 Takes = Literal["nothing", "number", "condition", "value"]
-"""What an aggregate takes of each review: a count takes nothing, a sum a number, `any` a condition, `count_distinct` any value."""
+"""What an aggregate takes of each review: a count nothing, a sum a number, `any` a condition, `count_distinct` any value."""
 Purpose = Literal["count", "total", "selection", "other"]
 """What the value says: how many reviews match, what they add up to, which of their values is the extreme, or something else."""
 
@@ -29,8 +29,8 @@ _MEAN_ERROR = 1e-6
 class Accumulator:
     """A variable that each matching row updates.
 
-    `start` and `type` are templates: `{type}` is the type of the operand, `{zero}` its zero. `suffix` names the accumulator in the
-    other templates of a `Spelling`; the accumulator `state` has the name of the step.
+    `start` and `type` are templates: `{type}` is the type of the operand, `{zero}` its zero. `suffix` is the name of the accumulator
+    in the other templates of a `Spelling`; the accumulator `state` has the name of the step.
     """
 
     start: str
@@ -66,8 +66,8 @@ class Spelling:
 class AggregateFunction:
     """An aggregate of the language.
 
-    `start`, `step` and `finish` define its value: `start` takes the type of the operand and returns the state before the first row,
-    `step` returns the state after one more operand and may change the state that it is given, `finish` returns the value of a state.
+    `start`, `step` and `finish` define its value. `start` takes the type of the operand and returns the state before the first row.
+    `step` returns the state after one more operand, and may change the state that it is given. `finish` returns the value.
     """
 
     name: str

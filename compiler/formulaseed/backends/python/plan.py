@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from formulaseed.backends.python.accumulators import exact, suffixes
 from formulaseed.backends.python.blocks import indented
 from formulaseed.backends.python.code import (
     COMMENT_WIDTH,
@@ -22,11 +23,10 @@ from formulaseed.backends.python.code import (
     wrapped,
 )
 from formulaseed.backends.python.expressions import Parts, Printed
-from formulaseed.backends.python.functions import BACKEND
 from formulaseed.backends.python.identity import STYLES
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import called, field_reader, parse_lines, tuple_text
-from formulaseed.backends.python.statements import STATE, StatementPrinter, Vocabulary, exact
+from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import hoist
 from formulaseed.ir.text import step_text
@@ -301,9 +301,7 @@ class _Planner:
         types = {step.name: self._type(step.ty, step.name) for step in values}
         aggregates = {step.name: step.aggregate for step in values if step.aggregate is not None}
         for name, aggregate in aggregates.items():
-            spelling = aggregate.entry.spellings[BACKEND]
-            suffixes = [each.suffix for each in spelling.accumulators if each.suffix != STATE]
-            for suffix in [*suffixes, *(["candidate"] if spelling.names_value else [])]:
+            for suffix in suffixes(aggregate):
                 names[f"{suffix} {name}"] = scope.local(f"{name}_{suffix}")
             if aggregate.operand is not None:
                 types[f"operand {name}"] = self._type(aggregate.operand.info.ty.present(), name)

@@ -5,24 +5,20 @@ In: a checked program and the names that its symbols have. Out: indented lines. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from formulaseed.backends.python.accumulators import AggregatePrinter, exact, start_lines
 from formulaseed.backends.python.blocks import INDENT, Guarded, Test, indented, nested
-from formulaseed.backends.python.code import LINE_LENGTH, Code, addresses_a_tool, comment_text, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed, native_call
-from formulaseed.backends.python.functions import BACKEND
+from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
+from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import Hoisted
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.info import Info
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import BOOLEAN, Base, Type, Value
-
-STATE = "state"
-"""The suffix of the accumulator that has the name of its step."""
+from formulaseed.language.types import Base
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +178,7 @@ class StatementPrinter:
                 return all(map(self._is_independent, typed.children(condition)))
 
     def _pass(self, item: Pass) -> list[Code]:
-        lines = self._starts(item.aggregates)
+        lines = start_lines([self._aggregate(step) for step in item.aggregates])
         guarded = [self._guarded(step) for step in item.aggregates]
         used = {symbol for step in item.aggregates for symbol in step.symbols()}
         return [*lines, Code(f"for {self._target(used)} in rows:"), *indented(self._body(guarded, used)), Code("")]
@@ -225,119 +221,29 @@ class StatementPrinter:
         target = ", ".join(names) + ("," if len(names) == 1 else "")
         return f"({target})" if parenthesized or len(names) == 1 else target
 
-    def _starts(self, steps: Sequence[nodes.Step]) -> list[Code]:
-        """Return what the accumulators begin with: those with 0 together, as many as fit on a line."""
-        lines: list[Code] = []
-        zeros = ""
-        for aggregate in map(_Accumulated, steps):
-            for accumulator in aggregate.spelling.accumulators:
-                local = self._local(aggregate, accumulator.suffix)
-                operand = aggregate.operand
-                ty = (
-                    self.vocabulary.types[aggregate.name if aggregate.entry.selects else f"operand {aggregate.name}"]
-                    if operand
-                    else ""
-                )
-                start = accumulator.start.format(
-                    zero="0" if operand and operand.info.ty.base is Base.INTEGER else "0.0"
-                )
-                if accumulator.type or start != "0":
-                    declared = (
-                        f"{local}: {accumulator.type.format(type=ty.removesuffix(' | None'))}"
-                        if accumulator.type
-                        else local
-                    )
-                    lines.append(Code(f"{declared} = {start}"))
-                    zeros = ""
-                elif zeros and len(zeros) + len(local) + 10 <= LINE_LENGTH:
-                    zeros += f"{local} = "
-                    lines[-1] = Code(f"{zeros}0")
-                else:
-                    zeros = f"{local} = "
-                    lines.append(Code(f"{zeros}0"))
-        return lines
-
-    def _local(self, aggregate: _Accumulated, suffix: str) -> Code:
-        """Return the name of an accumulator of a step."""
-        return self.vocabulary.locals[aggregate.name if suffix == STATE else f"{suffix} {aggregate.name}"]
-
-    def _names(self, aggregate: _Accumulated) -> dict[str, Code]:
-        """Return the accumulators of a step by their suffixes, as the templates of its spelling name them."""
-        return {each.suffix: self._local(aggregate, each.suffix) for each in aggregate.spelling.accumulators}
+    def _aggregate(self, step: nodes.Step) -> AggregatePrinter:
+        return AggregatePrinter(step, self.vocabulary.locals, self.vocabulary.types, self.hoisted.author(step))
 
     def _guarded(self, step: nodes.Step) -> Guarded:
         """Return what an aggregate does with a row."""
-        aggregate = _Accumulated(step)
-        spelling, operand, names = aggregate.spelling, aggregate.operand, self._names(aggregate)
-        tests = self._tests(step)
-        comment = (self._comment(step),) if self.hoisted.is_part(step) else ()
-        if operand is None:
-            return Guarded(tests, (*comment, Code(spelling.update.format(**names))))
-        printer = self._printer(self.hoisted.author(step))
-        if spelling.updates_if is not None:
-            condition = operand if spelling.updates_if else typed.Not(operand, Info(BOOLEAN, operand.info.span))
+        aggregate, printer = self._aggregate(step), self._printer(self.hoisted.author(step))
+        tests, condition, operand = self._tests(step), aggregate.condition(), aggregate.aggregate.operand
+        if condition is not None:
             tests += tuple(self._test(part, printer) for part in typed.conjuncts(condition))
-            return Guarded(tests, (*comment, Code(spelling.update.format(**names))))
-        adds_up = aggregate.entry.intermediate is not None
-        settles = (
-            operand.info.ty.base is Base.INTEGER
-            or printer.print(operand).raises
-            or any(t.printed.raises for t in tests)
-        )
-        is_float = aggregate.entry.selects and step.ty.base is Base.NUMBER
-
-        def value(printer: ExpressionPrinter) -> Printed:  # infinity in a total is found after the loop
-            return printer.print(operand) if adds_up and not settles else printer.finished(operand, as_float=is_float)
-
-        test = spelling.test
-        if aggregate.entry.ignores_null and operand.info.ty.nullable:
-            test = "{value} is not None"
-        printed, call = value(printer), native_call(operand)
-        body = [*comment]
-        needs_name = (spelling.names_value or bool(test)) and not _is_name(operand, printed)
-        if needs_name:
-            candidate = self.vocabulary.locals[f"candidate {step.name}"]
-            body += self._caught(f"{candidate} = {{value}}", value, call, printer)
-            names["value"] = candidate
-        elif test:
-            names["value"] = printed.code
-        if "value" in names:
-            update = [Code(line) for line in spelling.update.format(**names).splitlines()]
-        else:
-            update = [
-                line
-                for template in spelling.update.splitlines()
-                for line in self._caught(_filled(template, names), value, call, printer)
-            ]
-        body += [Code(f"if {test.format(**names)}:"), *indented(update)] if test else update
-        return Guarded(tests, tuple(body), printed.raises, frozenset(typed.symbols_in(operand)))
-
-    def _caught(
-        self,
-        template: str,
-        value: Callable[[ExpressionPrinter], Printed],
-        call: typed.Call | None,
-        printer: ExpressionPrinter,
-    ) -> list[Code]:
-        """Return a statement with its `{value}`; where that is one call that Python refuses itself, its error becomes the step's."""
-        if call is None or "{value}" not in template:
-            return [Code(template.format(value=value(printer).code))]
-        return [
-            Code("try:"),
-            Code(f"{INDENT}{template.format(value=value(printer.with_native(call)).code)}"),
-            Code("except ValueError:"),
-            Code(f"{INDENT}raise {printer.fault(call)} from None"),
-        ]
+        body, raises = aggregate.row(printer, tests_raise=any(test.printed.raises for test in tests))
+        comment = [self._comment(step)] if self.hoisted.is_part(step) else []
+        in_body = operand is not None and condition is None
+        symbols = frozenset(typed.symbols_in(operand)) if in_body and operand is not None else frozenset()
+        return Guarded(tests, (*comment, *body), raises, symbols)
 
     # --- steps
 
     def _step(self, step: nodes.Step) -> list[Code]:
-        local = self.vocabulary.locals[step.name]
         printer = self._printer(self.hoisted.author(step))
         comment = [self._comment(step)] if self.hoisted.is_part(step) else []
         match step.operation:
             case nodes.Formula(typed.Aggregate()):
-                return self._result(step)
+                return self._aggregate(step).result()
             case nodes.Lookup():
                 return [*comment, *self._lookup(step, step.operation, printer)]
             case nodes.Formula(expression):
@@ -349,26 +255,6 @@ class StatementPrinter:
                 return [*comment, *self._case(step, step.operation, printer)]
             case nodes.Filter():
                 raise AssertionError("filters are no values")
-
-    def _result(self, step: nodes.Step) -> list[Code]:
-        """Return the statements that make the value of an aggregate from its accumulators."""
-        aggregate = _Accumulated(step)
-        local, spelling, names = self.vocabulary.locals[step.name], aggregate.spelling, self._names(aggregate)
-        if not aggregate.needs_pass:
-            return [Code(f"{local} = {spelling.of_all}")]
-        lines = []
-        if aggregate.may_overflow:
-            total = self._local(aggregate, spelling.accumulators[0].suffix)
-            lines.append(Code(f"{total} = _finite({total}, {literal(self.hoisted.author(step))})"))
-        is_empty = spelling.is_empty.format(**names)
-        default = literal(exact(aggregate.default, step.ty))
-        if spelling.result:
-            result = spelling.result.format(**names)
-            target = f"{local}: {self.vocabulary.types[step.name]}" if step.ty.nullable else local
-            lines.append(Code(f"{target} = {f'{default} if {is_empty} else {result}' if is_empty else result}"))
-        elif aggregate.default is not None:
-            lines += [Code(f"if {is_empty}:  # over no review"), Code(f"{INDENT}{local} = {default}")]
-        return lines
 
     def _declared(self, step: nodes.Step) -> str:
         """The step's local, with its type where a type checker would infer another."""
@@ -423,35 +309,6 @@ class StatementPrinter:
         return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")
 
 
-class _Accumulated:
-    """A step that is an aggregate, with what its entry of the table says."""
-
-    def __init__(self, step: nodes.Step) -> None:
-        aggregate = step.aggregate
-        assert aggregate is not None
-        self.name = step.name
-        self.operand = aggregate.operand
-        self.needs_pass = aggregate.needs_pass
-        self.may_overflow = aggregate.may_overflow
-        self.default = aggregate.default.value if aggregate.default is not None else None
-        self.entry = aggregate.entry
-        self.spelling = aggregate.entry.spellings[BACKEND]
-
-
-def _is_name(operand: Expr, printed: Printed) -> bool:
-    return isinstance(operand, typed.Ref) and not printed.raises and printed.code.isidentifier()
-
-
-def _filled(template: str, names: Mapping[str, Code]) -> str:
-    """Return a template with the names of accumulators; `{value}` stays."""
-    return template.format(**names, value="{value}")
-
-
 def _condition(step: nodes.Step) -> Expr:
     assert isinstance(step.operation, nodes.Filter)
     return step.operation.condition
-
-
-def exact(value: Value, ty: Type) -> Value:
-    """The value as its step's type has it: a number is a float."""
-    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value

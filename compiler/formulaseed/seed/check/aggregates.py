@@ -1,8 +1,8 @@
 """Aggregates as written to typed ones: steps of a seed v2, and calls over reviews inside the formulas of a seed v1.
 
-In: an `ast.Aggregate`, and the facts where it is evaluated. Out: a `typed.Aggregate`; what is wrong is reported. A backend computes
-the aggregates of a formula before the formula. So the conditions on the way to one, as in `sum(…) / n if n > 0 else 0`, become
-conditions of the aggregate if it might raise without them.
+In: an `ast.Aggregate`, and the facts where it is evaluated. Out: a `typed.Aggregate`; errors are reported. A backend computes the
+aggregates of a formula before the formula. So the conditions on the way to an aggregate, as in `sum(…) / n if n > 0 else 0`,
+become conditions of the aggregate if it might raise without them.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class AggregateChecker:
         return checked
 
     def with_default(self, formula: Expr) -> Expr:
-        """Return `max(…) if n > 0 else 0`, where `n` counts the same reviews, as the aggregate with a default; others as they are."""
+        """Return `max(…) if n > 0 else 0`, if `n` counts the same reviews, as an aggregate with a default; else `formula` itself."""
         if not isinstance(formula, typed.Conditional):
             return formula
         for truth, value, other in ((True, formula.then, formula.otherwise), (False, formula.otherwise, formula.then)):
@@ -216,9 +216,10 @@ class AggregateChecker:
             if known.range is None or not (known.range.low > 0 or known.range.nonzero):
                 continue
             aggregate = self.scope.aggregate_of(value)
-            if aggregate is not None and aggregate.entry.counts:
-                if conditions <= set(typed.conjuncts(aggregate.where)):
-                    return True
+            if aggregate is None or not aggregate.entry.counts:
+                continue
+            if conditions <= set(typed.conjuncts(aggregate.where)):
+                return True
         return False
 
     def _counted(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:

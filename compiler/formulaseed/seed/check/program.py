@@ -42,7 +42,7 @@ class _ProgramChecker:
         self.partial: list[tuple[Expr, frozenset[Expr]]] = []
         """The aggregates so far that may have no value, each with what its reviews are required to be."""
         self.including: dict[typed.Aggregate, tuple[frozenset[Expr], int, tuple[Expr, ...]]] = {}
-        """For each count what it requires, how many of `partial` it was compared with, and those over reviews that include its."""
+        """For each count its conditions, how many of `partial` it was compared with, and those whose reviews include its own."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
         self.scope.section = program.steps_key

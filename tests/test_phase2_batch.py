@@ -105,6 +105,22 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
     assert sizes(server) == [1, 2]
 
 
+def test_an_answer_that_turns_out_to_be_unusable_is_sent_again_three_times_in_a_run(
+    kitchen: Kitchen, server: Loopback
+) -> None:
+    """A quote is verified when the results are there: the review fails by the quote, and the next run goes on."""
+    field = {"name": "mood", "type": "enum", "values": ["good", "bad"], "evidence": "required"}
+    kitchen.prepare([restaurant("a", "soup")], seed(extract={"fields": [field]}))
+    server.reset(answers=lambda text, schema: {"mood": "good", "mood_quote": "splendid"})
+    done = kitchen.run(*OPTIONS)
+    assert (done.status, sizes(server)) == (3, [1, 1, 1])
+    assert "review a-0: in the answer the review does not contain the quote for `mood`: 'splendid'" in done.err
+    assert "1 call ended without a usable answer; run the same command to make them again" in done.err
+    done = kitchen.run(*OPTIONS)
+    assert (done.status, sizes(server)) == (3, [1] * 5)
+    assert "1 review failed for good" in done.err
+
+
 def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
     """Ask about each text in batches of a limited size."""
     for name, most in limits.items():
@@ -170,8 +186,8 @@ def test_a_batch_whose_creation_was_cut_off_is_found(kitchen: Kitchen, server: L
 def test_a_batch_that_was_never_created_is_sent_again(
     kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    """The API may take a while to show it; then its calls are free again."""
-    monkeypatch.setattr(batching, "SECONDS_TO_APPEAR", 0.2)
+    """The API may take a while to show it; then its calls are free again, and the first creation counts with its bound."""
+    monkeypatch.setattr(batching, "SECONDS_TO_APPEAR", 0.0)
     posts: list[str] = []
 
     def rule(ask: Ask) -> str | None:
@@ -182,8 +198,9 @@ def test_a_batch_that_was_never_created_is_sent_again(
     kitchen.prepare(restaurants(2, 2))
     done = kitchen.run(*OPTIONS)
     assert (done.status, len(posts)) == (0, 2)
-    assert "a batch of 4 calls was never created; they are sent again" in done.err
-    assert kitchen.sql("SELECT status, COUNT(*) FROM attempts") == [("succeeded", 4)]
+    assert "the API lists no batch of 4 calls whose creation was cut off\nsent 4 calls as" in done.err
+    counts = kitchen.sql("SELECT status, is_bound, COUNT(*) FROM attempts GROUP BY status ORDER BY status")
+    assert counts == [("lost", 1, 4), ("succeeded", 0, 4)]
 
 
 def test_a_wait_survives_a_server_that_is_away(kitchen: Kitchen, server: Loopback) -> None:

@@ -105,22 +105,6 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
     assert sizes(server) == [1, 2]
 
 
-def test_an_answer_that_turns_out_to_be_unusable_is_sent_again_three_times_in_a_run(
-    kitchen: Kitchen, server: Loopback
-) -> None:
-    """A quote is verified when the results are there: the review fails by the quote, and the next run goes on."""
-    field = {"name": "mood", "type": "enum", "values": ["good", "bad"], "evidence": "required"}
-    kitchen.prepare([restaurant("a", "soup")], seed(extract={"fields": [field]}))
-    server.reset(answers=lambda text, schema: {"mood": "good", "mood_quote": "splendid"})
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (3, [1, 1, 1])
-    assert "review a-0: in the answer the review does not contain the quote for `mood`: 'splendid'" in done.err
-    assert "1 call ended without a usable answer; run the same command to make them again" in done.err
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (3, [1] * 5)
-    assert "1 review failed for good" in done.err
-
-
 def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
     """Ask about each text in batches of a limited size."""
     for name, most in limits.items():

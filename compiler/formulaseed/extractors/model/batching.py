@@ -32,7 +32,7 @@ from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 
 ROUNDS = 3
-"""How often a question is sent at most, and how often in a row the creation of a batch may be cut off."""
+"""How often a question without a usable answer is sent, and how often in a row the creation of a batch may be cut off."""
 MOST_REQUESTS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
 """The limits of a batch. The API accepts 100,000 requests and 256 MB; this much fits into any memory."""
@@ -209,9 +209,10 @@ class BatchRun(SyncExtractor):
             if key in seen or key in self._hopeless:
                 continue
             seen.add(key)
-            if self._sent[key] >= ROUNDS:  # its batches had no result for it, or one that turned out to be unusable
-                last = self._answers.store.get(key)
-                self._failures[key] = last.reason if last is not None else "its batches have no result for it"
+            last = self._answers.store.get(key) if self._sent[key] >= ROUNDS else None
+            # a stored answer may have turned out to be unusable, by a quote that only the review can verify
+            if self._sent[key] >= (ROUNDS if last is None else MAX_TRIES):
+                self._failures[key] = "its batches have no result for it" if last is None else last.reason
                 self._hopeless.add(key)
                 usage.unanswered += 1
                 continue

@@ -241,9 +241,9 @@ def info(path: str | None, form: str) -> None:
         if batch.id is not None or batch.is_being_created:
             say(f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}")
     for maybe in unconfirmed:
-        most = cost_text(cost_of([maybe.spent], prices))
+        bound = cost_text(cost_of([maybe.spent], prices))
         say(
-            f"unconfirmed: a batch whose creation was cut off, {created_text(maybe)}, {most} at most; "
+            f"unconfirmed: a batch whose creation was cut off, {created_text(maybe)}, {bound} at most; "
             "a run with --batch looks for it"
         )
 

@@ -1,4 +1,4 @@
-"""The records of the data formats: contexts, reviews, recorded extractions, rows.
+"""The records of the data formats: contexts, reviews, recorded extractions, rows, stored answers and their usage.
 
 The border where JSON from outside becomes typed values, with pydantic in strict mode: nothing is coerced.
 Fields that are not listed are kept, since a seed may declare them.
@@ -20,6 +20,7 @@ from formulaseed.limits import INTEGER_MAX, REVIEW_TEXT_CHARACTERS
 Amount = Annotated[float, Field(ge=0, lt=1e15)]
 PositiveAmount = Annotated[float, Field(gt=0, lt=1e15)]
 Count = Annotated[int, Field(ge=0, le=INTEGER_MAX)]
+TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class Record(BaseModel):
@@ -281,6 +282,27 @@ class JudgementLine(Record):
     judgement: Literal["positive", "negative", "neutral", "not_mentioned"]
 
 
+class UsageRecord(Record):
+    """The tokens of one answer of a model, as the API, a store and a transcript state them."""
+
+    input: TokenCount
+    cache_write: TokenCount
+    cache_read: TokenCount
+    output: TokenCount
+
+
+class StoredAnswerLine(UsageRecord):
+    """An answer that a store has exported: its content, or the reason why it is unusable."""
+
+    key: str
+    model: str
+    content: dict[str, Any] | None
+    reason: str
+    batch: Count
+    at: Amount
+    tries: Count
+
+
 class SocialGraph(Record):
     """Who names whom as a friend."""
 
@@ -300,6 +322,8 @@ _WORDS = {
     "int_type": "must be an integer",
     "bool_type": "must be true or false",
     "greater_than_equal": "must be 0 or more",
+    "less_than": "is too large",
+    "less_than_equal": "is too large",
     "string_too_short": "must not be empty",
     "list_type": "must be a list",
     "dict_type": "must be an object",

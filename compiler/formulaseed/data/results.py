@@ -337,6 +337,8 @@ NOT_ASKED = "it has not been asked about"
 """The failure of each remaining review where a run stops."""
 IN_BATCH = "it is in a batch in progress; `--batch` waits for it"
 """The failure of a review that is not asked about live, since a batch asks."""
+CUT_OFF = "the creation of its batch was cut off"
+"""The failure of a review whose batch may or may not exist."""
 
 
 Source = Literal["", "recorded", "asked", "predicted", "left_out"]

@@ -19,6 +19,7 @@ from formulaseed.data.files import shown_bytes
 from formulaseed.data.jsonl import LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, RestaurantRows, ReviewRecord
 from formulaseed.data.results import (
+    CUT_OFF,
     IN_BATCH,
     NOT_ASKED,
     Extraction,
@@ -260,7 +261,7 @@ def _row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, A
 
 def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
     """Each review that failed, and why; those that nobody was asked about are one entry for each reason."""
-    unasked = (NOT_ASKED, IN_BATCH)
+    unasked = (NOT_ASKED, IN_BATCH, CUT_OFF)
     yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure not in unasked)
     for reason in unasked:
         left = [each.review_id for each in failed if each.failure == reason]

@@ -29,7 +29,7 @@ _MEAN_ERROR = 1e-6
 class Accumulator:
     """A variable that each matching row updates.
 
-    `start` and `type` are templates: `{type}` is the type of the operand, `{zero}` its zero. `suffix` is the name of the accumulator
+    `start` and `type` are templates: `{type}` is the type of the operand, `{zero}` its zero. `suffix` names the accumulator
     in the other templates of a `Spelling`; the accumulator `state` has the name of the step.
     """
 
@@ -66,7 +66,7 @@ class Spelling:
 class AggregateFunction:
     """An aggregate of the language.
 
-    `start`, `step` and `finish` define its value. `start` takes the type of the operand and returns the state before the first row.
+    `start`, `step` and `finish` define its value. `start` takes the type of the operand, and returns the first state.
     `step` returns the state after one more operand, and may change the state that it is given. `finish` returns the value.
     """
 

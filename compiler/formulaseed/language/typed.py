@@ -176,7 +176,7 @@ class List:
 class Aggregate:
     """One value of all reviews that match `where`: the entry `function` of the table of aggregates, applied to `operand`.
 
-    `operand` is evaluated for each of these reviews; None for an aggregate that takes nothing. `default` is the value over no reviews
+    `operand` is evaluated for each of these reviews; it may be None. `default` is the value over no reviews
     that the author states, or None. `may_overflow` says that the value may be too large for a number. `written` is how the
     author wrote the aggregate inside a formula; empty for a step of its own.
     """

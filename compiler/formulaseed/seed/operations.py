@@ -109,7 +109,7 @@ _KEYS_OF_AGGREGATES = {
     "expr": _REVIEW_FORMULA,
     "default": Key("default", "number", "The value over no reviews."),
 }
-_CONDITION_OF_REVIEW = Key("expr", "condition formula", "A condition on the review", examples=("meta.stars <= 2",))
+_CONDITION_OF_REVIEW = Key("expr", "review condition", "A condition on the review", examples=("meta.stars <= 2",))
 
 
 def aggregate_operation(entry: AggregateFunction) -> OperationSpec:

@@ -38,7 +38,7 @@ def suffixes(aggregate: typed.Aggregate) -> list[str]:
 class AggregatePrinter:
     """Prints the statements of one aggregate.
 
-    `locals` has the local of the step by its name, and its other accumulators by suffix and name, such as `total MEAN`. `types` has the
+    `locals` has the local of the step by its name, its other accumulators by suffix and name (`total MEAN`). `types` has the
     types of steps by name, and those of operands as `operand MEAN`. `author` is the step that errors name.
     """
 

@@ -172,7 +172,7 @@ class AggregateChecker:
         return checked
 
     def with_default(self, formula: Expr) -> Expr:
-        """Return `max(…) if n > 0 else 0`, if `n` counts the same reviews, as an aggregate with a default; else `formula` itself."""
+        """Return `max(…) if n > 0 else 0` as an aggregate with a default, if `n` counts its reviews."""
         if not isinstance(formula, typed.Conditional):
             return formula
         for truth, value, other in ((True, formula.then, formula.otherwise), (False, formula.otherwise, formula.then)):

@@ -105,6 +105,8 @@ class ExpressionPrinter:
                 return self._logical(expression, as_float=True)
             case typed.Call(name) if FUNCTIONS[name].selects and not expression.info.ty.nullable:
                 return self._call(expression, as_float=True)
+            case typed.Call(name) if FUNCTIONS[name].replaces_null and not expression.info.ty.nullable:
+                return self._call(expression, as_float=True)
             case typed.Call(TO_FLOAT.name, (argument,)) if (
                 argument.info.ty.is_numeric and not argument.info.ty.nullable
             ):
@@ -240,8 +242,21 @@ class ExpressionPrinter:
         ):
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
         finished = [self.finished(argument, as_float=as_float) for argument in node.arguments]
+        if FUNCTIONS[node.function].replaces_null:
+            return self._coalesced(node.arguments[0], *finished)
         before, arguments = self._flat(node.arguments, finished)
         return self._after(before, self._called(node, arguments))
+
+    def _coalesced(self, node: Expr, value: Printed, default: Printed) -> Printed:
+        """`value if value is not None else default`; a value that is no name is computed before, once."""
+        before, value = self._parted.get(value.code, ([], value))
+        if not _SIMPLE.fullmatch(value.code):
+            local = self.parts.local(node)
+            before = [*before, replace(value, code=Code(f"{local} := {value.code}"))]
+            value = replace(value, code=local, precedence=operators.ATOM, raises=False, depth=0)
+        code = Code(f"{value.code} if {value.code} is not None else {default.code}")
+        raises, floats = value.raises or default.raises, value.floats and default.floats
+        return self._after(before, Printed(code, operators.CONDITIONAL, raises=raises, floats=floats, depth=default.depth))
 
     def _called(self, node: typed.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]

@@ -14,8 +14,10 @@ from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.rounding import exactness_of
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
 from formulaseed.language.check.wording import with_default
+from formulaseed.language.exactness import Exactness, exact_of_exact, of_value
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
@@ -68,6 +70,7 @@ class SeedScope(Scope):
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _default_needed: set[str] = field(default_factory=set)
+    _exactness: dict[str, Exactness] = field(default_factory=dict)
     _reported_cycles: set[frozenset[str]] = field(default_factory=set)
 
     @cached_property
@@ -144,13 +147,41 @@ class SeedScope(Scope):
             return None
         return self.steps.get(found.symbol.name)
 
-    def report_null_step(self, found: typed.Ref) -> None:
-        name = found.symbol.name
-        step = self.steps[name]
-        if step.needs_default:
-            self.report_default_needed(step, self.current)
-        else:
-            self.report_once(catalogue.nullable_step(found.info.span, name), name)
+    def report_missing_default(self, step: str) -> bool:
+        if self.steps[step].needs_default:
+            self.report_default_needed(self.steps[step], self.current)
+        return self.steps[step].needs_default
+
+    def exactness_of_step(self, step: str) -> Exactness:
+        stack = [step]
+        while stack:  # not recursive: a long chain of steps may use one another
+            name = stack[-1]
+            numbers = [s.name for s in self.steps[name].symbols() if s.kind is SymbolKind.STEP]
+            missing = [used for used in numbers if used not in self._exactness]
+            if missing:
+                stack += missing
+            else:
+                self._exactness[stack.pop()] = self._exactness_of(self.steps[name])
+        return self._exactness[step]
+
+    def _exactness_of(self, step: nodes.Step) -> Exactness:
+        match step.operation:
+            case _ if step.ty.base is not Base.NUMBER:
+                return Exactness.EXACT
+            case nodes.Formula(expression):
+                return exactness_of(expression, self._exactness.__getitem__)
+            case nodes.Aggregate("sum", expression) if expression is not None:
+                return exact_of_exact([exactness_of(expression, self._exactness.__getitem__)])
+            case nodes.Aggregate("max" | "min", expression, default=default) if expression is not None:
+                return max(exactness_of(expression, self._exactness.__getitem__), of_value(default))
+            case nodes.Const(value):
+                return of_value(value)
+            case nodes.Lookup(table=table, default=default):
+                return max(of_value(value) for value in (*(value for _, value in table), default))
+            case nodes.Case(rules, otherwise):
+                return max(of_value(value) for value in (*(then for _, then in rules), otherwise))
+            case _:
+                raise AssertionError(f"{type(step.operation).__name__} gives no number")
 
     def type_of(self, node: ast.Expr) -> Type | None:
         """Return the type of what a name refers to, None if that is not known; reports nothing."""

@@ -243,7 +243,7 @@ FUNCTIONS: dict[str, Function] = {
             takes=frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN, Base.STRING}), replaces_null=True,
             result=lambda operands: join(operands[0].ty.present(), operands[1].ty) or ERROR,
             range=intervals.union, apply=lambda value, default: default if value is None else value,
-            exactness=same,
+            exactness=same, hints={3: "nest it: `coalesce(a, coalesce(b, c))`"},
         ),
     )
 }  # fmt: skip

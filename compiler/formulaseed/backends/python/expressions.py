@@ -256,7 +256,9 @@ class ExpressionPrinter:
             value = replace(value, code=local, precedence=operators.ATOM, raises=False, depth=0)
         code = Code(f"{value.code} if {value.code} is not None else {default.code}")
         raises, floats = value.raises or default.raises, value.floats and default.floats
-        return self._after(before, Printed(code, operators.CONDITIONAL, raises=raises, floats=floats, depth=default.depth))
+        return self._after(
+            before, Printed(code, operators.CONDITIONAL, raises=raises, floats=floats, depth=default.depth)
+        )
 
     def _called(self, node: typed.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]

@@ -185,6 +185,11 @@ def no_seed(span: Span, brackets: str) -> Diagnostic:
     return diagnostic("FS008", span, "a seed is a JSON object", help)
 
 
+KEY_IS_GIVEN = "remove it: `{}` is given already"
+OF_REVIEWS = "count or sum `{}` over the reviews in a step of its own, and use that"
+"""Help for the field of a review in a formula over the restaurant."""
+
+
 def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Help | None) -> Diagnostic:
     """`help` suggests a key; None if none resembles it."""
     listed = f"known keys: {', '.join(f'`{each}`' for each in known)}"

@@ -11,38 +11,29 @@ from formulaseed.source.text import Span
 NullEffect = Literal["value", "truth", "difference"]
 """Where null is: in place of a value that is needed, as a condition, or beside `!=` or `not in`."""
 _EFFECTS = {"value": "", "truth": ", and null counts as false", "difference": ", and null differs from every value"}
-_ZEROS = {"0": "0", "''": "an empty string", "false": "false"}
+_ZEROS = {"0": "0", "''": "an empty string", "False": "false"}
 
 
 def may_be_null(
-    span: Span, called: str, name: str, coalesced: str, effect: NullEffect, *, as_condition: str = ""
+    span: Span, called: str, coalesced: str, guarded: str, effect: NullEffect, condition: str = ""
 ) -> Diagnostic:
-    """`coalesced` is what to write, empty if it is too long; `as_condition` the whole condition, if an object says it."""
-    help = _help_for_null(span, name, coalesced, effect, as_condition)
+    """`coalesced` and `guarded` are two ways to write it, `condition` is the whole comparison; empty if they are too long."""
+    help = _help_for_null(span, coalesced, guarded, condition)
     return diagnostic("FS305", span, f"{called} may be null here{_EFFECTS[effect]}", help)
 
 
-def _help_for_null(span: Span, name: str, coalesced: str, effect: NullEffect, as_condition: str) -> Help:
+def _help_for_null(span: Span, coalesced: str, guarded: str, condition: str) -> Help:
     if span.source.text.startswith('"', span.start):  # the key of a condition object
-        return (
-            f"define a filter: {_step('define_filter', as_condition)}"
-            if as_condition
-            else 'test for null first: {"!=": null, …}'
-        )
+        test_first = 'test for null first: {"!=": null, …}'
+        return f"define a filter: {_step('define_filter', condition)}" if condition else test_first
     key = span.pointer.rpartition("/")[2] if _is_whole_string(span) else ""
     if key == "source":  # takes a name only, as `field` does
         return f"name a step of its own: {_step('expr', coalesced)}" if coalesced else "name a step that replaces null"
     if key == "field":
         return f'write "expr": {json.dumps(coalesced, ensure_ascii=False)} in place of "field"'
-    other = {
-        "value": f"… if {name} != None else …",
-        "truth": f"compare it: `{name} == true`",
-        "difference": f"{name} != None and …",
-    }[effect]
     if not coalesced:
-        return f"test for null first: `{other}`"
-    other = other if effect == "truth" else f"`{other}`"
-    return Suggestion(f"write `{coalesced}`, or {other}", coalesced, "unsafe")
+        return f"test for null: `{guarded}`"
+    return Suggestion(f"write `{coalesced}`, or `{guarded}`", coalesced, "unsafe")
 
 
 def _is_whole_string(span: Span) -> bool:
@@ -53,13 +44,12 @@ def _step(operation: str, formula: str) -> str:
     return json.dumps({"name": "…", "op": operation, "expr": formula}, ensure_ascii=False)
 
 
-def or_replaces_value(span: Span, called: str, falsy: str, nullable: bool, instead: str, is_whole: bool) -> Diagnostic:
-    """`falsy` is the literal that `or` replaces, `instead` the formula to write for the whole, which `is_whole` underlines."""
+def or_replaces_value(span: Span, called: str, falsy: str, nullable: bool, instead: str) -> Diagnostic:
+    """`falsy` is the literal that `or` replaces, `instead` what to write; empty if it is too long."""
     message = f"`or` replaces {_ZEROS[falsy]}{' as well as null' if nullable else ''}: {called} may be {_ZEROS[falsy]}"
     help: Help = "write `coalesce(value, default)`, which replaces null only"
     if instead:
-        help = f"write `{instead}`"
-        help = Suggestion(help, instead, "unsafe") if is_whole else help
+        help = Suggestion(f"write `{instead}`", instead, "unsafe")
     return diagnostic("FS624", span, message, help)
 
 

@@ -261,15 +261,6 @@ class ExpressionChecker(ComparisonChecker):
                 inner = self.behind(operand, inner)[not truth]
         if any(operand.info.ty.is_error for operand in operands):
             return error_at(node.span)
-        report_joined(
-            node.operator,
-            operands,
-            known_facts,
-            node.span,
-            self.scope,
-            is_condition=is_condition,
-            refuses_zero=refuses_zero,
-        )
         ty: Type | None = operands[-1].info.ty
         for operand in reversed(operands[:-1]):
             left = operand.info.ty
@@ -284,6 +275,15 @@ class ExpressionChecker(ComparisonChecker):
             nouns = [operand.info.ty.noun for operand in operands]
             self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
             return error_at(node.span)
+        report_joined(
+            node.operator,
+            operands,
+            known_facts,
+            node.span,
+            self.scope,
+            is_condition=is_condition,
+            refuses_zero=refuses_zero,
+        )
         known = range_of_first([each for each in reached if each[0].info.ty.base is not Base.NULL], truth)
         if known is None and ty.is_numeric:
             known = intervals.ANY_NUMBER

@@ -12,10 +12,10 @@ from formulaseed.diagnostics.catalogue.values import NullEffect
 from formulaseed.language import intervals, typed
 from formulaseed.language.check.facts import Facts, items
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.operators import NEGATED, OR
+from formulaseed.language.operators import AND, NEGATED, OR
 from formulaseed.language.printer import called, expression_text, literal_text, operand_text, text_at, text_within
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
 MAX_QUOTED = 60
@@ -46,7 +46,10 @@ def report_null(
         if effect == "truth" and found.info.ty.base is Base.STRING:
             coalesced = f"{coalesced} != ''"
     name = text if isinstance(found, typed.Ref) else f"({text})"
-    diagnostic = catalogue.may_be_null(found.info.span, called(found), name, coalesced, effect, as_condition=condition)
+    guarded = {"value": f"… if {name} != None else …", "difference": f"{name} != None and …"}.get(effect, "")
+    if effect == "truth":
+        guarded = f"{name} == True" if found.info.ty.base is Base.BOOLEAN else f"{name} != None"
+    diagnostic = catalogue.may_be_null(found.info.span, called(found), coalesced, guarded, effect, condition)
     scope.report_once(diagnostic, text)
 
 
@@ -54,28 +57,26 @@ def _condition(text: str, coalesced: str, sign: str, other: Expr) -> str:
     """Return the condition that says without null what `sign` says with it."""
     value = other.info.constant if other.info.is_constant else None
     if isinstance(value, bool):
-        return f"{text} == {_literal(not value)}"
+        return f"{text} == {not value}"
     return f"{coalesced} {sign} {operand_text(other)}"
 
 
 def _default(found: Expr, other: Expr | None, facts: Facts) -> str:
-    """Return a default to propose, with which nothing fails: one of the values that the value can have, or an empty string."""
+    """Return a default to propose: one that is equal to what the value is compared with, or one with which nothing fails."""
     first = next(iter(items(other)), None) if other is not None else None
-    if first is not None and first.info.is_constant:
-        return _literal(first.info.constant)
+    known, values = facts.range_of(found) or intervals.ANY_NUMBER, facts.values_of(found)
+    is_only = known.low == known.high or (values is not None and len(values) <= 1)
+    if first is not None and first.info.is_constant and not is_only:
+        return literal_text(first.info.constant)
     if found.info.ty.base is Base.STRING:
         return "''"
     if found.info.ty.base is Base.BOOLEAN:
-        return "false"
-    known = facts.range_of(found) or intervals.ANY_NUMBER
+        return "False"
+    known = known if other is None else intervals.ANY_NUMBER
     candidates = (0, 1, known.low, known.high)
     usual = (each for each in candidates if known.low <= each <= known.high and not (known.nonzero and each == 0))
     default = next(usual, 0)
     return repr(int(default) if float(default).is_integer() else default)
-
-
-def _literal(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else literal_text(value)
 
 
 def report_truth(found: Expr, scope: Scope, facts: Facts) -> None:
@@ -115,7 +116,7 @@ def is_replaced(operand: Expr, rest: Sequence[Expr]) -> bool:
 
 
 def report_replaced(operands: Sequence[Expr], known: Sequence[Facts], span: Span, scope: Scope) -> None:
-    """Report the first operand of `or` that may be 0, an empty string or false, if what replaces it is another value.
+    """Report each operand of `or` that may be 0, an empty string or false, if what replaces it is another value.
 
     `known` are the facts where each operand is evaluated. Two booleans joined by `or` are no value and its replacement.
     """
@@ -124,14 +125,22 @@ def report_replaced(operands: Sequence[Expr], known: Sequence[Facts], span: Span
         falsy = _falsy_value(operand, rest, facts)
         if facts.is_silent or not falsy or all(_is_falsy(each, facts) for each in rest):
             continue
+        here = span if place == 0 else _opened(operand.info.span.to(span))
         nullable = facts.may_be_null(operand)
-        instead = _instead(operand, rest[0], falsy, nullable) if len(rest) == 1 else ""
-        is_whole = place == 0
-        if is_whole and instead and not instead.startswith("coalesce"):
-            instead = enclosed(instead, span)
-        found = catalogue.or_replaces_value(span, called(operand), falsy, nullable, instead, is_whole)
-        scope.report_once(found, f"{span.start} {span.end}")
-        return
+        instead = _instead(operand, rest, falsy, nullable)
+        instead = instead if instead.startswith("coalesce(") else instead and enclosed(instead, here)
+        found = catalogue.or_replaces_value(here, called(operand), falsy, nullable, instead)
+        scope.report_once(found, f"{here.start} {here.end}")
+
+
+def _opened(span: Span) -> Span:
+    """Return the span with the parentheses before it that are closed inside."""
+    text, start = span.source.text, span.start
+    unopened = text.count(")", start, span.end) - text.count("(", start, span.end)
+    while unopened > 0 and text[start - 1] in "( ":
+        start -= 1
+        unopened -= text[start] == "("
+    return Span(span.source, start, span.end, span.pointer)
 
 
 def _falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
@@ -143,7 +152,7 @@ def _falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
     if ty.base is Base.STRING:
         values = facts.values_of(operand)
         return "''" if values is None or "" in values else ""
-    return "false" if ty.base is Base.BOOLEAN and is_replaced(operand, rest) else ""
+    return "False" if ty.base is Base.BOOLEAN and is_replaced(operand, rest) else ""
 
 
 def _is_falsy(found: Expr, facts: Facts) -> bool:
@@ -154,13 +163,15 @@ def _is_falsy(found: Expr, facts: Facts) -> bool:
     return known is not None and known.is_zero and not found.info.ty.nullable and found.info.ty.is_numeric
 
 
-def _instead(operand: Expr, default: Expr, falsy: str, nullable: bool) -> str:
-    text, other = (text_within(each, MAX_QUOTED, "") for each in (operand, default))
-    if not text or not other:
+def _instead(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
+    """Return what to write for `operand or rest`; empty if it is too long."""
+    if not all(text_within(each, MAX_QUOTED, "") for each in (operand, *rest)):
         return ""
-    if nullable and default.info.ty.base is not Base.NULL:
-        return f"coalesce({text}, {other})"
-    return f"{text_at(default, OR)} if {operand_text(operand)} == {falsy} else {text}"
+    text = expression_text(operand)
+    if nullable and rest[-1].info.ty.base is not Base.NULL:
+        return f"coalesce({text}, {' or '.join(text_at(each, AND) for each in rest)})"
+    default = " or ".join(text_at(each, AND if len(rest) > 1 else OR) for each in rest)
+    return f"{default} if {operand_text(operand)} == {falsy} else {text}"
 
 
 def enclosed(text: str, span: Span) -> str:

@@ -37,6 +37,7 @@ _OTHER_WORDS = {
 }
 _OTHER_NAMESPACES = {word: kind for kind, words in _OTHER_WORDS.items() for word in words.split()}
 """Other words for a namespace; never unambiguous, as several namespaces may have a field of the name."""
+_OF_REVIEWS = ("extraction.", "meta.")
 _DECLARED_IN = {
     SymbolKind.META: "extract.meta",
     SymbolKind.CONTEXT: "context",
@@ -301,6 +302,8 @@ class SeedScope(Scope):
         fields = self._fields_called(text, None, per_review=per_review)
         if fields:
             similar = [step for step in steps if is_typo(text, step, [step])]
+            if not (per_review or similar) and all(name.startswith(_OF_REVIEWS) for name in fields):
+                return catalogue.OF_REVIEWS.format(fields[0])
             return _suggested([*fields, *similar], certain=not self.incomplete)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import intervals, typed
@@ -33,7 +34,7 @@ def coalesced(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple
         scope.problems.report(catalogue.mixed_default(span, value.info.ty.present().noun, default.info.ty.noun))
         return error_at(span)
     if not here.may_be_null(value):
-        return value
+        return replace(value, info=replace(value.info, ty=ty.present()))
     range, other = here.range_of(value), behind.range_of(default)
     if range is not None and default.info.ty.base is not Base.NULL:
         range = intervals.union(range, other or intervals.ANY_NUMBER)

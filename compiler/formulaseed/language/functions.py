@@ -58,6 +58,11 @@ class Function(Operation):
     """What helps where so many arguments are given, which are too many or too few."""
 
     @property
+    def chooses(self) -> bool:
+        """Whether the result is one of the arguments, so that it is a float where they are floats."""
+        return self.selects or self.replaces_null
+
+    @property
     def signature(self) -> str:
         parameters = ", ".join(self.parameters)
         return f"{self.name}([{parameters}])" if self.list_argument == "must" else f"{self.name}({parameters})"
@@ -238,7 +243,8 @@ FUNCTIONS: dict[str, Function] = {
             result=lambda _: INTEGER, range=lambda a: intervals.COUNT, apply=len,
         ),
         Function(
-            name="coalesce", parameters=("value", "default"), description="The value, or the default if the value is null",
+            name="coalesce", parameters=("value", "default"),
+            description="The value, or the default if the value is null; unlike `or` it keeps 0, '' and false",
             examples=(("coalesce(None, 5)", 5), ("coalesce(0, 5)", 0), ("coalesce('', 'none')", "")), returns="any",
             takes=frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN, Base.STRING}), replaces_null=True,
             result=lambda operands: join(operands[0].ty.present(), operands[1].ty) or ERROR,

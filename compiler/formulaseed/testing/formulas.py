@@ -147,8 +147,8 @@ _EXPONENTS = ("2", "3", "0", "1", "0.5", "-1", "2.0", "-2", "64", "1.5", "1000")
 _DIGITS = ("2", "0", "1", "-2", "15", "-15")
 
 _GUARDS = (
-    "{x} or {y}", "coalesce({x}, {y})", "{x} if {x} != None else {y}", "{y} if {x} == None else {x}", "{x} if not ({x} == None) else {y}",
-    "{x} if {x} else {y}", "{x} if None != {x} and True else {y}",
+    "{x} or {y}", "coalesce({x}, {y})", "{x} if {x} != None else {y}", "{y} if {x} == None else {x}",
+    "{x} if not ({x} == None) else {y}", "{x} if {x} else {y}", "{x} if None != {x} and True else {y}",
 )  # fmt: skip
 _NUMBER_GUARDS = (
     *_GUARDS, "{x} * 2 if {x} else {y}", "{x} - 1 if {x} != null else {y}", "{y} if {x} == None else -{x}",

@@ -15,10 +15,13 @@ _ZEROS = {"0": "0", "''": "an empty string", "False": "false"}
 
 
 def may_be_null(
-    span: Span, called: str, coalesced: str, guarded: str, effect: NullEffect, condition: str = ""
+    span: Span, called: str, coalesced: str, guarded: str, effect: NullEffect, condition: str = "", negated: str = ""
 ) -> Diagnostic:
-    """`coalesced` and `guarded` are two ways to write it, `condition` is the whole comparison; empty if they are too long."""
-    help = _help_for_null(span, coalesced, guarded, condition)
+    """`coalesced` and `guarded` are two ways to write it, `condition` is the whole comparison; empty if they are too long.
+
+    `negated` is what `guarded` replaces, if that is more than the value.
+    """
+    help = _help_for_null(span, coalesced, f"`{guarded}`" + (f" in place of `{negated}`" if negated else ""), condition)
     return diagnostic("FS305", span, f"{called} may be null here{_EFFECTS[effect]}", help)
 
 
@@ -32,8 +35,8 @@ def _help_for_null(span: Span, coalesced: str, guarded: str, condition: str) -> 
     if key == "field":
         return f'write "expr": {json.dumps(coalesced, ensure_ascii=False)} in place of "field"'
     if not coalesced:
-        return f"test for null: `{guarded}`"
-    return Suggestion(f"write `{coalesced}`, or `{guarded}`", coalesced, "unsafe")
+        return f"test for null: {guarded}"
+    return Suggestion(f"write `{coalesced}`, or {guarded}", coalesced, "unsafe")
 
 
 def _is_whole_string(span: Span) -> bool:

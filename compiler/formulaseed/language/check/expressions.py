@@ -66,7 +66,7 @@ class ExpressionChecker(ComparisonChecker):
             case ast.Logical():
                 return self._logical(node, facts)
             case ast.Not(span, operand):
-                return self._negation(self.condition(operand, facts), span, facts)
+                return self._negation(self.condition(operand, facts, is_negated=True), span, facts)
             case ast.Conditional():
                 return self._conditional(node, facts)
             case ast.Call():
@@ -97,15 +97,15 @@ class ExpressionChecker(ComparisonChecker):
         argument = self._argument(function, found, Facts())
         return argument if argument.info.ty.is_error else self._applied(function, [argument], found.info.span, Facts())
 
-    def condition(self, node: ast.Expr, facts: Facts) -> Expr:
-        """An expression that is true or false; of a nullable number it is asked whether there is a value."""
+    def condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
+        """An expression that is true or false, or under `not`; of a nullable number it is asked whether there is a value."""
         is_logical = isinstance(node, ast.Logical)
         found = self._logical(node, facts, is_condition=True) if is_logical else self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             self.problems.report(catalogue.not_a_condition(node.span, called(found), ty.noun, tested(found)))
             return error_at(node.span)
-        report_truth(found, self.scope, facts)
+        report_truth(found, self.scope, facts, is_negated=is_negated)
         return found
 
     def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:

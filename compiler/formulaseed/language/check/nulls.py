@@ -32,7 +32,7 @@ def is_unproven(found: Expr, scope: Scope, facts: Facts) -> bool:
 def report_null(
     found: Expr, scope: Scope, facts: Facts, effect: NullEffect = "value", other: Expr | None = None, sign: str = ""
 ) -> None:
-    """Report a value that may be null. `other` is what `sign`, `!=` or `not in`, compares it with."""
+    """Report a value that may be null. `other` is what `sign`, `!=` or `not in`, compares it with; or `sign` is `not`."""
     if not is_unproven(found, scope, facts):
         return
     text = expression_text(found)
@@ -46,10 +46,12 @@ def report_null(
         if effect == "truth" and found.info.ty.base is Base.STRING:
             coalesced = f"{coalesced} != ''"
     name = text if isinstance(found, typed.Ref) else f"({text})"
-    guarded = {"value": f"… if {name} != None else …", "difference": f"{name} != None and …"}.get(effect, "")
+    guarded = f"… if {name} != None else …" if effect == "value" else f"{name} != None and …"
     if effect == "truth":
-        guarded = f"{name} == True" if found.info.ty.base is Base.BOOLEAN else f"{name} != None"
-    diagnostic = catalogue.may_be_null(found.info.span, called(found), coalesced, guarded, effect, condition)
+        equal, different = ("== True", "== False") if found.info.ty.base is Base.BOOLEAN else ("!= None", "== None")
+        guarded = f"{name} {different if sign else equal}"
+    negated = f"not {name}" if effect == "truth" and sign else ""
+    diagnostic = catalogue.may_be_null(found.info.span, called(found), coalesced, guarded, effect, condition, negated)
     scope.report_once(diagnostic, text)
 
 
@@ -79,11 +81,11 @@ def _default(found: Expr, other: Expr | None, facts: Facts) -> str:
     return repr(int(default) if float(default).is_integer() else default)
 
 
-def report_truth(found: Expr, scope: Scope, facts: Facts) -> None:
+def report_truth(found: Expr, scope: Scope, facts: Facts, *, is_negated: bool = False) -> None:
     """Report a boolean or string that decides as a condition and may be null. A number in its place is taken as a guard."""
     is_guard = found.info.ty.base not in (Base.BOOLEAN, Base.STRING) or scope.is_entity(found)
     if not is_guard and not isinstance(found, typed.Logical):  # the operands of one were reported
-        report_null(found, scope, facts, "truth")
+        report_null(found, scope, facts, "truth", sign="not" if is_negated else "")
 
 
 def report_difference(left: Expr, sign: str, right: Expr, scope: Scope, facts: Facts) -> None:

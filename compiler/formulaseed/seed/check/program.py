@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
@@ -154,7 +154,7 @@ class _ProgramChecker:
     def _step_called(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
         """Return the step with a value that is named outside of formulas; None, with the problem reported, if there is none.
 
-        Steps that are `named` already are not suggested.
+        A step that is `named` already is not suggested.
         """
         if name.text in self.scope.filter_names:
             self.problems.report(catalogue.filter_as_value(name.span, name.text, per_review=False))
@@ -163,9 +163,10 @@ class _ProgramChecker:
         elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
             self.problems.report(catalogue.field_as_step(name.span, name.text))
         elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
-            names = (step.name.text for step in self.program.steps if not step.is_filter)
-            values = [each for each in names if each not in named]
+            values = [step.name.text for step in self.program.steps if not step.is_filter]
             help = did_you_mean(name.text, values, what="steps")
+            if isinstance(help, Suggestion) and help.replacement in named:
+                help = catalogue.KEY_IS_GIVEN.format(help.replacement)
             self.problems.report(catalogue.unknown_step(name.span, name.text, help))
         return None
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
@@ -25,6 +25,7 @@ from formulaseed.language.typed import Info, Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
+LATER = " its step comes later"
 _SECTIONS = (
     "compute", "compute_dag", "step", "steps", "output", "outputs", "result", "results", "seed", "self", "this",
 )  # fmt: skip
@@ -249,8 +250,14 @@ class SeedScope(Scope):
             fields = self._fields_called(text, None, per_review=True)
             help = did_you_mean(text, others, what="filters", prefix="$", others=[text] if self.incomplete else [])
             help = _suggested(fields) if fields and closest(text, others) is None else help
+            if isinstance(help, Suggestion) and self._is_later(help.replacement.removeprefix("$")):
+                help = replace(help, text=f"{help.text}{LATER}")
             self.report_once(catalogue.unknown_filter(span, text, help), f"${text}")
         return error_at(span)
+
+    def _is_later(self, name: str) -> bool:
+        here = self.places.get(self.current, len(self.places))
+        return self.places.get(name, -1) > here
 
     def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
         text, span = name.text, name.span
@@ -314,7 +321,7 @@ class SeedScope(Scope):
             later = closest(text, steps)
             if later is not None:
                 is_certain = is_typo(text, later, chain(self.names(), others))
-                return suggest(later, certain=is_certain, more=" its step comes later")
+                return suggest(later, certain=is_certain, more=LATER)
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(text), certain=False, more=QUOTED)
         others += [name for name in self.names() if name not in self.places or self.places[name] >= here]

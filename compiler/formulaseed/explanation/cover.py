@@ -128,7 +128,7 @@ def coverage(
     seed: FormulaSeed, lines: Iterable[Line], parameters: Mapping[str, Value] | None, failures: Failures
 ) -> Coverage:
     """Return what restaurants reach of a loaded seed; those that fail are in `failures`, and count as far as they come."""
-    program, (parts, watched, coalesced) = seed.program, _parts(seed)
+    program, (parts, watched) = seed.program, _parts(seed)
     counts: Counter[_Key] = Counter()
     restaurants = reviews = 0
     for line, record in parsed(lines, RestaurantRows.read):
@@ -138,7 +138,7 @@ def coverage(
         restaurants, reviews = restaurants + 1, reviews + len(record.rows)
         try:
             given = prepare(program, record.rows, record.context, parameters)
-            evaluation = _Counting(given.shared, given.rows, watched=watched, coalesced=coalesced, counts=counts)
+            evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
             evaluation.count_values(program, record)
             for step in program.steps:
                 evaluation.step(step)
@@ -152,15 +152,14 @@ def coverage(
 class _Counting(Evaluation):
     """An evaluation that counts how the watched conditions turn out, which keys are found, and which values are given."""
 
-    watched: frozenset[int] = frozenset()
-    coalesced: frozenset[int] = frozenset()
-    """Those of the watched that are tested for null, not for being true."""
+    watched: Mapping[int, bool] = field(default_factory=dict)
+    """The identities of what is tested, with whether it is tested for null, not for being true."""
     counts: Counter[_Key] = field(default_factory=Counter)
 
     def value(self, expression: Expr, row: Values) -> Any:
         found = super().value(expression, row)
         if id(expression) in self.watched:
-            truth = found is not None if id(expression) in self.coalesced else bool(found)
+            truth = found is not None if self.watched[id(expression)] else bool(found)
             self.counts[id(expression), truth] += 1
         return found
 
@@ -208,11 +207,8 @@ class _Counting(Evaluation):
 _Part = tuple[Kind, str, str, Span, _Key]
 
 
-def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int], frozenset[int]]:
-    """Return every part with what is counted for it, in the order of the file, and the identities of what is tested.
-
-    Last come the identities of those that `coalesce` tests for null.
-    """
+def _parts(seed: FormulaSeed) -> tuple[list[_Part], dict[int, bool]]:
+    """Return every part with what is counted for it, in the order of the file, and what is watched for that."""
     written = SEED.parse(seed.document, Problems())
     assert written is not None  # it was checked
     found = list(_values(seed, written.declared_at))
@@ -229,11 +225,11 @@ def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int], frozenset[in
                 found += _both("filter", step.name, condition, step.name)
         for expression in step.expressions():
             found += [part for node in typed.walk(expression) for part in _branches(step.owner, node)]
-    watched = frozenset(key[0] for *_, key in found if isinstance(key[0], int))
     expressions = (expression for step in seed.program.steps for expression in step.expressions())
     calls = (node for expression in expressions for node in typed.walk(expression) if _replaces_null(node))
-    coalesced = frozenset(id(call.arguments[0]) for call in calls)
-    return sorted(found, key=lambda part: part[3].start), watched, coalesced
+    coalesced = {id(call.arguments[0]) for call in calls}
+    watched = {key[0]: key[0] in coalesced for *_, key in found if isinstance(key[0], int)}
+    return sorted(found, key=lambda part: part[3].start), watched
 
 
 def _replaces_null(node: Expr) -> TypeGuard[typed.Call]:

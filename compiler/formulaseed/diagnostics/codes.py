@@ -89,6 +89,8 @@ _TABLE = (
     CodeEntry("FS621", "warning", "constant-aggregate"),
     CodeEntry("FS622", "warning", "identical-operands"),
     CodeEntry("FS623", "warning", "exact-match-in-list"),
+    CodeEntry("FS624", "warning", "or-replaces-value"),
+    CodeEntry("FS625", "warning", "inexact-comparison"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
 from formulaseed.data.records import RestaurantRows
@@ -23,6 +23,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Values, prepare
 from formulaseed.kinds import SEED
 from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import Fault
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -151,13 +152,15 @@ def coverage(
 class _Counting(Evaluation):
     """An evaluation that counts how the watched conditions turn out, which keys are found, and which values are given."""
 
-    watched: frozenset[int] = frozenset()
+    watched: Mapping[int, bool] = field(default_factory=dict)
+    """The identities of what is tested, with whether it is tested for null, not for being true."""
     counts: Counter[_Key] = field(default_factory=Counter)
 
     def value(self, expression: Expr, row: Values) -> Any:
         found = super().value(expression, row)
         if id(expression) in self.watched:
-            self.counts[id(expression), bool(found)] += 1
+            truth = found is not None if self.watched[id(expression)] else bool(found)
+            self.counts[id(expression), truth] += 1
         return found
 
     def step(self, step: nodes.Step) -> None:
@@ -194,7 +197,7 @@ class _Counting(Evaluation):
                     self._count(symbol, value)
 
     def _count(self, symbol: Symbol, value: object) -> None:
-        if isinstance(value, str | bool):
+        if isinstance(value, str | bool | None):
             self.counts[symbol, value] += 1
 
 
@@ -204,8 +207,8 @@ class _Counting(Evaluation):
 _Part = tuple[Kind, str, str, Span, _Key]
 
 
-def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
-    """Return every part with what is counted for it, in the order of the file, and the identities of conditions."""
+def _parts(seed: FormulaSeed) -> tuple[list[_Part], dict[int, bool]]:
+    """Return every part with what is counted for it, in the order of the file, and what is watched for that."""
     written = SEED.parse(seed.document, Problems())
     assert written is not None  # it was checked
     found = list(_values(seed, written.declared_at))
@@ -222,8 +225,15 @@ def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
                 found += _both("filter", step.name, condition, step.name)
         for expression in step.expressions():
             found += [part for node in typed.walk(expression) for part in _branches(step.owner, node)]
-    watched = frozenset(key[0] for *_, key in found if isinstance(key[0], int))
+    expressions = (expression for step in seed.program.steps for expression in step.expressions())
+    calls = (node for expression in expressions for node in typed.walk(expression) if _replaces_null(node))
+    coalesced = {id(call.arguments[0]) for call in calls}
+    watched = {key[0]: key[0] in coalesced for *_, key in found if isinstance(key[0], int)}
     return sorted(found, key=lambda part: part[3].start), watched
+
+
+def _replaces_null(node: Expr) -> TypeGuard[typed.Call]:
+    return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 
 def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_Part]:
@@ -232,7 +242,7 @@ def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_
 
 
 def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Part]:
-    """The values of enums and booleans that the seed declares; of metadata and the restaurant those in use."""
+    """The values of enums and booleans that the seed declares, and null; of metadata and the restaurant those in use."""
     program, used = seed.program, seed.program.used()
     namespaces: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
@@ -243,7 +253,8 @@ def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Par
         place = declared_at.get(str(symbol))
         if place is not None and (symbol.kind is SymbolKind.EXTRACTION or symbol in used):
             spans = _places_of_values(seed, place)
-            for value in ty.values or ((True, False) if ty.base is Base.BOOLEAN else ()):
+            values: tuple[Value, ...] = ty.values or ((True, False) if ty.base is Base.BOOLEAN else ())
+            for value in (*values, *([None] if ty.nullable else [])):
                 yield "value", str(symbol), value_text(value), spans.get(value, place), (symbol, value)
 
 
@@ -280,14 +291,17 @@ def _keys(name: str, lookup: nodes.Lookup, written: surface.Lookup) -> Iterator[
 
 
 def _branches(name: str, node: Expr) -> Iterator[_Part]:
-    """The two branches of a conditional, and of a null or a zero that `or` replaces."""
+    """The two branches of a conditional, and of a null or a zero that `or` replaces, or `coalesce`."""
+    tests = "if {}", "unless {}"
     match node:
         case typed.Conditional(condition, then, otherwise):
             tested, parts = condition, (then, otherwise)
+        case typed.Call(_, (first, default)) if _replaces_null(node):
+            tested, parts, tests = first, (first, default), ("if {} != None", "if {} == None")
         case typed.Logical(word, (first, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
             tested, parts = first, (first, last) if word == "or" else (last, first)
         case _:
             return
-    for part, sign, truth in zip(parts, ("if", "unless"), (True, False), strict=True):
-        text = f"{short_text(part, _LENGTH)} {sign} {short_text(tested, _LENGTH)}"
+    for part, test, truth in zip(parts, tests, (True, False), strict=True):
+        text = f"{short_text(part, _LENGTH)} {test.format(short_text(tested, _LENGTH))}"
         yield "branch", name, text, part.info.span, (id(tested), truth)

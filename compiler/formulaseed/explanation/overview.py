@@ -79,6 +79,7 @@ def _failed(explainer: Explainer, found: ExtractedRestaurant, error: Mapping[str
         outputs={},
         error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
         because=[],
+        missing=[],
         rules=[],
         steps=[],
         lookups=[],

@@ -166,13 +166,14 @@ class _SeedV2(Sections):
         if len(given) > 1:
             self.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
         elif operation.one_of and not given:
-            choices = [_example(key) for key in operation.keys if key.name in operation.one_of]
+            choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
             shape.need(section, operation.one_of[0], what, " or ".join(choices))
         is_sound = not operation.one_of or len(given) == 1
         arguments = Arguments(first_character(section.span), names, shape)
         for key in operation.keys:
             needed = key.required
-            value = shape.need(section, key.name, what, _example(key)) if needed else shape.get(section, key.name)
+            example = _example(key, section) if needed else ""
+            value = shape.need(section, key.name, what, example) if needed else shape.get(section, key.name)
             is_read = not needed if value is None else READERS[key.kind](arguments, key.name, value)
             is_sound = is_sound and is_read
         return operation.lower(arguments) if is_sound else surface.Broken()
@@ -205,8 +206,12 @@ def _mean_of(step: JsonObject) -> str:
     return whole if len(whole) <= 3 * _SHOWN else ""
 
 
-def _example(key: Key) -> str:
-    return f'"{key.name}": {json.dumps(key.examples[0], ensure_ascii=False)}'
+def _example(key: Key, step: JsonObject) -> str:
+    """Return a key that a step lacks, with a value that fits the rest of the step."""
+    example, source = key.examples[0], step.get("source")
+    if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.LISTED:
+        example = "substring_first"
+    return f'"{key.name}": {json.dumps(example, ensure_ascii=False)}'
 
 
 class _SeedV1(Sections):

@@ -111,13 +111,13 @@ def _explain(
         work(seed, lambda *_: extracted, outputs, with_text=False, params=params, select=selected, **shared)
     for name in shared:
         is_given = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-        if is_given and name not in ("allow_edited", "quiet"):
+        if is_given and name not in ("allow_edited", "duplicates", "quiet"):
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --contexts, not with --rows")
     loaded = load(seed, allow_edited=shared["allow_edited"])
     explainer, parameters = Explainer(loaded.program, output), parameters_of(loaded.evaluator, params)
     lines = (line for *_, line in select((line.business_id, line.place, line) for line in read_lines(rows)))
     with reported() as failures, progress("restaurant", quiet=shared["quiet"]) as shown:
-        found = read_rows(loaded.evaluator, lines, failures, parameters)
+        found = read_rows(loaded.evaluator, lines, failures, parameters, shared["duplicates"])
         noted = _noting(found, lambda _: shown.advance(lambda: "explained"))
         use(explainer, explained(explainer, loaded.evaluator, noted, parameters, failures), failures)
     finish(failures.status)

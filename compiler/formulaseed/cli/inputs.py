@@ -11,6 +11,7 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
+from formulaseed.data.duplicates import DUPLICATES
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.loading import FormulaSeed, load_seed
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 param_option = click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Give a parameter.")
 allow_edited_option = click.option(
     "--allow-edited", is_flag=True, help="Run a module that is not as its seed compiles; the results say so."
+)
+
+duplicates_option = click.option(
+    "--duplicates",
+    type=click.Choice(DUPLICATES),
+    default="fail",
+    show_default=True,
+    help="A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
 )
 
 

@@ -15,6 +15,7 @@ import click
 
 from formulaseed import limits
 from formulaseed.api import requests_evaluator
+from formulaseed.cli.inputs import duplicates_option
 from formulaseed.cli.output import (
     benchmark_option,
     emit,
@@ -30,6 +31,7 @@ from formulaseed.cli.output import (
     show_diagnostics,
 )
 from formulaseed.data.candidates import read_dataset
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import WRONG, text_writer, write_line
 from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, printable, strictly
 from formulaseed.diagnostics.render import columns, render_json, render_text, summary
@@ -139,10 +141,11 @@ def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO
 @click.option("--conditions", help="Write every condition with the restaurants that satisfy it here, as JSON.")
 @click.option("--explain", "explained", metavar="R42", multiple=True, help="Show a request's tree, value by value.")
 @click.option("--suggest", is_flag=True, help="Propose conditions of the file that would fix a request.")
+@duplicates_option
 @benchmark_option
 def validate(
     requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, benchmark: bool,
-    matrix: str | None, out: str | None, conditions: str | None, **data: str | None
+    matrix: str | None, out: str | None, conditions: str | None, duplicates: Duplicates, **data: str | None
 ) -> None:  # fmt: skip
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
@@ -160,7 +163,9 @@ def validate(
     on_error = "-" in outputs
     evaluate = requests_evaluator(analysis, valid(picked))
     with reported() as failures:
-        dataset = read_dataset(data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures)
+        dataset = read_dataset(
+            data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures, duplicates
+        )
         cache = EvidenceCache(valid(picked), dataset, evaluate)
         with progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in cache.fill():

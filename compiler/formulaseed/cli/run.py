@@ -12,9 +12,10 @@ from typing import Any, Literal, NoReturn
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, progress, reported, say
 from formulaseed.cli.results import Format, Results, require_parquet, result_options
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import LocatedRestaurant, read_contexts, read_lines
 from formulaseed.data.results import (
@@ -137,11 +138,12 @@ def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable
 @click.option("--rows", required=True, help="Restaurants with extracted rows, JSON Lines; - for standard input.")
 @result_options
 @click.option("--strict", is_flag=True, help="Refuse rows with extractions or metadata that the seed does not know.")
+@duplicates_option
 @allow_edited_option
 @param_option
 def evaluate(
     seed: str, rows: str, out: str, form: Format | None, sort: str | None, trace: bool, strict: bool, allow_edited: bool,
-    params: tuple[str, ...]
+    duplicates: Duplicates, params: tuple[str, ...]
 ) -> None:  # fmt: skip
     """Evaluate restaurants whose reviews have been extracted.
 
@@ -152,7 +154,9 @@ def evaluate(
     to = Results.of(out, form, sort, trace, evaluator, parameters)
     lines, counted = read_lines(rows), ResultCounts()
     with reported() as failures, progress("restaurant", quiet=True) as shown:
-        results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters)
+        results = evaluate_lines(
+            evaluator, lines, failures, trace=trace, parameters=parameters, duplicates=duplicates
+        )
         _write(results, to, (rows,), failures, shown, counted)
     for line in counted.lines():
         say(line, err=True)
@@ -172,6 +176,7 @@ _EXTRACTION_OPTIONS = (
                  help="trained: a review with a less probable value cannot be extracted."),
     click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
                  help="A review that cannot be extracted fails its restaurant, or is left out and counted."),
+    duplicates_option,
     click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants."),
     click.option("--sample", type=click.IntRange(min=1), metavar="N",
                  help="Extract N of the relevant reviews, spread over the restaurants; results say that they rest on "
@@ -254,6 +259,7 @@ def work(
     contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str, extractions: str | None,
     on_error: Literal["fail", "skip"], limit: int | None, sample: int | None, sample_seed: int,
     extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool, min_confidence: float,
+    duplicates: Duplicates,
     target_agreement: float, trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
@@ -278,7 +284,7 @@ def work(
     parameters = parameters_of(evaluator, params)
     options = RunOptions(on_error, trace, limit, parameters, program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions, model_options["examples"])
-    every = _source(contexts, restaurants, reviews)
+    every = _source(contexts, restaurants, reviews, duplicates)
 
     def source(failures: Failures) -> Iterator[LocatedRestaurant]:
         return select(every(failures))
@@ -342,9 +348,13 @@ def closing_line(counted: ResultCounts, failures: Failures, extractor: str) -> s
     return f"{counted.summary()}{failures.summary()}; {reviews} ({extractor})"
 
 
-def _source(contexts: str | None, restaurants: str | None, reviews: str | None) -> Source:
+def _source(
+    contexts: str | None, restaurants: str | None, reviews: str | None, duplicates: Duplicates
+) -> Source:
     if contexts is not None and restaurants is None and reviews is None:
-        return lambda _: read_contexts(read_lines(contexts))
+        return lambda _: read_contexts(read_lines(contexts), duplicates=duplicates)
     if contexts is None and restaurants is not None and reviews is not None:
-        return lambda failures: join_files(read_lines(restaurants), read_lines(reviews), failures)
+        return lambda failures: join_files(
+            read_lines(restaurants), read_lines(reviews), failures, duplicates=duplicates
+        )
     raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.files import read_json
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed, read_contexts
@@ -26,8 +27,11 @@ def read_dataset(
     judgements: Lines | None,
     social: str | os.PathLike[str] | Mapping[str, Any] | None,
     failures: Failures,
+    duplicates: Duplicates = "fail",
 ) -> Dataset:
     """Read everything. Without `reviews` the restaurants' lines hold their reviews, as contexts do.
+
+    A restaurant that has a review twice is unusable, or has the first, as `duplicates` says.
 
     Raises `UnreadableError` for a file that cannot be opened and `DataError` for a social graph that is none.
     """
@@ -35,15 +39,17 @@ def read_dataset(
     judged = _judgements(lines_of(judgements, "judgements"), failures) if judgements is not None else None
     listed = lines_of(restaurants, "restaurants")
     if reviews is None:
-        placed = read_contexts(listed, RatedRestaurant)
+        placed = read_contexts(listed, RatedRestaurant, duplicates)
     else:
-        placed = join_files(listed, lines_of(reviews, "reviews"), failures, (RatedRestaurant, RatedReviewLine))
+        models = RatedRestaurant, RatedReviewLine
+        placed = join_files(listed, lines_of(reviews, "reviews"), failures, models, duplicates)
     candidates: dict[str, Restaurant] = {}
     unusable: dict[str, str] = {}
     for place, found, business_id in placed:
         if business_id in candidates or business_id in unusable:
             failures.add(place, f"the restaurant {business_id} appears on an earlier line already")
         elif isinstance(found, RatedRestaurant):
+            failures.duplicates += found.duplicates
             business = {"business_id": business_id, **found.context()}
             candidates[business_id] = Restaurant(business, tuple(review.model_dump() for review in found.reviews))
         else:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.decoding import decode_object
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.files import BUFFER, shown_bytes
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.errors import DataError, UnreadableError, reason_of
@@ -168,8 +169,8 @@ LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 
 
 def read_contexts(
-    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord
+    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord, duplicates: Duplicates = "fail"
 ) -> Iterator[LocatedRestaurant]:
-    """Yield one restaurant a line, read as the given model."""
-    for line, restaurant in parsed(lines, model.read):
+    """Yield one restaurant a line, read as the given model; one that has a review twice as `duplicates` says."""
+    for line, restaurant in parsed(lines, lambda value: model.read(value).without_duplicates(duplicates)):
         yield line.place, restaurant, line.business_id

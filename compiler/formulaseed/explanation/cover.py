@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
-from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RestaurantRows
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
-from formulaseed.errors import DataError, EvaluationError
+from formulaseed.errors import EvaluationError
 from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, sentence
 from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
@@ -29,6 +29,8 @@ from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span
@@ -116,34 +118,51 @@ class Coverage(Analysis):
             yield Table(("part", "name", "what", "times"), tuple(counted))
 
 
-def cover(seed: SeedLike | FormulaSeed, rows: Lines, *, parameters: Mapping[str, Value] | None = None) -> Coverage:
-    """Return what restaurants reach of a seed. `rows` is a path to JSON Lines, or the objects that they would hold.
+def cover(
+    seed: SeedLike | FormulaSeed,
+    rows: Lines,
+    *,
+    parameters: Mapping[str, Value] | None = None,
+    duplicates: Duplicates = "fail",
+) -> Coverage:
+    """Return which rules, keys, values, conditions and branches of a seed restaurants reach, and how often.
 
-    Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened or a wrong parameter.
+    `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts.
+    With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails.
+    Restaurants that fail are in the result's `failures`. Raises `SeedError` for a seed with errors, and `DataError` for a
+    file that cannot be opened, a wrong parameter, and if no restaurant can be read.
     """
-    return coverage(load_seed(seed), lines_of(rows, "rows"), parameters, Failures())
+    failures = Failures()
+    found = coverage(load_seed(seed), lines_of(rows, "rows"), parameters, failures, duplicates)
+    failures.refuse_nothing_read(found.restaurants)
+    return found
 
 
 def coverage(
-    seed: FormulaSeed, lines: Iterable[Line], parameters: Mapping[str, Value] | None, failures: Failures
+    seed: FormulaSeed,
+    lines: Iterable[Line],
+    parameters: Mapping[str, Value] | None,
+    failures: Failures,
+    duplicates: Duplicates = "fail",
 ) -> Coverage:
-    """Return what restaurants reach of a loaded seed; those that fail are in `failures`, and count as far as they come."""
+    """Return what restaurants reach of a loaded seed; those that fail are in `failures`.
+
+    A restaurant with a step that has no value counts as far as its computation came.
+    """
     program, (parts, watched) = seed.program, _parts(seed)
+    evaluator = evaluator_of(seed)
     counts: Counter[_Key] = Counter()
     restaurants = reviews = 0
-    for line, record in parsed(lines, RestaurantRows.read):
-        if isinstance(record, DataError):
-            failures.add_unreadable(line.place, str(record))
-            continue
-        restaurants, reviews = restaurants + 1, reviews + len(record.rows)
+    for found in usable_rows(evaluator, lines, failures, parameters, duplicates):
+        restaurants, reviews = restaurants + 1, reviews + len(found.rows)
+        given = prepare(program, found.rows, found.context, parameters)
+        evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
+        evaluation.count_values(program, found.rows)
         try:
-            given = prepare(program, record.rows, record.context, parameters)
-            evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
-            evaluation.count_values(program, record)
             for step in program.steps:
                 evaluation.step(step)
-        except (EvaluationError, DataError) as error:
-            failures.add(f"{line.place}: {record.business_id}", str(error))
+        except EvaluationError as error:
+            add_failure(failures, found, evaluator.located(error))
     items = tuple(Item(kind, name, text, span, counts[key]) for kind, name, text, span, key in parts)
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 
@@ -183,11 +202,11 @@ class _Counting(Evaluation):
         self.counts[id(operation), _DEFAULT] += 1
         return result
 
-    def count_values(self, program: nodes.Program, record: RestaurantRows) -> None:
+    def count_values(self, program: nodes.Program, rows: Iterable[Mapping[str, Any]]) -> None:
         """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
         for each in program.fields:
             symbol = Symbol(SymbolKind.EXTRACTION, each.name)
-            for given, row in zip(record.rows, self.rows, strict=True):
+            for given, row in zip(rows, self.rows, strict=True):
                 section = given.get("extraction")
                 raw = section.get(each.name) if isinstance(section, dict) else None
                 self._count(symbol, row.get(symbol, each.default if raw is None else raw))

@@ -199,7 +199,7 @@ def compile(
     no generated module, or that was generated from another file, is left alone: exit status 2.
     """
     from formulaseed.backends.python.identity import STYLES
-    from formulaseed.backends.python.names import module_name
+    from formulaseed.backends.python.names import former_module_names, module_name
     from formulaseed.diagnostics.suggestions import did_you_mean
 
     if style is not None and style not in STYLES:
@@ -225,6 +225,8 @@ def compile(
             return 1
         written[path] = seed
         arguments = f"{seed} --style {style}" if style is not None else seed
+        for name in former_module_names(loaded.name):
+            _report_former(Path(out) / f"{name}.py", path, source, loaded.document.path)
         status = place(path, source, loaded, arguments, "--out")
         if tests is None or (status and not how["check"]):
             return status
@@ -290,6 +292,19 @@ def _obstacle_at(target: Path, source: str, made_from: Path | None) -> _Obstacle
         where = f"`{found.path}`, which is " if found.path else ""
         return _Obstacle(f"it was generated from {where}`{found.name}`", "rename one of the two")
     return None
+
+
+def _report_former(former: Path, path: Path, source: str, made_from: Path | None) -> None:
+    """Say that a module of the same file is left under the name that an earlier release gave it; it is for people to delete."""
+    from formulaseed.backends.python.identity import identity_of
+
+    try:
+        found = identity_of(former.read_bytes().decode("utf-8", "replace"))
+    except OSError:  # there is none
+        return
+    made = identity_of(source)
+    if found is not None and made is not None and _is_same(found, made, former, made_from):
+        say(f"{former}: an earlier module of the same file, which is now {path}: delete it", err=True)
 
 
 def _is_same(found: Identity, made: Identity, target: Path, made_from: Path | None) -> bool:

@@ -189,7 +189,7 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
 
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
-    unit = Unit("seed", seed.program, shown_path(document.path), seed.sha256, style or style_at(tests))
+    unit = Unit("seed", seed.program, shown_path(document.path, tests.parent), seed.sha256, style or style_at(tests))
     try:
         places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
         made, fault = emit_tests(unit, *places)

@@ -215,7 +215,7 @@ def compile(
     def compile_one(seed: str) -> int:
         loaded = load_file(seed, strict=strict, reference=reference)
         path = Path(out) / f"{module_name(loaded.name)}.py"
-        source = pipeline.compile(loaded, target, style=style or style_at(path))
+        source = pipeline.compile(loaded, target, style=style or style_at(path), folder=path.parent)
         report_warnings(loaded)
         if how["stdout"]:
             emit(source)
@@ -309,11 +309,12 @@ def _report_former(former: Path, path: Path, source: str, made_from: Path | None
 
 def _is_same(found: Identity, made: Identity, target: Path, made_from: Path | None) -> bool:
     """Whether a module was made from the same file: one of that name in the same place, or in a place where none is now."""
+    from formulaseed.backends.python.identity import named_files
+
     if (found.kind, found.name) != (made.kind, made.name):
         return False
     if found.path in ("", made.path):
         return True
     near = [target.parent, *([made_from.parent] if made_from is not None else [])]
-    folders = [folder for start in near for folder in (start.resolve(), *start.resolve().parents)]
-    there = [folder / found.path for folder in folders if os.path.isfile(folder / found.path)]
+    there = [file for folder in near for file in named_files(found.path, folder) if os.path.isfile(file)]
     return not there or (made_from is not None and any(file.samefile(made_from) for file in there))

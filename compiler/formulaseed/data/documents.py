@@ -102,16 +102,21 @@ def _trace(error: Exception) -> None:
         traceback.print_exception(error)
 
 
-def shown_path(path: Path | None) -> str:
+def shown_path(path: Path | None, folder: Path | None = None) -> str:
     """Return the path that a module's header names: the same from every working directory and on every machine.
 
-    It is relative to the project of the seed, the nearest folder above with a pyproject.toml or a .git;
-    outside of a project it is the file's name alone.
+    It is relative to the project of the seed, the nearest folder above with a pyproject.toml or a .git; outside of a
+    project to `folder`, that of the module. A module that is in no folder names the file alone. Empty without a path.
     """
     if path is None:
         return ""
     absolute = path.resolve()
-    for folder in absolute.parents:
-        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
-            return absolute.relative_to(folder).as_posix()
-    return absolute.name
+    for project in absolute.parents:
+        if (project / "pyproject.toml").exists() or (project / ".git").exists():
+            return absolute.relative_to(project).as_posix()
+    if folder is None:
+        return absolute.name
+    try:
+        return Path(os.path.relpath(absolute, folder.resolve())).as_posix()
+    except ValueError:  # Windows: they are on two drives
+        return absolute.name

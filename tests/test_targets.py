@@ -102,7 +102,8 @@ def test_a_module_of_another_seed_is_left_alone(folder: Path, target: Path) -> N
         done = compiled(folder, other)
         assert (done.status, done.out) == (2, "")
         assert (
-            "not overwritten: it was generated from `../seed.json`, which is `Tiny-1`; rename one of the two, " in done.err
+            "not overwritten: it was generated from `../seed.json`, which is `Tiny-1`; rename one of the two, "
+            in done.err
         )
         assert compiled(folder, other, "--check").status == 1
         assert target.read_bytes() == before
@@ -372,7 +373,7 @@ def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: 
                  os.path.relpath(module.parent, folder)),
             ):  # fmt: skip
                 done = command(*arguments, cwd=folder)
-                assert done.status == 0, (arguments, done.err)
+                assert done.status in (0, 3), (arguments, done.err)  # a restaurant without reviews has no share
     assert made[0] == made[1]
 
 

@@ -57,11 +57,11 @@ def agreement(
     parameters = parameters_of(loaded.evaluator, params)
     program, trained, measured = loaded.program, extractor == "trained", list["FieldMeasure"]()
     with reported() as failures:
-        recorded = sync_extractor(program, read_lines(extractions), failures)
+        recorded = sync_extractor(program, read_lines(extractions, "extractions"), failures)
         if trained:
             other, measured = _trained(loaded, contexts, extractions)
         else:
-            given = None if predictions is None else read_lines(predictions)
+            given = None if predictions is None else read_lines(predictions, "extractions")
             other = sync_extractor(program, given, failures)
         is_reported = predictions is None and not trained
         compared = [*_compared(loaded, contexts, recorded, other, failures, is_reported=is_reported)]
@@ -91,8 +91,8 @@ def _trained(loaded: Loaded, contexts: str, extractions: str) -> tuple[SyncExtra
     options = RunOptions(review_handling=loaded.program.review_handling)
     return measured_training(
         loaded.program,
-        read_lines(extractions),
-        lambda: asked_reviews(loaded.evaluator, read_contexts(read_lines(contexts)), options),
+        read_lines(extractions, "extractions"),
+        lambda: asked_reviews(loaded.evaluator, read_contexts(read_lines(contexts, "contexts")), options),
     )
 
 
@@ -111,7 +111,7 @@ def _compared(
     """
     from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 
-    for place, restaurant, _ in read_contexts(read_lines(contexts)):
+    for place, restaurant, _ in read_contexts(read_lines(contexts, "contexts")):
         if not isinstance(restaurant, RestaurantRecord):
             failures.add(place, str(restaurant))
             continue

@@ -27,6 +27,7 @@ from formulaseed.cli.output import (
     strict_option,
     write_out,
 )
+from formulaseed.data.documents import read_text, source_of
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError, UnreadableError, reason_of
@@ -36,9 +37,9 @@ from formulaseed.loading import (
     analyse,
     analyse_text,
     compile_tests,
+    document_kind,
     load_file,
     load_seed,
-    read,
     style_at,
 )
 from formulaseed.pipeline import Compilable
@@ -82,37 +83,58 @@ def _placed(value: object) -> str:
     return "".join(f"  {line}\n" for part in parts for line in str(part).split("\n"))
 
 
+_FORMATTED = ("seed", "requests", "rules")
+
+
 @click.command("fmt")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where a seed would be reformatted.")
 @click.option("--sort", is_flag=True, help="Sort the steps into dependency order too.")
 def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
-    """Format seeds: keys in the specification's order, a step on one line where it fits.
+    """Format seeds, requests and rules: keys in the specification's order, a step on one line where it fits.
 
-    Never changes what a seed means; with --sort each step moves behind those that it uses.
+    Never changes what a file means; with --sort each step of a seed moves behind those that it uses. A file of requests
+    with one a line stays so. Standard input and compressed files are printed.
     """
 
     def format_one(seed: str) -> int:
         problems = Problems()
-        document = read(seed, problems)
-        value = canonical(plain(document.tree)) if document.tree is not None else None
-        if sort and not problems.has_errors:
-            program = SEED.parse(document, problems)
-            if program is not None and not problems.has_errors:
-                value = sorted_steps(value, program, problems)
-        if problems.has_errors or value is None:
+        source, path = source_of(seed, problems)
+        text = _formatted(source, path, problems, sort=sort)
+        if problems.has_errors:
             raise SeedError(problems.sorted())
-        text = layout(value)
-        if text == document.source.text:
+        if text == source.text and path is not None:
             return 0
         if check:
             say(f"{seed}: would be reformatted; run `formulaseed fmt {seed}`")
             return 1
-        replace_file(Path(seed), text)
+        if path is None:
+            emit(text)
+            return 0
+        replace_file(path, text)
         say(seed)
         return 0
 
     sys.exit(each_file(seeds, format_one, "; not formatted"))
+
+
+def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
+    """Return the formatted text of a file, of the same kind; empty if it has errors, which are reported."""
+    kind = document_kind(source, _FORMATTED, problems)
+    if kind is None:
+        return ""
+    if sort and kind != "seed":
+        raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
+    if kind == "requests":
+        from formulaseed.requests.write import formatted_requests
+
+        return formatted_requests(source, problems)
+    document = read_text(source, path, problems)
+    value = canonical(plain(document.tree)) if document.tree is not None else None
+    program = SEED.parse(document, problems) if sort and not problems.has_errors else None
+    if program is not None and not problems.has_errors:
+        value = sorted_steps(value, program, problems)
+    return layout(value)
 
 
 @click.command("migrate")

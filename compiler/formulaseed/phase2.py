@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 from formulaseed.api import load_evaluator
-from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import Lines, LocatedRestaurant, lines_of, read_contexts
 from formulaseed.data.results import Extractor, Failures, ReviewInput

@@ -59,14 +59,14 @@ def agreement(
     parameters = parameters_of(loaded.evaluator, params)
     program, trained, measured = loaded.program, extractor == "trained", list["FieldMeasure"]()
     with reported() as failures:
-        recorded = sync_extractor(program, read_lines(extractions), failures)
+        recorded = sync_extractor(program, read_lines(extractions, "extractions"), failures)
         if trained:
             other, measured = _trained(loaded, contexts, extractions, duplicates)
         else:
-            given = None if predictions is None else read_lines(predictions)
+            given = None if predictions is None else read_lines(predictions, "extractions")
             other = sync_extractor(program, given, failures)
         is_reported = predictions is None and not trained
-        restaurants = read_contexts(read_lines(contexts), duplicates=duplicates)
+        restaurants = read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates)
         compared = [*_compared(loaded, restaurants, recorded, other, failures, is_reported=is_reported)]
         found = compare(loaded.evaluator, compared, parameters, failures) if verdicts else None
     pairs = [(review.recorded, review.predicted) for restaurant in compared for review in restaurant.reviews]
@@ -96,9 +96,9 @@ def _trained(
     options = RunOptions(review_handling=loaded.program.review_handling)
     return measured_training(
         loaded.program,
-        read_lines(extractions),
+        read_lines(extractions, "extractions"),
         lambda: asked_reviews(
-            loaded.evaluator, read_contexts(read_lines(contexts), duplicates=duplicates), options
+            loaded.evaluator, read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates), options
         ),
     )
 

@@ -176,7 +176,7 @@ def diff(
         raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE or --contexts FILE")
     (first, first_parameters), (second, second_parameters) = _load(old, params_old), _load(new, params_new)
     with reported() as failures:
-        lines, new_lines = read_lines(rows) if rows is not None else None, None
+        lines, new_lines = read_lines(rows, "rows") if rows is not None else None, None
         if given.are_given:
             is_same = not changes_between(first, second).of("extraction")
             new_lines = None if is_same else given.extracted_again(second, failures)
@@ -206,7 +206,7 @@ def cover(
     """
     loaded, parameters = _load(seed, params)
     with reported() as failures:
-        found = coverage(loaded, read_lines(rows), parameters, failures, duplicates)
+        found = coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
     _print(found, form)
     finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)
 
@@ -246,7 +246,7 @@ def sensitivity(
     """
     loaded, parameters = _load(seed, params)
     with reported() as failures, progress("variant", quiet=quiet) as shown:
-        lines = read_lines(rows)
+        lines = read_lines(rows, "rows")
         found = ranked(
             loaded,
             lines,

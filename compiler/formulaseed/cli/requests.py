@@ -160,6 +160,9 @@ def validate(
     outputs = [path for path in (matrix, out, conditions) if path is not None]
     if len(set(outputs)) < len(outputs):
         raise click.UsageError("--matrix, --out and --conditions write to different files")
+    from formulaseed.cli.results import check_lines
+
+    check_lines(out, "--out")
     on_error = "-" in outputs
     evaluate = requests_evaluator(analysis, valid(picked))
     with reported() as failures:
@@ -263,6 +266,9 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
     social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
     if social and not dataset.has_graph:
         yield f"{number_of(len(social), 'condition')} with a social filter and no --social: only those named count"
+    bare = [request for request in cache.requests if request.gold_restaurant is None]
+    if bare:
+        yield f"{number_of(len(bare), 'structure')} without a gold restaurant: `ok` says that exactly one restaurant matches"
     judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and dataset.background.judgements is None:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"

@@ -100,7 +100,9 @@ def _score_on_spark(
 def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, options: ScoreOptions) -> NoReturn:
     own = ScoreOptions(options.parameters, trace=options.trace, duplicates=options.duplicates)
     if contexts is not None or options != own:
-        raise click.UsageError("--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates")
+        raise click.UsageError(
+            "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
+        )
     with reported() as failures:
         lines = scored_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
         if out.endswith(".parquet"):

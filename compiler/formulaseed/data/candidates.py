@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.files import read_json
+from formulaseed.data.file_kinds import kind_of_text, unfit
+from formulaseed.data.files import json_value, read_whole
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed, read_contexts
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
-from formulaseed.errors import DataError
+from formulaseed.errors import DataError, UnreadableError
+from formulaseed.limits import FILE_BYTES
 from formulaseed.requests.evaluation import Background, Restaurant, parse_background
 from formulaseed.requests.validate import Dataset
 
@@ -76,7 +78,16 @@ def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, li
     if not isinstance(given, Mapping | str | os.PathLike):
         raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
     name = "the social graph" if isinstance(given, Mapping) else os.fspath(given)
-    value = dict(given) if isinstance(given, Mapping) else read_json(given)
+    value = dict(given) if isinstance(given, Mapping) else _social_json(given, name)
     if not isinstance(value, dict):
         raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
     return SocialGraph.read(value, name).friend_graph
+
+
+def _social_json(file: str | os.PathLike[str], name: str) -> Any:
+    """Return the JSON value of a social graph's file. Raises `UnreadableError` for a file of another kind."""
+    data = read_whole(file, FILE_BYTES)
+    kind = kind_of_text(data.decode("utf-8-sig", "replace"), name)
+    if kind is not None and kind.name != "social":
+        raise UnreadableError(f"cannot read {name}: {unfit(kind, 'social', name)}")
+    return json_value(data, name)

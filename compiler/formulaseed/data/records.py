@@ -6,8 +6,8 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
@@ -104,9 +104,7 @@ class RestaurantRecord(Record):
     def context(self) -> dict[str, Any]:
         return {**(self.model_extra or {}), **(self.business or {})}
 
-    def without_duplicates(
-        self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format
-    ) -> Self:
+    def without_duplicates(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
         """Return the restaurant with the first review of each id. Raises `DataError` for a duplicate unless the policy allows it.
 
         `place_of` names a review by its position.

@@ -30,6 +30,7 @@ _TABLE = (
     CodeEntry("FS006", "error", "number-out-of-range"),
     CodeEntry("FS007", "error", "invalid-character"),
     CodeEntry("FS008", "error", "not-a-seed"),
+    CodeEntry("FS009", "note", "bare-structure"),
     # FS1: the syntax of formulas
     CodeEntry("FS101", "error", "invalid-formula"),
     CodeEntry("FS102", "error", "incomplete-formula"),

@@ -206,7 +206,9 @@ class Scorer:
                 review_id = chunk.rows.column(self._plan.ids)[later].as_py()
                 described = describe_duplicate(*places, review_id)
                 if self._plan.duplicates == "first":
-                    described = f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
+                    described = (
+                        f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
+                    )
                 errors[index] = (None, "data", described)
             elif twin is not None:
                 value = order[twin].as_py()

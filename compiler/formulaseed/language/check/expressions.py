@@ -99,8 +99,10 @@ class ExpressionChecker(ComparisonChecker):
 
     def condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
         """An expression that is true or false, or under `not`; of a nullable number it is asked whether there is a value."""
-        is_logical = isinstance(node, ast.Logical)
-        found = self._logical(node, facts, is_condition=True) if is_logical else self.check(node, facts)
+        if isinstance(node, ast.Logical):
+            found = self._logical(node, facts, is_condition=True)
+        else:
+            found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             self.problems.report(catalogue.not_a_condition(node.span, called(found), ty.noun, tested(found)))
@@ -140,8 +142,9 @@ class ExpressionChecker(ComparisonChecker):
 
     def _lacks_default(self, found: Expr) -> bool:
         """Whether this is a step that needs a default, which is reported."""
-        is_step = isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP
-        return is_step and self.scope.report_missing_default(found.symbol.name)
+        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
+            return False
+        return self.scope.report_missing_default(found.symbol.name)
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if isinstance(found, typed.Ref) and found.symbol.is_per_review and not self.per_review:

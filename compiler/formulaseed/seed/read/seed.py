@@ -1,4 +1,4 @@
-"""A document as a seed of either version, as a `surface.Program`; and whether a file holds a seed or requests.
+"""Lowers a document, a seed of either version, to a `surface.Program`.
 
 In: the document's JSON tree. Out: the program; every deviation from the format is a diagnostic. Names inside formulas of a
 seed v2 are not looked up here. Source: the specification; of seed v1, the two-phase design's section on the Formula Seed.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
@@ -26,13 +26,9 @@ from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
 from formulaseed.seed.surface import Named
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
-from formulaseed.source.text import Source
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 
 _KEYS = {*sections.V1_KEYS, *sections.V2_KEYS}
-_REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
-_SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
-_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
 PLACEHOLDERS = ("review_text", "review_date", "review_stars", "review_useful")
 _MEANS = ("average", "avg", "mean", "averageif")
 _OF_REVIEWS = re.compile(r"\b(?:meta|extraction)\.")
@@ -58,23 +54,6 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
 def _is_seed(value: JsonValue) -> bool:
     """Return whether a value has the keys of a seed."""
     return isinstance(value, JsonObject) and len({key.value for key in value.names()} & _KEYS) >= 2
-
-
-def holds_requests(source: Source) -> bool:
-    """Return whether the text is requests rather than a seed: by the file's name, else by the keys of its first line.
-
-    A request that is laid out over several lines counts too, so that it is reported as what it is.
-    """
-    if source.name.endswith(_ENDINGS):
-        return True
-    first = next(json_lines(source), None)
-    for text in (source.text[first.start : first.end] if first is not None else "", source.text):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        return isinstance(value, Mapping) and bool(_REQUEST & set(value)) and not _SEED & set(value)
-    return False
 
 
 class _SeedV2(Sections):

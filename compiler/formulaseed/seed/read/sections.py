@@ -18,6 +18,7 @@ from formulaseed.diagnostics.codes import CODES, SUPPRESSIBLE
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
+from formulaseed.language.check.wording import unquoted
 from formulaseed.language.types import (
     BOOLEAN,
     ERROR,
@@ -395,7 +396,8 @@ class Sections(ABC):
             self.problems.report(catalogue.unknown_value(literal.span, found, help))
             return None
         if found is None or not fits(type_of(found), ty):
-            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun))
+            help = unquoted(found, ty)
+            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun, help))
             return None
         if ty.base is NUMBER.base and isinstance(found, int | float):
             if abs(found) > limits.INPUT_MAX:

@@ -64,18 +64,25 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     if isinstance(listed, JsonArray) and not listed.items:
         problems.report(catalogue.no_rules(listed.span))
     steps: list[surface.Step] = []
+    nameless: list[surface.Step] = []
     places: dict[str, int] = {}
     for place, item in enumerate(items):
         section = shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
-        step = _step(section, shape, places, reference) if section is not None else None
-        if step is not None:
-            places[step.name.text] = place
-            steps.append(step)
+        if section is None:
+            continue
+        named, operation, described = _rule(section, shape, reference)
+        at = first_character(section.span)
+        if named is not None and _is_new_name(named, problems, places):
+            places[named.value] = place
+            steps.append(surface.Step(Named(named.span, named.value), at, operation, description=described))
+        else:  # it is checked all the same
+            nameless.append(surface.Step(Named(at, f"rules[{place}]"), at, operation))
     return surface.Program(
         Named(document.span, name),
         description=description,
         steps=tuple(steps),
         steps_key="rules",
+        nameless=tuple(nameless),
         output=tuple(step.name for step in steps),
         reference=reference,
         gives_numbers=True,
@@ -83,19 +90,17 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     )
 
 
-def _step(section: JsonObject, shape: Shape, places: Mapping[str, int], reference: Reference) -> surface.Step | None:
+def _rule(
+    section: JsonObject, shape: Shape, reference: Reference
+) -> tuple[JsonString | None, surface.Formula | surface.Broken, str]:
+    """Read a rule: its name, None if there is no string; its formula, and its description."""
     shape.keys(section, ("name", "formula", "description"), "a rule")
     name = shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`")
-    is_name = name is not None and _is_new_name(name, shape.problems, places)
     formula = shape.need(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
     text = shape.text(formula, "`formula`")
     description = shape.string(section.get("description"), "`description`")
     expression = _parsed(text, reference, shape.problems) if text is not None else None
-    if name is None or not is_name:
-        return None
-    operation = surface.Formula(expression) if expression is not None else surface.Broken()
-    place = first_character(section.span)
-    return surface.Step(Named(name.span, name.value), place, operation, description=description)
+    return name, surface.Formula(expression) if expression is not None else surface.Broken(), description
 
 
 def _parsed(text: JsonString, reference: Reference, problems: Problems) -> ast.Expr | None:

@@ -154,7 +154,9 @@ def number_in_quotes(found: Expr) -> Help:
     if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
         text = text.replace(",", ".")
     help = unquoted(text, NUMBER)
-    if help and isinstance(found, typed.Ref):
+    if not help:
+        return ""
+    if isinstance(found, typed.Ref):
         return f"{help} in {called(found)}"
     is_certain = isinstance(found, typed.Literal) and text == values[0]
     return help if is_certain else str(help)

@@ -359,3 +359,10 @@ OPERATORS: dict[str, Operator] = {
         ),
     )
 }  # fmt: skip
+
+BY_KIND: dict[str, dict[str, str]] = {
+    "arithmetic": {entry.name: entry.description for entry in OPERATORS.values()},
+    "comparison": {**ORDERING, **MEMBERSHIP},
+    "logical": LOGICAL,
+}
+"""Every operator with its description, in the groups of a formula reference."""

@@ -114,6 +114,30 @@ def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
     return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
 
 
+def unknown_listed_function(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
+    help = did_you_mean(name, known, what="functions", limit=20)
+    return diagnostic("FS207", span, f"the language has no function `{name}` to list", help)
+
+
+def unknown_listed_operator(span: Span, operator: str, known: Iterable[str]) -> Diagnostic:
+    help = f"remove it; operators: {_quoted(known)}"
+    return diagnostic("FS103", span, f"the language has no operator `{operator}` to list", help)
+
+
+def unlisted_function(span: Span, name: str, listed: Iterable[str]) -> Diagnostic:
+    help = f"list it in `functions`, or use what is listed: {_quoted(listed)}"
+    return diagnostic("FS207", span, f"the reference does not list the function `{name}`", help, is_security=True)
+
+
+def unlisted_operator(span: Span, operator: str, listed: Iterable[str]) -> Diagnostic:
+    help = f"list it in `operators`, or use what is listed: {_quoted(listed)}"
+    return diagnostic("FS103", span, f"the reference does not list the operator `{operator}`", help, is_security=True)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "nothing"
+
+
 # --- rules
 
 no_rules = fixed("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')

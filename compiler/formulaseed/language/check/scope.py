@@ -6,7 +6,7 @@ A kind of document implements `Scope`: steps and namespaces in a seed, fields of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.exactness import Exactness
-from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Info
 from formulaseed.language.types import ERROR, Base, Type, Value
@@ -82,6 +82,11 @@ class Scope(ABC):
     @abstractmethod
     def names(self) -> Iterator[str]:
         """Everything that a bare name may be, and what it may be where its namespace was left out."""
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions that formulas may call here."""
+        return FUNCTIONS
 
     def is_entity(self, found: typed.Expr) -> bool:
         """Whether this is a whole entity, or several joined: there or not, and no value besides."""

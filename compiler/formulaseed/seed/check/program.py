@@ -45,6 +45,7 @@ class _ProgramChecker:
         """For each count what it requires, how many extremes it was compared with, and those over reviews that include its."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
+        self.scope.nameless = frozenset(step.name.text for step in program.nameless)
         self.scope.section = program.steps_key
         narrowing = Narrowing(self._condition_to_follow, self._non_empty)
         self.steps = StepChecker(program, self.scope, narrowing, self._add)

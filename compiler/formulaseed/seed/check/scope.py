@@ -53,7 +53,8 @@ class SeedScope(Scope):
 
     `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `section`, `uses` to
     the names that it mentions. `broken` are the steps with an error, `unclear` those of them that may be filters or
-    values, `incomplete` the namespaces in which something could not be read: a missing name may be that.
+    values, `incomplete` the namespaces in which something could not be read: a missing name may be that. `nameless` are
+    the places of steps without a name.
     """
 
     inputs: Mapping[SymbolKind, Mapping[str, Type]]
@@ -67,6 +68,7 @@ class SeedScope(Scope):
     incomplete: frozenset[str] = frozenset()
     section: str = "compute"
     unclear: frozenset[str] = frozenset()
+    nameless: frozenset[str] = frozenset()
     calls: dict[str, Span] = field(default_factory=dict)
     """The calls of `max` and `min` that are whole formulas of a seed v1, by their steps."""
     sizes: dict[str, int] = field(default_factory=dict)
@@ -230,7 +232,7 @@ class SeedScope(Scope):
             self.report_once(catalogue.filter_as_value(span, text, per_review), text)
         elif text in self.places and text not in self.broken:
             self._too_early(text, span)
-        elif text not in self.broken:
+        elif text not in self.broken and not self._may_be_nameless(text):
             self.report_once(catalogue.unknown_step(span, text, self._help_for_bare(text, per_review)), text)
         return error_at(span)
 
@@ -244,7 +246,7 @@ class SeedScope(Scope):
             self._too_early(text, span)
         elif text in self.places:
             self.report_once(catalogue.value_as_filter(span, text), text)
-        else:
+        elif not self._may_be_nameless(text):
             filters = self.filter_names | self.unclear
             others = [name for name in self.places if name in filters and name != self.current]
             fields = self._fields_called(text, None, per_review=True)
@@ -258,6 +260,11 @@ class SeedScope(Scope):
     def _is_later(self, name: str) -> bool:
         here = self.places.get(self.current, len(self.places))
         return self.places.get(name, -1) > here
+
+    def _may_be_nameless(self, name: str) -> bool:
+        """Whether a name, which no field has, may be that of another step, whose own could not be read."""
+        is_alone = self.nameless == {self.current}
+        return "compute" in self.incomplete and not is_alone and not self._fields_called(name, None, per_review=True)
 
     def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
         text, span = name.text, name.span

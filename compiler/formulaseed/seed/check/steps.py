@@ -19,12 +19,12 @@ from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import reason_of
+from formulaseed.language.check.wording import reason_of, unquoted
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.check.hoisting import Aggregated, FormulaChecker, Hoisting, with_default
 from formulaseed.seed.check.scope import SeedScope
@@ -161,7 +161,8 @@ class StepChecker:
             return self._count_of_true(operation, where, found) if sound else None
         found = checker.needed(self._number(operation, found), facts)
         if default is not None and _is_no_number(default):
-            self.problems.report(catalogue.default_not_numeric(default.span, function))
+            help = unquoted(default.value, NUMBER)
+            self.problems.report(catalogue.default_not_numeric(default.span, function, help))
             return None
         if found.info.ty.is_error or not sound:
             return None
@@ -208,7 +209,7 @@ class StepChecker:
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
         for value in wrong:
-            self.problems.report(catalogue.table_not_numeric(value.span))
+            self.problems.report(catalogue.table_not_numeric(value.span, unquoted(value.value, NUMBER)))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
@@ -365,8 +366,8 @@ def _joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -
     most = max(sorts.values(), key=len)
     expected = f"{'first' if most is next(iter(sorts.values())) else 'mostly'} {_common(most).noun}"
     for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
-        found = type_of(literal.value).noun
-        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found))
+        found, help = type_of(literal.value).noun, unquoted(literal.value, _common(most))
+        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found, help))
     return None
 
 

@@ -224,11 +224,14 @@ class _SeedV1(Sections):
     def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
 
-        written = [step for item in items if (step := self.step(item)) is not None]
+        written = [step for index, item in enumerate(items) if (step := self.step(item, index)) is not None]
         is_complete = "extraction" not in self.incomplete
-        return lower_formulas(written, types, is_complete, self.problems)
+        lowered = lower_formulas([*written, *self.nameless], types, is_complete, self.problems)
+        self.nameless = list(lowered[len(written) :])
+        return lowered[: len(written)]
 
-    def step(self, item: JsonValue) -> surface.Step | None:
+    def step(self, item: JsonValue, index: int) -> surface.Step | None:
+        """Read a step; None if it is none, or has no name: then it is kept apart."""
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
         if section is None:
@@ -240,8 +243,10 @@ class _SeedV1(Sections):
         shape.text(shape.get(section, "description"), "`description`")
         formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")
         expression = parse_v1_formula(formula, self.problems) if formula is not None else None
-        if name is None:
-            self.incomplete.add("compute")
-            return None
         operation = surface.Formula(expression) if expression is not None else surface.Broken()
-        return surface.Step(name, first_character(section.span), operation)
+        place = first_character(section.span)
+        if name is not None:
+            return surface.Step(name, place, operation)
+        self.incomplete.add("compute")
+        self.nameless.append(surface.Step(Named(place, f"compute_dag[{index}]"), place, operation))
+        return None

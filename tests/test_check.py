@@ -193,7 +193,7 @@ def test_a_fix_as_a_diff(tmp_path: Path) -> None:
     assert changed == ["--- seed.json", "+++ seed.json (fixed)", '-    "N_GOD"', '+    "N_GOOD"']
     assert shown.err == "seed.json: 1 error can be fixed\n"
     assert formulaseed("check", seed, "--fix").status == 0
-    assert formulaseed("check", seed, "--fix", "--diff") == type(shown)(0, "", "")
+    assert formulaseed("check", seed, "--fix", "--diff") == type(shown)(0, "", f"{seed}: there are no errors to fix\n")
 
 
 @pytest.mark.parametrize(

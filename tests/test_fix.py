@@ -329,6 +329,103 @@ def test_texts_in_formulas_keep_their_quotes() -> None:
         assert f"extraction.mood == {expected} else" in after.document.source.text
 
 
+QUOTED = {
+    "a parameter's default and bounds": (
+        '"parameters": {"LEAST": {"type": "integer", "default": 3, "minimum": -1, "maximum": 9}}',
+        '"parameters": {"LEAST": {"type": "integer", "default": "3", "minimum": "-1", "maximum": "9"}}',
+    ),
+    "a step's default": ('"field": "meta.year", "default": 2020', '"field": "meta.year", "default": "2020"'),
+    "an operator's operand": ('{">=": 2023}', '{">=": "2023"}'),
+    "a value, and a list": (
+        '"meta.stars": 5, "meta.useful": {"in": [1, 2]}',
+        '"meta.stars": "5", "meta.useful": {"in": ["1", "2"]}',
+    ),
+    "a result of a case": ('"then": 1.5}, {"else": 1.0}', '"then": "1.5"}, {"else": 1.0}'),
+    "a formula": ('"when": "N > 3"', '"when": "N > \'3\'"'),
+    "a table": ('{"Thai": 2.0, "Bars": -1}', '{"Thai": "2.0", "Bars": -1}'),
+    "a boolean field": ('"type": "boolean", "default": true', '"type": "boolean", "default": "true"'),
+    "a setting": ('"passes": 3', '"passes": "3"'),
+    "a tuple": ("context.city in ['Reno', \\\"it's\\\"]", "context.city in ('Reno', \\\"it's\\\")"),
+    "a tuple of numbers": ("N not in [1, -2.5]", "N not in (1, -2.5)"),
+}
+"""What a sound seed has, and what is written in its place."""
+SOUND = """{
+  "task_name": "Quoted",
+  "parameters": {"LEAST": {"type": "integer", "default": 3, "minimum": -1, "maximum": 9}},
+  "extract": {"fields": [{"name": "loud", "type": "boolean", "default": true}], "passes": 3},
+  "compute": [
+    {"name": "N", "op": "count", "where": {"extraction.loud": true, "meta.year": {">=": 2023}}},
+    {"name": "M", "op": "count", "where": {"meta.stars": 5, "meta.useful": {"in": [1, 2]}}},
+    {"name": "LAST", "op": "max", "field": "meta.year", "default": 2020},
+    {"name": "KIND", "op": "lookup", "source": "context.categories", "table": {"Thai": 2.0, "Bars": -1},
+     "match": "substring_max", "default": 0},
+    {"name": "RATE", "op": "case", "rules": [{"when": "N > 3", "then": 2}, {"when": "M > 3", "then": 1.5}, {"else": 1.0}]},
+    {"name": "HERE", "op": "expr", "expr": "1 if context.city in ['Reno', \\"it's\\"] and N not in [1, -2.5] else param.LEAST"}
+  ],
+  "output": ["N", "M", "LAST", "KIND", "RATE", "HERE"]
+}"""
+
+
+def test_the_sound_seed_is_sound() -> None:
+    assert not analysed(SOUND).has_errors
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_values_in_quotes_and_tuples_are_fixed(name: str) -> None:
+    """The seed is as it was before, to the byte."""
+    sound, wrong = QUOTED[name]
+    assert sound in SOUND
+    before = analysed(SOUND.replace(sound, wrong))
+    assert before.has_errors
+    assert fixed(before).document.source.text == SOUND
+
+
+@pytest.mark.parametrize(
+    ("sound", "wrong"),
+    [
+        ('"default": 3, "min', '"default": "3.5", "min'), ('"default": 3, "min', '"default": "03", "min'),
+        ('"default": 3, "min', '"default": "three", "min'), ('"default": 2020', '"default": "1e3"'),
+        ('"default": true', '"default": "yes"'), ("['Reno', \\\"it's\\\"]", "('Reno', ('Elko'))"),
+    ],
+)  # fmt: skip
+def test_what_is_no_value_in_quotes_is_left(sound: str, wrong: str) -> None:
+    assert sound in SOUND
+    before = analysed(SOUND.replace(sound, wrong))
+    assert before.has_errors
+    assert fixed(before) is before
+
+
+def v1(formula: str) -> str:
+    fields = [{"name": "kind", "values": ["none", "mild"]}, {"name": "size", "type": "integer", "default": 1}]
+    return json.dumps(
+        {
+            "task_name": "T",
+            "extraction_fields": fields,
+            "compute_dag": [{"name": "n", "formula": formula}],
+            "output_fields": ["n"],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("sum(1 for e in extractions if e.get('kind') == 'mild')", "sum(1 for e in extractions if e['kind'] == 'mild')"),
+        ('sum(r.get("size") for r in extractions)', "sum(r['size'] for r in extractions)"),
+        ("sum(e.get('stars', 0) for e in extractions)", "sum(e['stars'] for e in extractions)"),
+        ("sum(1 for e in extractions if e.get('kind') in ('mild', \"none\"))",
+         "sum(1 for e in extractions if e['kind'] in ['mild', \"none\"])"),
+        ("sum(e.get('size', 0) for e in extractions)", ""), ("sum(e.get('weather') for e in extractions)", ""),
+        ("sum(e.get() for e in extractions)", ""), ("sum(e.pop('size') for e in extractions)", ""),
+    ],
+)  # fmt: skip
+def test_get_of_a_review_is_fixed(wrong: str, right: str) -> None:
+    """A declared field always has a value; where the formula says what an absent one is, the author decides."""
+    before = analysed(v1(wrong))
+    assert before.has_errors
+    assert fixed(before).document.source.text == v1(right or wrong)
+
+
 def test_fix_rewrites_the_file(tmp_path: Path) -> None:
     """The command fixes the file in place, says so, and reports what is left."""
     text = (
@@ -342,20 +439,28 @@ def test_fix_rewrites_the_file(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == G1A.read_text(encoding="utf-8").replace('"sum"', '"avg"')
     assert "FS504" in outcome.out
     again = formulaseed("check", path, "--fix")
-    assert again.err == ""
+    assert again.err == f"{path}: 0 errors fixed; no safe fix for FS504 at 113:13\n"
 
 
 def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(tmp_path: Path) -> None:
-    """A sound one, and one whose errors have no safe fix: neither is written, and nothing is said of it."""
+    """A sound one, and one whose errors have no safe fix: neither is written, and of the second the errors are named."""
     path = tmp_path / "seed.json"
-    for text, status in (
-        (G1A.read_text("utf-8"), 0),
-        (G1A.read_text("utf-8").replace("(5 - meta.s", "(5 - review.s"), 1),
+    unfixed = "0 errors {}; no safe fix for FS204 at 114:21\n"
+    for text, status, said, shown in (
+        (G1A.read_text("utf-8"), 0, "", "there are no errors to fix\n"),
+        (
+            G1A.read_text("utf-8").replace("(5 - meta.s", "(5 - review.s"),
+            1,
+            unfixed.format("fixed"),
+            unfixed.format("can be fixed"),
+        ),
     ):
         path.write_text(text, "utf-8")
         before = path.stat()
         outcome = formulaseed("check", path, "--fix")
-        assert (outcome.status, outcome.err) == (status, "")
+        assert (outcome.status, outcome.err) == (status, said and f"{path}: {said}")
+        changes = formulaseed("check", path, "--fix", "--diff")
+        assert (changes.status, changes.out, changes.err) == (status, "", f"{path}: {shown}")
         assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 

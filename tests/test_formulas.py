@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -118,7 +120,8 @@ def test_the_real_reference() -> None:
         "cpu and cpu.cores > 4 or False",
         "cpu.cores * 2 if cpu.cores else 0",
         "cpu.cores * 2 if cpu.cores != None else 0",
-        "(cpu.cores or 1) * 2",
+        "(cpu.cores or 0) * 2",
+        "coalesce(cpu.cores, 1) * 2",
         "10 if cpu.cores != None and cpu.cores > 4 else 0",
         "1 if not cpu or cpu.cores > 4 else 0",
         "5 if cpu and not gpu else 0",
@@ -361,6 +364,34 @@ def test_the_command_refuses_unknown_names(tmp_path: Any) -> None:
 
 
 # --- without a reference
+
+
+@given(st.from_regex(r"[0-9._eE+-]{1,8}", fullmatch=True))
+def test_numbers_are_read_as_python_reads_them(text: str) -> None:
+    """Underscores between digits are ignored, and nowhere else allowed; a leading zero is refused, also in a fraction."""
+    if not re.fullmatch(r"(?!0[0-9_])[0-9.][0-9_.]*([eE][+-]?[0-9][0-9_]*)?", text):
+        return
+    try:
+        expected = ast.literal_eval(text)
+    except SyntaxError:
+        refused(text)
+        return
+    if isinstance(expected, int) or math.isfinite(expected):
+        assert compile_formula(text).evaluate() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("1__000", "write 1000"), ("1_", "write 1"), ("1_.5", "write 1.5"), ("007", "write 7"), ("0x1F", "write 31"),
+        ("0o17", "write 15"), ("0b101", "write 5"), ("1,000", "write 1000"),
+    ],
+)  # fmt: skip
+def test_other_spellings_of_numbers(text: str, help: str) -> None:
+    """They are refused with the number to write, which is read."""
+    (found,) = refused(f"{text} * 2")
+    assert (found.code, found.help) == ("FS101", help)
+    compile_formula(f"{help.removeprefix('write ')} * 2")
 
 
 def test_variables() -> None:

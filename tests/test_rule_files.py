@@ -196,8 +196,9 @@ def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
     assert found.status == 1
     reported = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
     assert reported == [
-        ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS102", "/2/formula"), ("FS501", "/3/formulas"), ("FS502", "/4"),
-        ("FS301", "/5/formula"), ("FS503", "/6"), ("FS206", "/7/name"), ("FS503", "/8/formula"),
+        ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS305", "/1/formula"), ("FS102", "/2/formula"),
+        ("FS501", "/3/formulas"), ("FS502", "/4"), ("FS301", "/5/formula"), ("FS503", "/6"),
+        ("FS206", "/7/name"), ("FS503", "/8/formula"),
     ]  # fmt: skip
     assert command("compile", path, "--reference", REFERENCE, "--stdout").status == 1
 

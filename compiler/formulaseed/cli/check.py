@@ -31,6 +31,7 @@ from formulaseed.loading import analyse_file
 from formulaseed.pipeline import Analysis, fixed
 
 _SECONDS_BETWEEN_LOOKS = 0.3
+_LISTED_PLACES = 5
 
 
 class _Output(NamedTuple):
@@ -136,24 +137,34 @@ def _print_together(found: Sequence[Diagnostic], output: _Output) -> None:
 
 
 def _write_fixed(analysis: Analysis[Any, Any], found: Analysis[Any, Any]) -> Analysis[Any, Any]:
-    """Fix the file, if it is one, and say so on standard error; return the analysis of what it holds now."""
+    """Fix the file, if it is one; return the analysis of its text now. Reports what was fixed and what not on standard error."""
     path = analysis.document.path
-    if path is None or found is analysis:
+    if path is None:
         return analysis
-    replace_file(path, found.document.source.text)
-    say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
+    if found is not analysis:
+        replace_file(path, found.document.source.text)
+    if analysis.has_errors:
+        say(f"{path}: {number_of(found.fixed, 'error')} fixed{_without_fix(found)}", err=True)
     return found
 
 
 def _print_changes(analysis: Analysis[Any, Any], found: Analysis[Any, Any]) -> int:
-    """Print what a fix would change; return the exit status."""
+    """Print what a fix would change, and on standard error what has no fix; return the exit status."""
     name, pair = analysis.document.source.name, (analysis.document.source.text, found.document.source.text)
     before, after = [text.splitlines() for text in pair]
     lines = difflib.unified_diff(before, after, name, f"{name} (fixed)", lineterm="")
     if changes := "\n".join(lines):
         show(changes)
-        say(f"{name}: {number_of(found.fixed, 'error')} can be fixed", err=True)
+    said = f"{number_of(found.fixed, 'error')} can be fixed{_without_fix(found)}"
+    say(f"{name}: {said if analysis.has_errors else 'there are no errors to fix'}", err=True)
     return 1 if found.has_errors or changes else 0
+
+
+def _without_fix(found: Analysis[Any, Any]) -> str:
+    """Return the end of a message: the errors that are left, none of which has a safe fix; empty if there is none."""
+    places = [f"{d.code} at {d.line}:{d.column}" for d in found.diagnostics if d.severity == "error"]
+    more = f" and {len(places) - _LISTED_PLACES} more" if len(places) > _LISTED_PLACES else ""
+    return f"; no safe fix for {', '.join(places[:_LISTED_PLACES])}{more}" if places else ""
 
 
 def _watch(files: Sequence[str], check_all: Callable[[], int]) -> NoReturn:

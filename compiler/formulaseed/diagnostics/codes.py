@@ -30,6 +30,7 @@ _TABLE = (
     CodeEntry("FS006", "error", "number-out-of-range"),
     CodeEntry("FS007", "error", "invalid-character"),
     CodeEntry("FS008", "error", "not-a-seed"),
+    CodeEntry("FS009", "note", "bare-structure"),
     # FS1: the syntax of formulas
     CodeEntry("FS101", "error", "invalid-formula"),
     CodeEntry("FS102", "error", "incomplete-formula"),
@@ -89,6 +90,8 @@ _TABLE = (
     CodeEntry("FS621", "warning", "constant-aggregate"),
     CodeEntry("FS622", "warning", "identical-operands"),
     CodeEntry("FS623", "warning", "exact-match-in-list"),
+    CodeEntry("FS624", "warning", "or-replaces-value"),
+    CodeEntry("FS625", "warning", "inexact-comparison"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors

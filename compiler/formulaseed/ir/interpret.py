@@ -201,11 +201,12 @@ def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: s
 class Observer:
     """What an evaluation notes of its way, beside the values: it changes none of them.
 
-    `counts` says how often each condition in `watched`, by its identity, was true and false; of how many rows each filter, by its
+    `watched` are the identities of expressions, with whether each is tested for null instead of for being true. `counts` says how
+    often the test of each of these was true and false; of how many rows each filter, by its
     name, is true and false; and how often each lookup, by its identity, found the key at a position, -1 for its default.
     """
 
-    watched: frozenset[int] = frozenset()
+    watched: Mapping[int, bool] = field(default_factory=dict)
     counts: Counter[tuple[object, object]] = field(default_factory=Counter)
     met: dict[typed.Aggregate, list[dict[Expr, bool]]] = field(default_factory=dict)
     """For each aggregate and row the conjuncts of `where`, filters expanded, with whether the row meets them."""
@@ -325,7 +326,8 @@ class Evaluation:
         """Return the value of an expression, for a review of `rows` or, with no row, for the restaurant. Raises `Fault`."""
         value = self._value(expression, row)
         if self.observer is not None and id(expression) in self.observer.watched:
-            self.observer.counts[id(expression), bool(value)] += 1
+            truth = value is not None if self.observer.watched[id(expression)] else bool(value)
+            self.observer.counts[id(expression), truth] += 1
         return value
 
     def _value(self, expression: Expr, row: Values) -> Any:
@@ -349,6 +351,9 @@ class Evaluation:
                 return -number if sign == "-" else number
             case typed.Binary(symbol_, left, right):
                 return OPERATORS[symbol_].value(self.value(left, row), self.value(right, row))
+            case typed.Call(name, (first, default)) if FUNCTIONS[name].replaces_null:
+                found = self.value(first, row)
+                return self.value(default, row) if found is None else found
             case typed.Call(name, arguments):
                 return FUNCTIONS[name].value(*[self.value(argument, row) for argument in arguments])
             case typed.Comparison(first, operators, rest):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from formulaseed.language import intervals
+from formulaseed.language.exactness import Exactness, Operands, exact_of_exact, nearest_of_exact, same
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import finite
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value
@@ -85,6 +86,8 @@ class AggregateFunction:
     purpose: Purpose = "other"
     intermediate: Callable[[Range], Range] | None = None
     """The range of the numbers on the way to the value; None if none can be larger than an operand or a count."""
+    exactness: Callable[[Operands], Exactness] = same
+    """How exactly the value is known, if it is no integer, given that of the operand."""
     depends_on_order: bool = False
     """Whether another order of the rows may give another rounding, if the operands are floats."""
     keeps_integers: bool = True
@@ -204,7 +207,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             name="sum", keys=("expr", "where"), takes="number", purpose="total", depends_on_order=True,
             description="The sum of a formula over the matching reviews; 0 over none.",
             result_doc="integer or number, as the formula", phrase="the sum of {}",
-            result=_same_type, range=_sum_range, intermediate=_sum_range,
+            result=_same_type, range=_sum_range, intermediate=_sum_range, exactness=exact_of_exact,
             start=_zero, step=lambda state, operand: state + operand, finish=finite,
             example={"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
             examples=(((2, 3, 4), 9), ((0.5, 0.25), 0.75), ((), 0)),
@@ -238,7 +241,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             description="The sum of a field or formula over the matching reviews, in the order of the rows, divided by their "
             "number; over none `default`, which is needed unless every use is guarded by a count of the same reviews.",
             result_doc="number", phrase="the mean of {}",
-            result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range,
+            result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=nearest_of_exact,
             start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_mean_of,
             example={"name": "MEAN_STARS", "op": "mean", "field": "meta.stars", "default": 3.0},
             examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)),

@@ -6,6 +6,7 @@ Limits are checked before the text is read. Shorthands have a parser of their ow
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.diagnostics.model import Diagnostic, Problems, Suggestion, diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Help, Problems, Suggestion, diagnostic
 from formulaseed.language import ast
 from formulaseed.language.sizes import extent
 from formulaseed.language.tables import SyntaxFault, parser
-from formulaseed.source.json_reader import JsonString
+from formulaseed.source.json_reader import JsonString, PlainText
 from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
@@ -91,11 +92,9 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
                 return None  # a consequence of what is reported already
             if fault.message:
                 span = reading.inside(fault.start, fault.end)
-                help = (
-                    Suggestion(fault.help, _spaced(reading.value, fault), is_verbatim=True)
-                    if fault.is_safe
-                    else fault.help
-                )
+                help: Help = fault.help
+                if fault.is_safe:
+                    help = Suggestion(fault.help, _escaped(_spaced(reading.value, fault), text), is_verbatim=True)
                 problems.report(diagnostic(fault.code, span, fault.message, help, fault.is_security))
             if fault.instead is None:
                 return None
@@ -121,6 +120,11 @@ def _spaced(text: str, fault: SyntaxMistake) -> str:
     head = " " if needs_space and before and not before.isspace() else ""
     tail = " " if needs_space and behind and not behind.isspace() else ""
     return f"{head}{instead.strip()}{tail}"
+
+
+def _escaped(formula: str, text: JsonString) -> str:
+    """Return a part of a formula as the file writes it inside of `text`."""
+    return formula if isinstance(text, PlainText) else json.dumps(formula, ensure_ascii=False)[1:-1]
 
 
 def _over_limit(text: str) -> str | None:
@@ -188,7 +192,7 @@ class _Builder:
         return ast.Comparison(span, self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
 
     def number(self, span: Span, start: int, parts: list[str]) -> ast.Expr:
-        text = parts[0]
+        text = parts[0].replace("_", "")
         is_long = len(text) > limits.NUMBER_CHARACTERS
         value = int(text) if text.isdigit() and not is_long else float(text)
         if value > (limits.INTEGER_MAX if text.isdigit() else limits.NUMBER_MAX):

@@ -53,7 +53,7 @@ def explain(text: str, position: int, expected: set[str], kind: Kind, subject: s
     for hint in HINTS:
         found = _place(hint, masked, position) if hint.used_in in (None, kind) else None
         if found is not None:
-            return _hinted(hint, found)
+            return _hinted(hint, found, text)
     return _at(text, position, expected, subject or "x")
 
 
@@ -69,9 +69,11 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxMistake:
+def _hinted(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
+    """Return what the hint says of a match; `text` still has the strings that are masked in what was matched."""
     at = "at" if match.groupdict().get("at") else 0
-    whole, groups = match.group(at).strip(" "), match.groups()
+    groups = [text[slice(*match.span(number))] for number in range(1, len(match.groups()) + 1)]
+    whole = text[slice(*match.span(at))].strip(" ")
     instead = hint.instead(match) if callable(hint.instead) else hint.instead
     if isinstance(hint.instead, str):
         instead = hint.instead.format(whole, *groups)

@@ -11,9 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from formulaseed.diagnostics.model import Problems
 from formulaseed.language import functions, operators
+from formulaseed.language.parser import parse_formula
 from formulaseed.language.types import Base, Type
 from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
+from formulaseed.reference.rules import unlisted
+from formulaseed.source.json_reader import PlainText
+from formulaseed.source.text import Source, Span
 
 PREFIXED = "; only with its prefix: "
 """What is put before the fields of the root whose names alone mean something else."""
@@ -33,8 +38,8 @@ def reference_json(reference: Reference) -> dict[str, Any]:
             if entity.custom_fields
         },
         "enums": {enum.name: _record(_with_usage(enum, reference)) for enum in all_enums(reference)},
-        "operators": operators_by_kind(),
-        "functions": {function.name: _function(function) for function in functions.FUNCTIONS.values()},
+        "operators": _operators(reference),
+        "functions": {name: _function(function) for name, function in reference.allowed_functions.items()},
         "syntax_patterns": {each.name: _record(each) for each in reference.patterns or _default_patterns(reference)},
         "examples": {each.name: _record(each) for each in reference.examples or _default_examples(reference)},
         "notes": dict(reference.notes or _default_notes(reference)),
@@ -61,15 +66,6 @@ def line_of(text: str) -> str:
 def document_text(document: dict[str, Any]) -> str:
     """The document as it is written to a file."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def operators_by_kind() -> dict[str, dict[str, str]]:
-    """The operators by kind, each with what it means."""
-    return {
-        "arithmetic": {operator.name: operator.description for operator in operators.OPERATORS.values()},
-        "comparison": {**operators.ORDERING, **operators.MEMBERSHIP},
-        "logical": dict(operators.LOGICAL),
-    }
 
 
 def all_enums(reference: Reference) -> list[EnumType]:
@@ -145,6 +141,15 @@ def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
     return replace(enum, usage=enum.usage or used)
 
 
+def _operators(reference: Reference) -> dict[str, dict[str, str]]:
+    """Return the operators that formulas may use, by kind, each with its description; a kind without any is left out."""
+    allowed = {
+        kind: {name: said for name, said in group.items() if reference.operators is None or name in reference.operators}
+        for kind, group in operators.BY_KIND.items()
+    }
+    return {kind: group for kind, group in allowed.items() if group}
+
+
 def _function(function: functions.Function) -> dict[str, str]:
     said = {key: getattr(function, key) for key in ("signature", "description", "example")}
     return {**said, "returns": "float" if function.returns == "number" else function.returns}
@@ -171,7 +176,12 @@ def _default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
          [f"10 if {test} else 0" for test in tests]),
         ("null_safety", "(value or default)", "A value in place of null", [n for n in safe if " or " in n][:1]),
     )  # fmt: skip
-    return tuple(SyntaxPattern(name, syntax, said, tuple(shown[:3])) for name, syntax, said, shown in rows if shown)
+    patterns = []
+    for name, syntax, meaning, formulas in rows:
+        shown = [formula for formula in formulas if _is_allowed(formula, reference)]
+        if shown:
+            patterns.append(SyntaxPattern(name, syntax, meaning, tuple(shown[:3])))
+    return tuple(patterns)
 
 
 def _default_examples(reference: Reference) -> tuple[Example, ...]:
@@ -190,7 +200,13 @@ def _default_examples(reference: Reference) -> tuple[Example, ...]:
         (last, "bounded", f"clamp(({last} or 0) / 1000 * 8.0, 0, 500)", "From 0 to 500", "Bounded valuation"),
         (enum, "feature_bonus", f"10 if {enum} == {value!r} else 0", f"10 where {enum} is {value}", "Feature-based bonuses"),
     )  # fmt: skip
-    return tuple(Example(*texts) for field, *texts in rows if field)
+    return tuple(Example(*texts) for field, *texts in rows if field and _is_allowed(texts[1], reference))
+
+
+def _is_allowed(formula: str, reference: Reference) -> bool:
+    """Return whether the reference lists every function and operator of a formula."""
+    text = PlainText(Span(Source("", formula), 0, len(formula)), formula)
+    return not unlisted(parse_formula(text, Problems()), reference)
 
 
 def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
@@ -199,7 +215,7 @@ def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
     return (
-        ("null_safety", "A nullable field needs a guard where null has no meaning: (x or 0), or x * 5 if entity else 0."),
+        ("null_safety", "A nullable field needs a guard where null has no meaning: coalesce(x, 0), or x * 5 if entity else 0."),
         ("type_coercion", "The result of a formula becomes a float; true is 1.0, false is 0.0."),
         ("operator_precedence", "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
          "and, or, then a if condition else b."),
@@ -242,9 +258,8 @@ def change(before: Reference, written: dict[str, Any], after: Reference, documen
     It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
     something is new, and else, such as for a description, a patch.
     """
-    operators = operators_by_kind()
-    old = _facts(before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators))
-    new = _facts(after, functions.FUNCTIONS, operators)
+    old = _facts(before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.BY_KIND))
+    new = _facts(after, document["functions"], document["operators"])
     major = [f"{name} removed" for _, name in old.keys() - new.keys()]
     changed = {
         key: f"{key[1]} is {new[key]}, was {old[key]}" for key in old.keys() & new.keys() if old[key] != new[key]

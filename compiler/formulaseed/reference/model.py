@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from formulaseed.ir.nodes import InputField
 from formulaseed.language.ast import RESERVED_WORDS
+from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.inputs import _similar
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
 
@@ -131,6 +132,7 @@ class Reference:
     """The whole. `root` names the entity whose fields need no prefix; empty where there is none.
 
     `is_complete` is false where something could not be read, which was reported: a name that is missing may be that.
+    `functions` and `operators` list what formulas may use; None allows the whole language.
     """
 
     entities: tuple[Entity, ...]
@@ -141,6 +143,8 @@ class Reference:
     patterns: tuple[SyntaxPattern, ...] = ()
     examples: tuple[Example, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    functions: tuple[str, ...] | None = None
+    operators: tuple[str, ...] | None = None
     generated_at: str = ""
     is_complete: bool = True
 
@@ -150,6 +154,11 @@ class Reference:
     @cached_property
     def _by_name(self) -> dict[str, Entity]:
         return {entity.name: entity for entity in self.entities}
+
+    @cached_property
+    def allowed_functions(self) -> dict[str, Function]:
+        """The functions that formulas may call, in the order of the language's table."""
+        return {name: entry for name, entry in FUNCTIONS.items() if self.functions is None or name in self.functions}
 
     @cached_property
     def types(self) -> dict[str, Type | None]:
@@ -270,6 +279,8 @@ def overlaid(base: Reference, overlay: Reference) -> Reference:
         patterns=overlay.patterns or base.patterns,
         examples=overlay.examples or base.examples,
         notes=overlay.notes or base.notes,
+        functions=base.functions if overlay.functions is None else overlay.functions,
+        operators=base.operators if overlay.operators is None else overlay.operators,
         version=overlay.version,
     )
 

@@ -1,7 +1,7 @@
 """A schema file, or a formula reference itself, as `model.Reference`.
 
-In: the document's JSON tree. Out: the reference; every deviation from the format is a diagnostic. Operators, functions,
-access patterns and examples of fields are not read: they follow from the rest.
+In: the document's JSON tree. Out: the reference; every deviation from the format is a diagnostic. Of operators and functions
+only the names are read: what they do is the language's. Access patterns and examples of fields follow from the rest.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.ast import RESERVED_WORDS
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import BY_KIND
 from formulaseed.reference import model
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonNumber, JsonObject, JsonString, JsonValue, Member, plain
@@ -89,6 +91,8 @@ class _Reader:
             patterns=self.records(model.SyntaxPattern, "syntax_patterns", "a syntax pattern"),
             examples=self.records(model.Example, "examples", "an example", "formula"),
             notes=self.texts(self.inner(document, "notes"), "a note"),
+            functions=self.functions(),
+            operators=self.operators(),
             is_complete=is_complete,
         )
 
@@ -242,6 +246,38 @@ class _Reader:
             elif key is not None:
                 seen.add(key.text)
                 yield replace(made, nullable=not required)
+
+    # --- operators and functions
+
+    def functions(self) -> tuple[str, ...] | None:
+        """Return the names that `functions` lists, each of which the language has; None if there is no such section."""
+        shape, value = self.shape, self.document.get("functions")
+        section = shape.object(value, "`functions`", '{"max": {…}}')
+        if section is None:
+            return None
+        for member in section.members:
+            shape.object(member.value, f"the function `{member.key.value}`", '{"signature": …, "description": …}')
+            if member.key.value not in FUNCTIONS:
+                shape.problems.report(catalogue.unknown_listed_function(member.key.span, member.key.value, FUNCTIONS))
+        return tuple(member.key.value for member in section.members)
+
+    def operators(self) -> tuple[str, ...] | None:
+        """Return the operators that the groups of `operators` list; None if there is no such section."""
+        shape, value = self.shape, self.document.get("operators")
+        section = shape.object(value, "`operators`", '{"arithmetic": {"+": …}}')
+        if section is None:
+            return None
+        shape.keys(section, tuple(BY_KIND), "`operators`")
+        known = [name for group in BY_KIND.values() for name in group]
+        listed: list[str] = []
+        for member in section.members:
+            group = shape.object(member.value, f"`{member.key.value}`", '{"+": "Addition"}')
+            for operator in group.members if group is not None else ():
+                listed.append(operator.key.value)
+                if operator.key.value not in known:
+                    found = catalogue.unknown_listed_operator(operator.key.span, operator.key.value, known)
+                    shape.problems.report(found)
+        return tuple(listed)
 
     # --- the rest
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.language import ast
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.parser import parse_formula
 from formulaseed.seed import surface
 from formulaseed.seed.read.shape import Shape, first_character
@@ -27,7 +29,7 @@ NAME = "formula"
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
     """Lower one formula; its value may be a string, too."""
-    expression = parse_formula(text, problems)
+    expression = _parsed(text, reference, problems)
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
     name = Named(text.span, NAME)
     return surface.Program(name, steps=(surface.Step(name, text.span, operation),), output=(name,), reference=reference)
@@ -62,18 +64,25 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     if isinstance(listed, JsonArray) and not listed.items:
         problems.report(catalogue.no_rules(listed.span))
     steps: list[surface.Step] = []
+    nameless: list[surface.Step] = []
     places: dict[str, int] = {}
     for place, item in enumerate(items):
         section = shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
-        step = _step(section, shape, places) if section is not None else None
-        if step is not None:
-            places[step.name.text] = place
-            steps.append(step)
+        if section is None:
+            continue
+        named, operation, described = _rule(section, shape, reference)
+        at = first_character(section.span)
+        if named is not None and _is_new_name(named, problems, places):
+            places[named.value] = place
+            steps.append(surface.Step(Named(named.span, named.value), at, operation, description=described))
+        else:  # it is checked all the same
+            nameless.append(surface.Step(Named(at, f"rules[{place}]"), at, operation))
     return surface.Program(
         Named(document.span, name),
         description=description,
         steps=tuple(steps),
         steps_key="rules",
+        nameless=tuple(nameless),
         output=tuple(step.name for step in steps),
         reference=reference,
         gives_numbers=True,
@@ -81,19 +90,52 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     )
 
 
-def _step(section: JsonObject, shape: Shape, places: Mapping[str, int]) -> surface.Step | None:
+def _rule(
+    section: JsonObject, shape: Shape, reference: Reference
+) -> tuple[JsonString | None, surface.Formula | surface.Broken, str]:
+    """Read a rule: its name, None if there is no string; its formula, and its description."""
     shape.keys(section, ("name", "formula", "description"), "a rule")
     name = shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`")
-    is_name = name is not None and _is_new_name(name, shape.problems, places)
     formula = shape.need(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
     text = shape.text(formula, "`formula`")
     description = shape.string(section.get("description"), "`description`")
-    expression = parse_formula(text, shape.problems) if text is not None else None
-    if name is None or not is_name:
-        return None
-    operation = surface.Formula(expression) if expression is not None else surface.Broken()
-    place = first_character(section.span)
-    return surface.Step(Named(name.span, name.value), place, operation, description=description)
+    expression = _parsed(text, reference, shape.problems) if text is not None else None
+    return name, surface.Formula(expression) if expression is not None else surface.Broken(), description
+
+
+def _parsed(text: JsonString, reference: Reference, problems: Problems) -> ast.Expr | None:
+    """Parse a formula, and report each function and operator in it that the reference does not list."""
+    expression = parse_formula(text, problems)
+    for found in unlisted(expression, reference):
+        problems.report(found)
+    return expression
+
+
+def unlisted(expression: ast.Expr | None, reference: Reference) -> list[Diagnostic]:
+    """Return one diagnostic for each function and operator of a formula that the reference does not list."""
+    functions, operators = reference.allowed_functions, reference.operators
+    found: dict[str, Diagnostic] = {}
+    for node in ast.walk(expression):
+        name = node.name if isinstance(node, ast.Call) else None
+        if name is not None and name.text in FUNCTIONS and name.text not in functions:
+            found.setdefault(name.text, catalogue.unlisted_function(name.span, name.text, functions))
+        for operator in _operators(node) if operators is not None else ():
+            if operators is not None and operator not in operators:
+                found.setdefault(operator, catalogue.unlisted_operator(node.span, operator, operators))
+    return list(found.values())
+
+
+def _operators(node: ast.Expr) -> tuple[str, ...]:
+    """Return the operators that an expression applies to its operands."""
+    match node:
+        case ast.Binary(operator=operator) | ast.Unary(operator=operator) | ast.Logical(operator=operator):
+            return (operator,)
+        case ast.Comparison(operators=operators):
+            return operators
+        case ast.Not():
+            return ("not",)
+        case _:
+            return ()
 
 
 def _is_new_name(text: JsonString, problems: Problems, places: Mapping[str, int]) -> bool:

@@ -6,7 +6,7 @@ the nearest known one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.functions import Function
 from formulaseed.language.info import Info
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
@@ -33,6 +33,10 @@ class DomainScope(SeedScope):
 
     reference: Reference = field(default_factory=lambda: Reference(()))
     words: Words = field(default=OF_DOMAINS, kw_only=True)
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        return self.reference.allowed_functions
 
     def is_known(self, text: str) -> bool:
         return "." in text or self.reference.full_name(text) is not None
@@ -121,8 +125,8 @@ class DomainScope(SeedScope):
             return suggest(_LITERALS[text.lower()])
         if elsewhere := self.reference.called(text):
             return suggest_any(elsewhere, certain=True)
-        if text in FUNCTIONS:
-            return f"`{text}` is a function: {FUNCTIONS[text].signature}"
+        if text in self.functions:
+            return f"`{text}` is a function: {self.functions[text].signature}"
         names = self._by_last_name()
         close = closest(text, names)
         if close is not None:
@@ -138,7 +142,7 @@ class DomainScope(SeedScope):
     def names(self) -> Iterator[str]:
         yield from self._by_last_name()
         yield from (entity.name for entity in self.reference.entities)
-        yield from FUNCTIONS
+        yield from self.functions
 
     def _root_first(self) -> list[str]:
         return sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))

@@ -136,7 +136,7 @@ def unusable(
     if not business_id:
         failures.add_unreadable(place, str(error))
         return None
-    failures.add(place, str(error))
+    failures.add(f"{place}: {business_id}", str(error))
     return ExtractedRestaurant(place, business_id, {}, [], None, made_with, error_of(error))
 
 
@@ -239,7 +239,9 @@ def _rows(
     total, all_relevant = len(restaurant.reviews), len(relevant) + (prepared.unsampled or 0)
     sources: dict[str, int] = dict(sorted(Counter(each.source for each in extracted if each.source).items()))
     sampled = len(relevant) if prepared.unsampled is not None else None
-    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled, sources or None)
+    duplicates = restaurant.duplicates
+    failures.duplicates += duplicates
+    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled, sources or None, duplicates)
     error: dict[str, str | None] | None = None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]

@@ -14,6 +14,7 @@ from formulaseed.source.text import Source, Span
 _WHOLE = "write the whole character"
 _JSON: dict[str, tuple[str, str, str]] = {
     "trailing-content": ("FS001", "unexpected content after the end of the document", "remove it"),
+    "empty": ("FS001", "the file is empty", "write a seed or requests; `formulaseed init` writes examples of both"),
     "missing-value": ("FS001", "the document ends where a value is expected", "complete it"),
     "not-json": ("FS001", "the document does not begin with JSON", "remove everything before the first `{{`"),
     "no-value": ("FS001", "expected a JSON value, found `{}`", "write a JSON value here"),
@@ -69,6 +70,15 @@ def _of_file(code: str, message: str, help: str) -> Callable[[Source, str], Diag
     return lambda source, name: diagnostic(code, Span(source, 0, 0), message.format(name), help)
 
 
+def wrong_kind(source: Source, noun: str, wanted: str, help: str) -> Diagnostic:
+    """`noun` is what the file is, `wanted` what it should be."""
+    return diagnostic("FS008", Span(source, 0, 0), f"this is {noun}, not {wanted}", help)
+
+
+def not_json(source: Source, noun: str, help: str) -> Diagnostic:
+    return diagnostic("FS001", Span(source, 0, 0), f"this is {noun}, not JSON", help)
+
+
 file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} bytes", "shorten it")
 nothing_to_compile = _of_file(
     "FS008", "this is a {0}, which contains no rules to compile", "compile a file of rules over it"
@@ -102,6 +112,30 @@ duplicate_custom_field = of_two("FS203", "duplicate custom field `{1}` of `{0}`"
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
     return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
+
+
+def unknown_listed_function(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
+    help = did_you_mean(name, known, what="functions", limit=20)
+    return diagnostic("FS207", span, f"the language has no function `{name}` to list", help)
+
+
+def unknown_listed_operator(span: Span, operator: str, known: Iterable[str]) -> Diagnostic:
+    help = f"remove it; operators: {_quoted(known)}"
+    return diagnostic("FS103", span, f"the language has no operator `{operator}` to list", help)
+
+
+def unlisted_function(span: Span, name: str, listed: Iterable[str]) -> Diagnostic:
+    help = f"list it in `functions`, or use what is listed: {_quoted(listed)}"
+    return diagnostic("FS207", span, f"the reference does not list the function `{name}`", help, is_security=True)
+
+
+def unlisted_operator(span: Span, operator: str, listed: Iterable[str]) -> Diagnostic:
+    help = f"list it in `operators`, or use what is listed: {_quoted(listed)}"
+    return diagnostic("FS103", span, f"the reference does not list the operator `{operator}`", help, is_security=True)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "nothing"
 
 
 # --- rules

@@ -61,11 +61,6 @@ empty_table_key = fixed(
     "FS508", "the table has an empty key", "every string contains it; remove the entry, or use `default`"
 )
 null_in_table = fixed("FS508", "a table's value cannot be null", "write a number or a string")
-table_not_numeric = fixed(
-    "FS508",
-    "`substring_max` takes the highest value, so every value must be a number",
-    "use `substring_first`, or numbers",
-)
 list_as_value = fixed(
     "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
 )
@@ -109,8 +104,6 @@ independent = of_two(
     "name a step that it uses, or remove the property",
 )
 uses_itself = of_one("FS202", "the step `{0}` uses itself", "use another step's value")
-nullable_step = of_one("FS305", "`{0}` may be null here", "write `({0} or 0)`, or `… if {0} != None else …`")
-default_not_numeric = of_one("FS301", "`default` of `{0}` must be a number", "write the number for no reviews")
 lookup_without_default = of_one("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
 always_null = of_one("FS301", "{0} is always null", "write a value")
 not_indexable = of_one("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
@@ -144,7 +137,6 @@ quote_missing = of_one(
     "FS509", "the example has no quote for `{0}`, whose evidence is required", 'add "quotes": {{"{0}": "…"}}'
 )
 value_missing = of_one("FS509", "the example has no value for `{0}`, which has no default", 'add "{0}": …')
-wrong_literal = of_two("FS301", "{0} must be {1}", "write {1}")
 formula_as_literal = of_two(
     "FS509",
     "`{0}` is a formula, and {1} are literals",
@@ -186,6 +178,11 @@ def no_seed(span: Span, brackets: str) -> Diagnostic:
     return diagnostic("FS008", span, "a seed is a JSON object", help)
 
 
+KEY_IS_GIVEN = "remove it: `{}` is given already"
+OF_REVIEWS = "count or sum `{}` over the reviews in a step of its own, and use that"
+"""Help for the field of a review in a formula over the restaurant."""
+
+
 def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Help | None) -> Diagnostic:
     """`help` suggests a key; None if none resembles it."""
     listed = f"known keys: {', '.join(f'`{each}`' for each in known)}"
@@ -204,9 +201,10 @@ def operation_to_write(examples: Sequence[str]) -> str:
     return f"write {' or '.join(examples)}"
 
 
-def out_of_range(span: Span, what: str, kind: str, least: float, most: float) -> Diagnostic:
+def out_of_range(span: Span, what: str, kind: str, least: float, most: float, help: Help = "") -> Diagnostic:
+    """`help` says what to write where that is certain; may be empty."""
     bounds = f"{kind} from {least:.17g} to {most:.17g}"
-    return diagnostic("FS509", span, f"{what} must be {bounds}", f"write {bounds}")
+    return diagnostic("FS509", span, f"{what} must be {bounds}", help or f"write {bounds}")
 
 
 def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnostic:
@@ -244,6 +242,23 @@ def sign_before_value(span: Span, bare: str, key: str, is_safe: bool) -> Diagnos
     return diagnostic("FS509", span, f"`$` is for filters, and `{key}` takes a value", help)
 
 
+def wrong_literal(span: Span, what: str, noun: str, help: Help) -> Diagnostic:
+    """`help` says what to write where that is certain; may be empty."""
+    return diagnostic("FS301", span, f"{what} must be {noun}", help or f"write {noun}")
+
+
+def default_not_numeric(span: Span, function: str, help: Help) -> Diagnostic:
+    """`help` says what to write where that is certain; may be empty."""
+    message = f"`default` of `{function}` must be a number"
+    return diagnostic("FS301", span, message, help or "write the number for no reviews")
+
+
+def table_not_numeric(span: Span, help: Help) -> Diagnostic:
+    """`help` says what to write where that is certain; may be empty."""
+    message = "`substring_max` takes the highest value, so every value must be a number"
+    return diagnostic("FS508", span, message, help or "use `substring_first`, or numbers")
+
+
 def no_single_name(span: Span, key: str) -> Diagnostic:
     help = "compute the value in a step of its own and name that"
     if key == "field":
@@ -251,10 +266,11 @@ def no_single_name(span: Span, key: str) -> Diagnostic:
     return diagnostic("FS509", span, f"`{key}` must be one name", help)
 
 
-def mixed_literals(span: Span, what: str, expected: str, found: str) -> Diagnostic:
-    """`expected` begins with the word `first` or `mostly`."""
+def mixed_literals(span: Span, what: str, expected: str, found: str, help: Help) -> Diagnostic:
+    """`expected` begins with the word `first` or `mostly`; `help` says what to write where that is certain, and may be empty."""
     message = f"{what} are of different types: {expected}, and this is {found}"
-    return diagnostic("FS301", span, message, f"write {expected.partition(' ')[2]} here, or change the others")
+    help = help or f"write {expected.partition(' ')[2]} here, or change the others"
+    return diagnostic("FS301", span, message, help)
 
 
 # --- conditions
@@ -389,6 +405,13 @@ def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagn
 
 LOOP_HELP = "count or sum it in a loop, such as `sum(… for {} in extractions)`"
 FIELD_HELP = "write `e['{}']` inside a loop, such as `sum(… for e in extractions)`"
+
+
+def get_of_review(span: Span, indexed: str, *, is_same: bool) -> Diagnostic:
+    """`indexed` is the field as it is to be written; `is_same` says whether that cannot change the value."""
+    help = f"write `{indexed}`; a field may have a `default` in `extraction_fields`"
+    suggestion = Suggestion(help, indexed, is_verbatim=True) if is_same else help
+    return diagnostic("FS103", span, "values have no methods such as `get`", suggestion)
 
 
 def loop_arguments(span: Span, function: str) -> Diagnostic:

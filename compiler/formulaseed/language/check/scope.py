@@ -6,7 +6,7 @@ A kind of document implements `Scope`: steps and namespaces in a seed, fields of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,7 +16,8 @@ from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
-from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.exactness import Exactness
+from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.info import Info
 from formulaseed.language.printer import value_text
 from formulaseed.language.types import ERROR, Base, Type, Value
@@ -71,12 +72,21 @@ class Scope(ABC):
         """Return the values that a step chooses from, if they are literals; else None."""
 
     @abstractmethod
-    def report_null_step(self, found: typed.Ref | typed.Aggregate) -> None:
-        """Report that the value of a step or an aggregate may be null where a value is needed."""
+    def exactness_of_step(self, step: str) -> Exactness:
+        """Return how exact the value of a step is that is a number."""
+
+    @abstractmethod
+    def report_missing_default(self, found: typed.Expr) -> bool:
+        """Report an aggregate, itself or as a step, that has no value over no reviews; return False for any other value."""
 
     @abstractmethod
     def names(self) -> Iterator[str]:
         """Everything that a bare name may be, and what it may be where its namespace was left out."""
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions that formulas may call here."""
+        return FUNCTIONS
 
     def is_entity(self, found: typed.Expr) -> bool:
         """Whether this is a whole entity, or several joined: there or not, and no value besides."""

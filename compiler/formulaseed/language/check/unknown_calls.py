@@ -50,7 +50,9 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
             math, last.lower()
         )  # so it is no misspelt one of ours
         typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else written
-        help = _help(last.lower(), known, facts) or did_you_mean(typed_name, FUNCTIONS, what="functions", limit=20)
+        help = _help(last.lower(), known, facts) or did_you_mean(
+            typed_name, scope.functions, what="functions", limit=20
+        )
     found = catalogue.unknown_function(name.span, written, help)
     scope.problems.report(replace(found, is_security=last.lower() in FORBIDDEN or ast.has_inner_name(name.text)))
 

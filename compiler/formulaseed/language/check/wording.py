@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts, Narrowing, is_whole_and_fraction, items, links
+from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, items, links
 from formulaseed.language.intervals import described, is_any
 from formulaseed.language.printer import called, expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import NUMBER, Base, Type, Value
 from formulaseed.source.text import Span, value_node
 
 _PARTS = 3
@@ -61,6 +61,8 @@ def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts,
             yield from _reasons(operand, noted, facts, narrowing)
         case typed.Logical(operator, operands):
             yield from _of_operands(operator == "and", operands, noted, facts, narrowing)
+        case typed.Comparison(first, ("==" | "!=",), (right,)) if is_null(first) or is_null(right):
+            yield catalogue.NEVER_NULL.format(called(right if is_null(first) else first))
         case typed.Comparison(first, (_,), (right,)):
             if reason := whole_text(first, right):
                 yield reason
@@ -153,13 +155,28 @@ def number_in_quotes(found: Expr) -> Help:
     text = values[0].strip() if len(values) == 1 else ""
     if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
         text = text.replace(",", ".")
-    if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
+    help = unquoted(text, NUMBER)
+    if not help:
         return ""
-    help = catalogue.WITHOUT_QUOTES.format(text)
     if isinstance(found, typed.Ref):
         return f"{help} in {called(found)}"
     is_certain = isinstance(found, typed.Literal) and text == values[0]
-    return Suggestion(help, text, is_verbatim=True) if is_certain else help
+    return help if is_certain else str(help)
+
+
+_UNQUOTED = {
+    Base.INTEGER: re.compile(r"-?(0|[1-9][0-9]*)"),
+    Base.NUMBER: re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"),
+    Base.BOOLEAN: re.compile("true|false"),
+}
+
+
+def unquoted(value: object, wanted: Type) -> Help:
+    """Return the help for a string that is a literal of the type `wanted` in quotes; empty for any other value."""
+    pattern = _UNQUOTED.get(wanted.base)
+    if not isinstance(value, str) or pattern is None or not pattern.fullmatch(value):
+        return ""
+    return Suggestion(catalogue.WITHOUT_QUOTES.format(value), value, is_verbatim=True)
 
 
 def tested(found: Expr) -> str:

@@ -19,12 +19,13 @@ from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing, Path
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.scope import error_at
+from formulaseed.language.check.wording import unquoted
 from formulaseed.language.functions import is_partial
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, Base, Type, Value, join, type_of
 from formulaseed.seed.check.scope import SeedScope
 
 _THERE_ARE_SOME = {True: {">": 0, "!=": 0, ">=": 1}, False: {"==": 0, "<=": 0, "<": 1}}
@@ -98,7 +99,8 @@ class AggregateChecker:
         else:
             operand = checker.check(node.expression, facts)
         if default is not None and is_no_number(default):
-            self.problems.report(catalogue.default_not_numeric(default.span, node.function))
+            help = unquoted(default.value, NUMBER)
+            self.problems.report(catalogue.default_not_numeric(default.span, node.function, help))
             return None
         if operand.info.ty.is_error or not is_sound:
             return None

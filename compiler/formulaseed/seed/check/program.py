@@ -5,11 +5,11 @@ In: `surface.Program`. Out: `nodes.Program`, with the steps that have no error. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
@@ -45,6 +45,7 @@ class _ProgramChecker:
         """For each count its conditions, how many of `partial` it was compared with, and those whose reviews include its own."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
+        self.scope.nameless = frozenset(step.name.text for step in program.nameless)
         self.scope.section = program.steps_key
         narrowing = Narrowing(self._condition_to_follow, self._non_empty)
         self.scope.add_aggregate = self._add_aggregate
@@ -149,13 +150,17 @@ class _ProgramChecker:
     # --- the whole
 
     def _output(self) -> None:
+        returned = {name.text for name in self.program.output}
         for name in self.program.output:
-            step = self._step_called(name)
+            step = self._step_called(name, returned)
             if step is not None and step.aggregate is not None and step.aggregate.needs_default:
                 self.scope.report_default_needed(step.aggregate, step)
 
-    def _step_called(self, name: surface.Named) -> nodes.Step | None:
-        """Return the step with a value that is named outside of formulas; None where there is none, which is reported."""
+    def _step_called(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
+        """Return the step with a value that is named outside of formulas; None, with the problem reported, if there is none.
+
+        A step that is `named` already is not suggested.
+        """
         if name.text in self.scope.filter_names:
             self.problems.report(catalogue.filter_as_value(name.span, name.text, per_review=False))
         elif name.text in self.scope.steps:
@@ -165,6 +170,8 @@ class _ProgramChecker:
         elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
             values = [step.name.text for step in self.program.steps if not step.is_filter]
             help = did_you_mean(name.text, values, what="steps")
+            if isinstance(help, Suggestion) and help.replacement in named:
+                help = catalogue.KEY_IS_GIVEN.format(help.replacement)
             self.problems.report(catalogue.unknown_step(name.span, name.text, help))
         return None
 

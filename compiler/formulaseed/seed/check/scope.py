@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.rounding import exactness_of
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
 from formulaseed.language.check.wording import with_default
+from formulaseed.language.exactness import Exactness, of_value
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
@@ -24,6 +26,7 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
+LATER = " its step comes later"
 _SECTIONS = (
     "compute", "compute_dag", "step", "steps", "output", "outputs", "result", "results", "seed", "self", "this",
 )  # fmt: skip
@@ -36,6 +39,7 @@ _OTHER_WORDS = {
 }
 _OTHER_NAMESPACES = {word: kind for kind, words in _OTHER_WORDS.items() for word in words.split()}
 """Other words for a namespace; never unambiguous, as several namespaces may have a field of the name."""
+_OF_REVIEWS = ("extraction.", "meta.")
 _DECLARED_IN = {
     SymbolKind.META: "extract.meta",
     SymbolKind.CONTEXT: "context",
@@ -50,7 +54,8 @@ class SeedScope(Scope):
 
     `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `section`, `uses` to
     the names that it mentions. `broken` are the steps with an error, `unclear` those of them that may be filters or
-    values, `incomplete` the namespaces in which something could not be read: a missing name may be that.
+    values, `incomplete` the namespaces in which something could not be read: a missing name may be that. `nameless` are
+    the places of steps without a name.
     """
 
     inputs: Mapping[SymbolKind, Mapping[str, Type]]
@@ -68,6 +73,8 @@ class SeedScope(Scope):
     """Makes an aggregate inside a formula known to what is checked after it."""
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
+    nameless: frozenset[str] = frozenset()
+    _exactness: dict[str, Exactness] = field(default_factory=dict)
     _default_needed: set[typed.Aggregate] = field(default_factory=set)
     _reported_cycles: set[frozenset[str]] = field(default_factory=set)
 
@@ -158,13 +165,39 @@ class SeedScope(Scope):
             return None
         return self.steps.get(found.symbol.name)
 
-    def report_null_step(self, found: typed.Ref | typed.Aggregate) -> None:
-        step, aggregate = self._step_of(found), self.aggregate_of(found)
-        if aggregate is not None and aggregate.needs_default:
-            self.report_default_needed(aggregate, step, self.current)
-        elif isinstance(found, typed.Ref):
-            name = found.symbol.name
-            self.report_once(catalogue.nullable_step(found.info.span, name), name)
+    def report_missing_default(self, found: typed.Expr) -> bool:
+        aggregate = self.aggregate_of(found)
+        if aggregate is None or not aggregate.needs_default:
+            return False
+        self.report_default_needed(aggregate, self._step_of(found), self.current)
+        return True
+
+    def exactness_of_step(self, step: str) -> Exactness:
+        stack = [step]
+        while stack:  # not recursive: a long chain of steps may use one another
+            name = stack[-1]
+            numbers = [s.name for s in self.steps[name].symbols() if s.kind is SymbolKind.STEP]
+            missing = [used for used in numbers if used not in self._exactness]
+            if missing:
+                stack += missing
+            else:
+                self._exactness[stack.pop()] = self._exactness_of(self.steps[name])
+        return self._exactness[step]
+
+    def _exactness_of(self, step: nodes.Step) -> Exactness:
+        match step.operation:
+            case _ if step.ty.base is not Base.NUMBER:
+                return Exactness.EXACT
+            case nodes.Formula(expression):
+                return exactness_of(expression, self._exactness.__getitem__)
+            case nodes.Const(value):
+                return of_value(value)
+            case nodes.Lookup(table=table, default=default):
+                return max(of_value(value) for value in (*(value for _, value in table), default))
+            case nodes.Case(rules, otherwise):
+                return max(of_value(value) for value in (*(then for _, then in rules), otherwise))
+            case _:
+                raise AssertionError(f"{type(step.operation).__name__} gives no number")
 
     def type_of(self, node: ast.Expr) -> Type | None:
         """Return the type of what a name refers to, None if that is not known; reports nothing."""
@@ -211,7 +244,7 @@ class SeedScope(Scope):
             self.report_once(catalogue.filter_as_value(span, text, per_review), text)
         elif text in self.places and text not in self.broken:
             self._too_early(text, span)
-        elif text not in self.broken:
+        elif text not in self.broken and not self._may_be_nameless(text):
             self.report_once(catalogue.unknown_step(span, text, self._help_for_bare(text, per_review)), text)
         return error_at(span)
 
@@ -225,14 +258,25 @@ class SeedScope(Scope):
             self._too_early(text, span)
         elif text in self.places:
             self.report_once(catalogue.value_as_filter(span, text), text)
-        else:
+        elif not self._may_be_nameless(text):
             filters = self.filter_names | self.unclear
             others = [name for name in self.places if name in filters and name != self.current]
             fields = self._fields_called(text, None, per_review=True)
             help = did_you_mean(text, others, what="filters", prefix="$", others=[text] if self.incomplete else [])
             help = _suggested(fields) if fields and closest(text, others) is None else help
+            if isinstance(help, Suggestion) and self._is_later(help.replacement.removeprefix("$")):
+                help = replace(help, text=f"{help.text}{LATER}")
             self.report_once(catalogue.unknown_filter(span, text, help), f"${text}")
         return error_at(span)
+
+    def _is_later(self, name: str) -> bool:
+        here = self.places.get(self.current, len(self.places))
+        return self.places.get(name, -1) > here
+
+    def _may_be_nameless(self, name: str) -> bool:
+        """Whether a name, which no field has, may be that of another step, whose own could not be read."""
+        is_alone = self.nameless == {self.current}
+        return "compute" in self.incomplete and not is_alone and not self._fields_called(name, None, per_review=True)
 
     def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
         text, span = name.text, name.span
@@ -284,6 +328,8 @@ class SeedScope(Scope):
         fields = self._fields_called(text, None, per_review=per_review)
         if fields:
             similar = [step for step in steps if is_typo(text, step, [step])]
+            if not (per_review or similar) and all(name.startswith(_OF_REVIEWS) for name in fields):
+                return catalogue.OF_REVIEWS.format(fields[0])
             return _suggested([*fields, *similar], certain=not self.incomplete)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
@@ -294,7 +340,7 @@ class SeedScope(Scope):
             later = closest(text, steps)
             if later is not None:
                 is_certain = is_typo(text, later, chain(self.names(), others))
-                return suggest(later, certain=is_certain, more=" its step comes later")
+                return suggest(later, certain=is_certain, more=LATER)
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(text), certain=False, more=QUOTED)
         others += [name for name in self.names() if name not in self.places or self.places[name] >= here]

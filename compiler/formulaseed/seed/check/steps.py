@@ -18,12 +18,12 @@ from formulaseed.language.check.comparisons import ComparisonChecker, is_constan
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import reason_of
+from formulaseed.language.check.wording import reason_of, unquoted
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, ERROR, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, ERROR, NUMBER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, is_no_number
 from formulaseed.seed.check.scope import SeedScope
@@ -150,7 +150,7 @@ class StepChecker:
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
-            self.problems.report(catalogue.table_not_numeric(value.span))
+            self.problems.report(catalogue.table_not_numeric(value.span, unquoted(value.value, NUMBER)))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
@@ -306,8 +306,8 @@ def _joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -
     most = max(sorts.values(), key=len)
     expected = f"{'first' if most is next(iter(sorts.values())) else 'mostly'} {_common(most).noun}"
     for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
-        found = type_of(literal.value).noun
-        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found))
+        found, help = type_of(literal.value).noun, unquoted(literal.value, _common(most))
+        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found, help))
     return None
 
 

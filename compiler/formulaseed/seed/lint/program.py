@@ -318,7 +318,7 @@ def _exact_in_list(lookup: surface.Lookup, problems: Problems) -> None:
     """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
     source = lookup.source.text if isinstance(lookup.source, ast.Name) else ""
     is_listed = any("," in entry.key.text for entry in lookup.table)
-    if lookup.match == "exact" and source == "context.categories" and not is_listed:
+    if lookup.match == "exact" and source == standard_fields.LISTED and not is_listed:
         problems.report(catalogue.exact_match_in_list(lookup.source.span, source))
 
 

@@ -18,6 +18,7 @@ from formulaseed.diagnostics.codes import CODES, SUPPRESSIBLE
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
+from formulaseed.language.check.wording import unquoted
 from formulaseed.language.types import (
     BOOLEAN,
     ERROR,
@@ -225,7 +226,10 @@ class Sections(ABC):
     def declarations(
         self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
     ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
-        """Read what all fields and parameters have; yield each with its name, type, values and description."""
+        """Read what all fields and parameters have; yield each with its name, type, values and description.
+
+        What has no usable name, which is reported, is yielded with an empty one, so that its other keys are read too.
+        """
         shape = self.shape
         for key, item in items:
             given: JsonValue | None = key
@@ -238,8 +242,10 @@ class Sections(ABC):
             name = shape.name(given, noun)
             if name is None:
                 self.incomplete.add(namespace)
-            elif section is None:
-                yield None, name, ERROR, (), ""
+                name = Named(item.span, "")
+            if section is None:
+                if name.text:
+                    yield None, name, ERROR, (), ""
             else:
                 ty, values = self.type_of(section, noun, keys)
                 yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
@@ -251,7 +257,9 @@ class Sections(ABC):
         return [(None, item) for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]')]
 
     def declare(self, namespace: str, name: Named, found: _Item, known: dict[str, _Item]) -> None:
-        """Add a field to those of its namespace, unless there is one of the name, which is reported."""
+        """Add a field with a name to those of its namespace, unless there is one of the name, which is reported."""
+        if not name.text:
+            return
         if name.text in known:
             self.problems.report(catalogue.duplicate(name.span, "field", name.text))
         else:
@@ -317,8 +325,9 @@ class Sections(ABC):
             if body is not None:
                 shape.need(body, "default", "the parameter", '"default": the value if none is given')
                 bounds = self.bounded_default(body, ty)
-            found.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
-            self.declared_at.setdefault(f"param.{name.text}", name.span)
+            if name.text:
+                found.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
+                self.declared_at.setdefault(f"param.{name.text}", name.span)
         return tuple(found.values())
 
     def type_of(self, section: JsonObject, noun: str, keys: Sequence[str]) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
@@ -395,7 +404,8 @@ class Sections(ABC):
             self.problems.report(catalogue.unknown_value(literal.span, found, help))
             return None
         if found is None or not fits(type_of(found), ty):
-            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun))
+            help = unquoted(found, ty)
+            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun, help))
             return None
         if ty.base is NUMBER.base and isinstance(found, int | float):
             if abs(found) > limits.INPUT_MAX:

@@ -17,6 +17,8 @@ from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_typo, suggest
 from formulaseed.language import ast
 from formulaseed.language.ast import RESERVED_WORDS
+from formulaseed.language.check.wording import unquoted
+from formulaseed.language.types import INTEGER
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -110,7 +112,8 @@ class Shape:
             return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
             return value.value
-        self.problems.report(catalogue.out_of_range(value.span, what, "an integer", least, most))
+        help = unquoted(value.value, INTEGER) if isinstance(value, JsonString) else ""
+        self.problems.report(catalogue.out_of_range(value.span, what, "an integer", least, most, help))
         return None
 
     def number(self, value: JsonValue, what: str, least: float, most: float) -> float | None:
@@ -154,6 +157,8 @@ class Shape:
         for key in value.names():
             if key.value not in known and key.value not in reported:
                 resembled, help = self._resembled(key.value, known, value)
+                if resembled is not None and value.get(resembled) is not None:
+                    resembled, help = None, catalogue.KEY_IS_GIVEN.format(resembled)
                 self.problems.report(catalogue.unknown_key(key.span, key.value, what, known, help))
                 if resembled is not None:
                     self._resembling.setdefault((value.span.start, resembled), value.get(key.value))

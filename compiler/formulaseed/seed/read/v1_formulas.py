@@ -221,14 +221,19 @@ class _FormulaReader:
         self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
         return ast.Invalid(node.span)
 
-    def _method(self, node: ast.Call, loop: str | None) -> ast.Invalid | None:
-        """Report a method of a review, such as `e.get('n')`; return None for any other call."""
+    def _method(self, node: ast.Call, loop: str | None) -> ast.Expr | None:
+        """Report a method of a review, such as `e.get('n')`, which is read as `e['n']`; return None for any other call."""
         head, _, method = node.name.text.partition(".")
         if head != loop or not method:
             return None
-        key = node.arguments[0] if node.arguments else None
-        field = key.value if isinstance(key, ast.Literal) and isinstance(key.value, str) else "field"
-        return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['{field}']"))
+        key, *fallback = node.arguments or (None,)
+        if method != "get" or not isinstance(key, ast.Literal) or not isinstance(key.value, str) or len(fallback) > 1:
+            return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['field']"))
+        full_name = self._field_called(key.value)
+        # a declared field always has a value; what an absent one gives is said by its `default`, not by the formula
+        is_same = full_name is not None and (not fallback or full_name.startswith("meta."))
+        self._report(catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
+        return self._field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
 
     def _field_help(self, name: str, loop: str | None) -> Help:
         return f"write `{loop}['{name}']`" if loop is not None else catalogue.FIELD_HELP.format(name)

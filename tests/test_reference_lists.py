@@ -1,0 +1,148 @@
+"""The functions and operators that a formula reference lists are those that its formulas may use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import compile_formula
+from formulaseed.errors import SeedError
+from formulaseed.formulas import load_reference
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import BY_KIND
+from formulaseed.reference.document import reference_json
+from formulaseed.reference.model import overlaid
+from helpers import EXAMPLES, ROOT, command, write_json
+
+FIELDS = {"x": "float", "y": {"type": "float", "nullable": True}, "flag": "boolean", "name": "string"}
+USES = {
+    "+": "x + 1", "-": "-x", "*": "x * 2", "/": "x / 2", "//": "x // 2", "%": "x % 2", "**": "x ** 2",
+    "==": "x == 1", "!=": "x != 1", "<": "x < 1", "<=": "x <= 1", ">": "x > 1", ">=": "x >= 1",
+    "in": "name in ['a', 'b']", "not in": "name not in ['a', 'b']",
+    "and": "flag and flag", "or": "y or x", "not": "not flag",
+}  # fmt: skip
+"""For each operator a formula with that operator alone."""
+
+
+def schema(**sections: Any) -> dict[str, Any]:
+    return {"root": "shop", "entities": {"shop": {"fields": FIELDS}}, **sections}
+
+
+def of_kinds(*names: str) -> dict[str, dict[str, str]]:
+    return {kind: {name: "" for name in group if name in names} for kind, group in BY_KIND.items()}
+
+
+def faults(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]]:
+    """The code and message of each error of a formula over a reference."""
+    try:
+        compile_formula(formula, reference=reference)
+    except SeedError as error:
+        return [(d.code, d.message) for d in error.diagnostics if d.severity == "error"]
+    return []
+
+
+def test_every_operator_has_a_use() -> None:
+    assert USES.keys() == {name for group in BY_KIND.values() for name in group}
+
+
+@pytest.mark.parametrize("operator", USES)
+def test_operators(operator: str) -> None:
+    """Where it alone is listed it can be used; where all others are listed it cannot."""
+    others = of_kinds(*(USES.keys() - {operator}))
+    assert faults(USES[operator], schema(operators=of_kinds(operator))) == []
+    message = f"the reference does not list the operator `{operator}`"
+    assert faults(USES[operator], schema(operators=others)) == [("FS103", message)]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions(function: str) -> None:
+    example = FUNCTIONS[function].example
+    assert faults(example, schema(functions={function: {}})) == []
+    others = {name: {} for name in FUNCTIONS if name != function}
+    message = f"the reference does not list the function `{function}`"
+    assert faults(example, schema(functions=others)) == [("FS207", message)]
+
+
+def test_sections() -> None:
+    """A section that is missing allows the whole language, an empty one nothing; a choice between values is syntax."""
+    formula = "sqrt(max(x, 0)) * 2 % 3"
+    assert faults(formula, schema()) == []
+    assert {code for code, _ in faults(formula, schema(functions={}))} == {"FS207"}
+    assert {code for code, _ in faults(formula, schema(operators={}))} == {"FS103"}
+    few = schema(functions={"max": {}}, operators=of_kinds("+"))
+    assert [message.rpartition(" ")[2] for _, message in faults(formula, few)] == ["`sqrt`", "`*`", "`%`"]
+    assert faults("max(x + 1, 2) if flag else x", few) == []
+
+
+def test_the_help_names_what_is_listed() -> None:
+    few = schema(functions={"max": {}, "min": {}}, operators=of_kinds("+"))
+    with pytest.raises(SeedError) as error:
+        compile_formula("sqrtt(x) + abs(x) + x * 2", reference=few)
+    assert [d.help for d in error.value.diagnostics if d.severity == "error"] == [
+        "functions: `max`, `min`",
+        "list it in `functions`, or use what is listed: `max`, `min`",
+        "list it in `operators`, or use what is listed: `+`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sections", "code", "message"),
+    [
+        ({"functions": {"median": {}}}, "FS207", "the language has no function `median` to list"),
+        ({"operators": {"arithmetic": {"^": "Power"}}}, "FS103", "the language has no operator `^` to list"),
+        ({"operators": {"bitwise": {"&": "And"}}}, "FS501", "`operators` has no key `bitwise`"),
+        ({"functions": ["max"]}, "FS503", "`functions` must be an object, not a list"),
+    ],
+)
+def test_what_the_language_lacks(sections: dict[str, Any], code: str, message: str) -> None:
+    """It is an error when the reference is loaded."""
+    with pytest.raises(SeedError) as error:
+        load_reference(schema(**sections))
+    assert (code, message) in [(d.code, d.message) for d in error.value.diagnostics]
+
+
+def test_stages_and_rules(tmp_path: Path) -> None:
+    """What is not listed fails the security stage; a file of rules is checked in the same way."""
+    reference = write_json(tmp_path / "formula_reference.json", schema(functions={}, operators=of_kinds("+")))
+    found = command("formula", "sqrt(4) + x", "--reference", reference, "--format", "json")
+    stages = json.loads(found.out)["stages"]
+    assert (stages["syntax"], stages["security"]) == ("passed", "failed")
+    rules = write_json(
+        tmp_path / "rules.json", {"rules": [{"name": "a", "formula": "x + 1"}, {"name": "b", "formula": "x * 2"}]}
+    )
+    checked = command("check", rules)
+    assert "the reference does not list the operator `*`" in checked.out
+    assert checked.out.count("error[") == 1
+
+
+def test_published_references() -> None:
+    """A reference that is published again lists the same, its own formulas use nothing else, and an overlay's lists win."""
+    few = load_reference(schema(functions={"max": {}}, operators=of_kinds("+", ">=")))
+    made = reference_json(few)
+    assert list(made["functions"]) == ["max"]
+    assert {name for group in made["operators"].values() for name in group} == {"+", ">="}
+    shown = [example["formula"] for example in made["examples"].values()]
+    shown += [formula for pattern in made["syntax_patterns"].values() for formula in pattern["examples"]]
+    assert shown
+    assert [faults(formula, made) for formula in shown] == [[]] * len(shown)
+    whole = load_reference(schema())
+    assert overlaid(whole, few).functions == ("max",)
+    assert overlaid(few, whole).operators == ("+", ">=")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [EXAMPLES / "formula_reference.json", ROOT.parent / "shared/data/listing/formula_reference.json"],
+    ids=["ours", "real"],
+)
+def test_formulas_of_published_references(path: Path) -> None:
+    """Every example of a reference uses what the reference lists."""
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    formulas = [example["formula"] for example in document["examples"].values()]
+    formulas += [function["example"] for function in document["functions"].values()]
+    for formula in formulas:
+        assert faults(formula, document) == []

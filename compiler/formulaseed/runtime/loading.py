@@ -101,7 +101,11 @@ def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
     """Return the seed that the module's header names, searched for in every folder above the module."""
     from formulaseed.backends.python.identity import header_path
 
-    named = header_path(module.__doc__ or "")
+    return find_upwards(header_path(module.__doc__ or "") or "", path)
+
+
+def find_upwards(named: str, path: Path) -> Path | None:
+    """Return the nearest file with a relative path in a folder above `path`; None if there is none or `named` is empty."""
     if not named:
         return None
     candidates = (folder / named for folder in path.resolve().parents)

@@ -219,6 +219,9 @@ def compile(
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
     no generated module, or that was generated from another file, is left alone: exit status 2.
+
+    With --check a generated module can be given too, which is compared with what its file compiles to; other Python files
+    are passed over.
     """
     from formulaseed.backends.python.identity import STYLES
     from formulaseed.backends.python.names import former_module_names, module_name
@@ -235,6 +238,8 @@ def compile(
     written: dict[Path, str] = {}
 
     def compile_one(seed: str) -> int:
+        if how["check"] and seed.endswith(".py"):
+            return _check_module(Path(seed), reference, strict=strict)
         loaded = load_file(seed, strict=strict, reference=reference)
         path = Path(out) / f"{module_name(loaded.name)}.py"
         source = pipeline.compile(loaded, target, style=style or style_at(path), folder=path.parent)
@@ -278,6 +283,36 @@ def compile(
         return 0
 
     sys.exit(each_file(seeds, compile_one, "; not compiled"))
+
+
+def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
+    """Say whether a generated module, or the tests of one, is what its file compiles to; return the exit status.
+
+    Another Python file is passed over, with status 0. Raises `SeedError` if the module's file has errors, `UnreadableError`
+    if one of the two cannot be read.
+    """
+    from formulaseed.backends.python.identity import identity_of, tested_module
+    from formulaseed.runtime.loading import find_seed, read_module
+
+    text = read_module(path)
+    identity = identity_of(text)
+    if identity is None:
+        say(f"{path}: not a generated module; passed over", err=True)
+        return 0
+    source = find_seed(identity.path, path)
+    if source is None:
+        say(f"{path}: the file that it was generated from is not there: {identity.path or identity.name}")
+        return 1
+    loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
+    name, tested = loaded.document.source.name, tested_module(text)
+    arguments = f"{name} --out {path.parent}"
+    if tested is not None and isinstance(loaded, FormulaSeed):
+        module = Path(os.path.normpath(path.parent / tested))
+        expected = compile_tests(loaded, path, module)
+        arguments = f"{name} --out {module.parent} --tests {path.parent}"
+    else:
+        expected = pipeline.compile(loaded, style=style_at(path))
+    return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
 
 
 class _Obstacle(NamedTuple):

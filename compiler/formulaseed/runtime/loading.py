@@ -97,7 +97,7 @@ def _names_agree(module: GeneratedModule) -> bool:
     return all(len(names) == len(found) and all(isinstance(n, str) for n in names) for names, found in fields)
 
 
-def _find_seed(named: str, path: Path) -> Path | None:
+def find_seed(named: str, path: Path) -> Path | None:
     """Return the seed that the header of the module at `path` names; None if it names none, or there is no such file."""
     from formulaseed.backends.python.identity import named_files
 
@@ -114,8 +114,8 @@ class ModuleFile:
     """A generated module from a file.
 
     `named` is the path of the seed in its header, or empty; `seed_path` that seed, if it exists; `seed` is that seed if the module
-    was compiled from it as it is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the seed is called now, empty where that
-    is what the module is called or is not known.
+    was compiled from it as it is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the seed is
+    called now; empty if the module has that name, or the name is not known.
     """
 
     path: Path
@@ -140,7 +140,7 @@ def load_module(path: Path) -> ModuleFile:
     source = read_module(path)
     module = verified_module(source, path)
     named = header_path(module.__doc__ or "") or ""
-    seed_path = _find_seed(named, path)
+    seed_path = find_seed(named, path)
     current = _seed_at(seed_path) if seed_path is not None else None
     seed = current if current is not None and current.sha256 == module.SEED_SHA256 else None
     new_name = current.task_name if current is not None and current.task_name != module.TASK_NAME else ""

@@ -34,6 +34,8 @@ HASH = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
 _HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
+_TESTED = re.compile(r'^MODULE: Final = load_module\(HERE / "([^"\n]+)"\)$', re.MULTILINE)
+
 _KINDS = {"SEED_SHA256": "TASK_NAME", "REQUESTS_SHA256": "NAME", "RULES_SHA256": "NAME"}
 """The constant that holds the hash of what a module was made from, and the one that holds its name."""
 
@@ -61,6 +63,12 @@ def identity_of(source: str) -> Identity | None:
     if path is None or kind is None or _KINDS[kind] not in strings:
         return None
     return Identity(kind, strings[_KINDS[kind]], path)
+
+
+def tested_module(source: str) -> str | None:
+    """Return the path of the module that generated tests are of, relative to their folder; None for any other file."""
+    found = _TESTED.search(source)
+    return found[1] if found is not None else None
 
 
 def header_path(docstring: str) -> str | None:

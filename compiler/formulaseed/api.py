@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import loading, pipeline
+from formulaseed.arguments import validated
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.errors import DataError, SeedError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from formulaseed.requests.validate import Evaluate, Validation
 
 
+@validated
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     """Return every diagnostic of a seed, errors, warnings and notes, in the order of the file."""
     if isinstance(seed, FormulaSeed):
@@ -34,6 +36,7 @@ def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     return list(loading.analyse(seed).diagnostics)
 
 
+@validated
 def load_evaluator(
     seed_or_path: SeedLike | FormulaSeed, *, strict: bool = False, allow_edited: bool = False
 ) -> Evaluator:
@@ -52,6 +55,7 @@ def load_evaluator(
     return evaluator_of(seed, strict=strict)
 
 
+@validated
 def compile_formula(
     text: str, *, reference: ReferenceLike | None = None, variables: Variables | None = None
 ) -> Formula:
@@ -71,6 +75,7 @@ def compile_formula(
     return Formula(text, found.program, found.diagnostics)
 
 
+@validated
 def explain(
     seed: SeedLike | FormulaSeed,
     rows: Sequence[Mapping[str, Any]],
@@ -99,6 +104,7 @@ def explain(
     return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
 
 
+@validated
 def score(
     seed: SeedLike | FormulaSeed,
     rows: Any,
@@ -113,7 +119,7 @@ def score(
     Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or readers, pandas or polars frames, or
     DuckDB relations. The engine `python` takes JSON Lines of nested rows, or their objects, alone. Restaurants that fail are
     lines with `error_step`, `error_kind` and `error_message`. Raises `SeedError`, and `DataError` for columns that do not
-    fit the seed, before anything runs. Source: SCALE.md, section 2.
+    fit the seed, before anything runs.
     """
     from formulaseed.data.results import Failures
     from formulaseed.data.scored import batches_of, require_pyarrow, table_of
@@ -136,6 +142,7 @@ def score(
     return table
 
 
+@validated
 def validate_requests(
     requests: RequestsLike | RequestsFile,
     *,

@@ -50,6 +50,22 @@ def parquet_lines(path: str) -> Iterator[bytes]:
         raise UnreadableError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
 
+def frame_lines(frame: Any, what: str) -> Iterator[bytes]:
+    """Yield each row of a pandas or polars frame, or an Arrow table, as JSON; what is null is missing there.
+
+    Raises `DataError`, which names the frame as `what`, for columns that Arrow cannot hold.
+    """
+    require_pyarrow()
+    import pyarrow as pa
+
+    try:
+        for batch in pa.RecordBatchReader.from_stream(frame):
+            for line in batch.to_pylist():
+                yield json.dumps(_without_nulls(line), default=_plain).encode()
+    except pa.ArrowException as error:
+        raise DataError(f"{what}: the data frame cannot be read: {str(error).splitlines()[0]}") from None
+
+
 def _without_nulls(value: Any) -> Any:
     """The value without nulls: a column has a value for each line, while JSON leaves out what is not there."""
     if isinstance(value, dict):

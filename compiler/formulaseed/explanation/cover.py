@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
+from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -117,6 +118,7 @@ class Coverage(Analysis):
             yield Table(("part", "name", "what", "times"), tuple(counted))
 
 
+@validated
 def cover(
     seed: SeedLike | FormulaSeed,
     rows: Lines,

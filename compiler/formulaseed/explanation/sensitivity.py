@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -175,6 +176,7 @@ class Sensitivity(Analysis):
         return (repr(each.value), Code(each.step), Code(each.inside), *variants, *fails, *score, Code(each.place))
 
 
+@validated
 def sensitivity(
     seed: SeedLike | FormulaSeed,
     rows: Lines,

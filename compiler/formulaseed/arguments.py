@@ -70,9 +70,8 @@ def _validate(name: str, value: object) -> None:
     try:
         adapter.validate_python(value)
     except ValidationError as error:
-        reason = error.errors()[0]["msg"]
-        reason = reason[:1].lower() + reason[1:].replace("Input should be ", "")
-        raise FormulaSeedError(f"`{name}`: {reason.removeprefix('input ')}, not {value!r:.80}") from None
+        reason = error.errors()[0]["msg"].removeprefix("Input should be ").replace("mapping", "object")
+        raise FormulaSeedError(f"`{name}` must be {reason}, not {value!r:.80}") from None
 
 
 @cache

@@ -93,7 +93,7 @@ def extract(
     reviews that it asks the model about. The other options are those of `anthropic`, which `cascade` has, too.
 
     What failed is in the `failures` of the list. Raises `SeedError` for a seed with errors, `DataError` for a file that
-    cannot be read, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
+    cannot be read, and if no restaurant in it can be, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
     """
     options = RunOptions(on_error, limit=limit)
     with _opened(
@@ -103,6 +103,7 @@ def extract(
         lines = [
             with_line(job.evaluator, found, job.failures, with_text=with_text)[1] for found in extract_restaurants(*job)
         ]
+    job.failures.refuse_nothing_read(len(lines))
     return Outcome([line for line in lines if line is not None], job.failures.lines, _usd(usage))
 
 
@@ -137,6 +138,7 @@ def run(
         model_options,
     ) as (job, usage):  # fmt: skip
         lines = [result.to_json() for result in run_restaurants(*job)]
+    job.failures.refuse_nothing_read(len(lines))
     return Outcome(lines, job.failures.lines, _usd(usage))
 
 

@@ -366,7 +366,7 @@ def test_failures_are_listed_with_their_places() -> None:
         ({"limit": True}, FormulaSeedError, "`limit` must be"),
         ({"sample": 0}, FormulaSeedError, "`sample` must be greater than or equal to 1, not 0"),
         ({"sample_seed": "x"}, FormulaSeedError, "`sample_seed` must be a valid integer, not 'x'"),
-        ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path, a list of objects or a data frame, not int"),
+        ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path, a list of objects or a data"),
         ({"extractor": "recorded"}, FormulaSeedError, "need `extractions`"),
         ({"extractions": []}, FormulaSeedError, "need `extractions`"),
         ({"model": "m"}, FormulaSeedError, "`model` goes with the extractor `anthropic`"),

@@ -440,7 +440,7 @@ def test_without_pyarrow_the_command_says_what_to_install(folder: Path) -> None:
         "evaluate", "seed.json", "--rows", "nowhere", "--out", "r.parquet", cwd=folder, env={"PYTHONPATH": path}
     )
     assert done.status == 2
-    assert "Parquet needs the package `pyarrow`; run `pip install 'formulaseed[parquet]'`" in done.err
+    assert "Parquet needs the extra `parquet`; run `pip install 'formulaseed[parquet]'`" in done.err
     assert not (folder / "r.parquet").exists()
 
 

@@ -121,11 +121,12 @@ def score(
     lines with `error_step`, `error_kind` and `error_message`. Raises `SeedError`, and `DataError` for columns that do not
     fit the seed, before anything runs.
     """
+    from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
-    from formulaseed.data.scored import batches_of, require_pyarrow, table_of
+    from formulaseed.data.scored import batches_of, table_of
     from formulaseed.runtime.scoring import ScoreOptions, score_tables, scored_lines
 
-    require_pyarrow()
+    require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = loading.load_seed(seed)
     evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace)
     if engine == "duckdb":

@@ -81,19 +81,19 @@ def extract(
 ) -> Outcome:
     """Filter and extract restaurants with their reviews: a line of rows for each, as `formulaseed extract` writes it.
 
-    `contexts` are restaurants with their reviews, or, where `reviews` are given, restaurants to which these belong.
-    These and the recorded `extractions` are paths, the JSON values that the files would hold, or data frames.
-    With `duplicates="first"` the first of a restaurant's reviews with the same `review_id` counts; otherwise the
-    restaurant fails. With `on_error="skip"` a
-    review that cannot be extracted is left out and counted; else it fails its restaurant, which has no line then.
-    `limit` stops after so many restaurants; `sample` extracts so many of their reviews only, another `sample_seed` other ones;
-    `with_text` adds the texts of reviews, and the quotes and reasons that a model gave; `strict` refuses recorded extractions
-    with fields that the seed does not have. With `min_confidence` the extractor `trained` does not extract a
-    review that has a less probable value. The extractor `cascade` takes `sample` for the first
+    `contexts` are restaurants with their reviews, or, where `reviews` are given, restaurants to which these belong. These
+    and the recorded `extractions` are paths, the JSON values that the files would hold, or data frames. With
+    `duplicates="first"` the first of a restaurant's reviews with the same `review_id` counts; otherwise the restaurant
+    fails. With `on_error="skip"` a review that cannot be extracted is left out and counted; else it fails its restaurant,
+    which has no line then. `limit` stops after so many restaurants; `sample` extracts so many of their reviews only,
+    another `sample_seed` other ones; `with_text` adds the texts of reviews, and the quotes and reasons that a model gave;
+    `strict` refuses recorded extractions with fields that the seed does not have. With `min_confidence` the extractor
+    `trained` does not extract a review that has a less probable value. The extractor `cascade` takes `sample` for the first
     reviews that it asks the model about. The other options are those of `anthropic`, which `cascade` has, too.
 
     What failed is in the `failures` of the list. Raises `SeedError` for a seed with errors, `DataError` for a file that
-    cannot be read, and if no restaurant in it can be, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
+    cannot be read, and if no restaurant in it can be, `FormulaSeedError` for options that do not fit, and for a model that
+    cannot be asked.
     """
     options = RunOptions(on_error, limit=limit)
     with _opened(

@@ -242,9 +242,7 @@ def compile(
             return _check_module(Path(seed), reference, strict=strict)
         loaded = load_file(seed, strict=strict, reference=reference)
         path = Path(out) / f"{module_name(loaded.name)}.py"
-        source = pipeline.compile(
-            loaded, target, style=style or style_at(path), folder=None if how["stdout"] else path.parent
-        )
+        source = pipeline.compile(loaded, target, style=style or style_at(path), folder=path.parent)
         report_warnings(loaded)
         if how["stdout"]:
             emit(source)

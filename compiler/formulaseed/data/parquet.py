@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, get_args
 from formulaseed.data.results import Failures, Provenance, Result, Source
 from formulaseed.data.tabular import DETAILS, IDENTITY, cells_of, columns_of
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.extras import require_extra
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 from formulaseed.limits import INTEGER_MAX
@@ -26,13 +27,10 @@ _ROWS = 10_000
 """Rows of a group, which are held in memory until it is written; those of restaurants, too."""
 
 
-def require_pyarrow() -> None:
-    """Raise `UnreadableError` where pyarrow is not installed."""
-    try:
+def require_pyarrow(extra: str = "parquet", purpose: str = "Parquet") -> None:
+    """Raise `MissingExtraError`, which names the `extra` to install, if pyarrow is not installed."""
+    with require_extra(extra, purpose):
         import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        message = "Parquet needs the package `pyarrow`; run `pip install 'formulaseed[parquet]'`"
-        raise UnreadableError(message) from None
 
 
 def parquet_lines(path: str) -> Iterator[bytes]:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines as GivenLines
 from formulaseed.data.jsonl import lines_of
+from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
-from formulaseed.data.scored import require_pyarrow
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.loading import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
@@ -89,7 +89,7 @@ def score_tables(
     Where tables turn out not to be sorted, `use` has the results from the beginning once more. Several jobs need tables that
     can be opened by their names. Raises `DataError` for columns that do not fit, before anything runs.
     """
-    require_pyarrow()
+    require_pyarrow("duckdb", "the engine `duckdb`")
     from formulaseed.runtime import duck, ranges
 
     counts = Counter[str]()

@@ -100,10 +100,11 @@ class ExpressionChecker(ComparisonChecker):
 
     def condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
         """An expression that is true or false, or under `not`; of a nullable number it is asked whether there is a value."""
-        if isinstance(node, ast.Logical):
-            found = self._logical(node, facts, is_condition=True)
-        else:
-            found = self.check(node, facts)
+        match node:
+            case ast.Logical():
+                found = self._logical(node, facts, is_condition=True)
+            case _:
+                found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             self.problems.report(catalogue.not_a_condition(node.span, called(found), ty.noun, tested(found)))

@@ -382,7 +382,7 @@ def test_failures_are_listed_with_their_places() -> None:
         ({"extractor": "anthropic", "max_usd": 1, "model": "new"}, FormulaSeedError, "there is none for new"),
         ({"extractor": "anthropic", "contexts": "-"}, FormulaSeedError, "contexts are read several times"),
         ({"parameters": {"NONE": 1}}, DataError, "`NONE`"),
-        ({"parameters": [1]}, FormulaSeedError, "`parameters` must be a valid object"),
+        ({"parameters": [1]}, FormulaSeedError, "`parameters` must be a valid dictionary"),
         ({"contexts": 5}, DataError, "contexts must be a path, a list of objects or a data frame, not int"),
         ({"contexts": b"x"}, DataError, "contexts must be a path, a list of objects or a data frame, not bytes"),
         ({"contexts": {}}, DataError, "contexts must be a path, a list of objects or a data frame, not dict"),

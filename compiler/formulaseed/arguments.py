@@ -70,7 +70,7 @@ def _validate(name: str, value: object) -> None:
     try:
         adapter.validate_python(value)
     except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Input should be ").replace("mapping", "object")
+        reason = error.errors()[0]["msg"].removeprefix("Input should be ")
         raise FormulaSeedError(f"`{name}` must be {reason}, not {value!r:.80}") from None
 
 

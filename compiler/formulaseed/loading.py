@@ -21,7 +21,7 @@ from formulaseed.ir import nodes
 from formulaseed.kinds import OF_BENCHMARK, REQUESTS, SEED, Kind, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
-from formulaseed.source.text import Source
+from formulaseed.source.text import Source, shortened
 
 if TYPE_CHECKING:
     from formulaseed.formulas import ReferenceLike
@@ -60,6 +60,11 @@ class FormulaSeed(Compilable[nodes.Program]):
 
 class RequestsFile(Compilable["Requests"]):
     """A file of requests that has been checked and has no errors; `diagnostics` are its warnings."""
+
+    def __repr__(self) -> str:
+        return shortened(
+            f"RequestsFile({self.document.source.name!r}, {number_of(len(self.program.requests), 'request')})"
+        )
 
 
 def read(seed: SeedLike, problems: Problems) -> Document:

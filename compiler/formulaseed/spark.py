@@ -65,7 +65,7 @@ def score(
 
     A row without its restaurant is left out. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
     row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
-    Source: SCALE.md, section 2.
+    Documentation: docs/scale.md.
     """
     loaded = loading.load_seed(seed)
     options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)

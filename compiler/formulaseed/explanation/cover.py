@@ -33,7 +33,7 @@ from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, shortened
 
 Kind = Literal["rule", "key", "value", "filter", "condition", "branch"]
 _Key = tuple[object, object]
@@ -101,6 +101,9 @@ class Coverage(Analysis):
             "items": [item.to_json() for item in self.items],
             "failures": self.failures.lines,
         }
+
+    def __repr__(self) -> str:
+        return shortened(f"Coverage({self.seed!r}, {self.reached} of {len(self.items)} parts reached)")
 
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"

@@ -21,6 +21,7 @@ from formulaseed.explanation.outcomes import Outcomes, Setting, compare, pairing
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.loading import evaluator_of
+from formulaseed.source.text import shortened
 
 Check = Literal["verdicts", "outputs", "extraction"]
 """What `--fail-on` may name."""
@@ -86,6 +87,9 @@ class Difference(Analysis):
         long = (*self.changes.blocks(), *self._restaurants())
         folded = [Details("every change", long)] if long else []
         return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *folded])
+
+    def __repr__(self) -> str:
+        return shortened(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.found)} changes)")
 
     def _headline(self) -> Paragraph:
         counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]

@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.diagnostics.model import visible_json
 from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.source.text import shortened
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 _OTHER_KINDS = ("lookup", "formula", "case", "constant")
@@ -242,6 +243,9 @@ class Explanation(_Part):
         from formulaseed.explanation.pages import explanation_page
 
         return explanation_page(self)
+
+    def __repr__(self) -> str:
+        return shortened(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
 
     def _repr_html_(self) -> str:
         from formulaseed.explanation.pages import explanation_fragment

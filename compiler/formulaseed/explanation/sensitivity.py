@@ -30,6 +30,7 @@ from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
+from formulaseed.source.text import shortened
 
 _SHOWN = 40
 _SKIPPED = ("variant", "reason", "place")
@@ -136,6 +137,9 @@ class Sensitivity(Analysis):
             "skipped": [dict(zip(_SKIPPED, each, strict=True)) for each in self.skipped],
             "failures": self.failures.lines,
         }
+
+    def __repr__(self) -> str:
+        return shortened(f"Sensitivity({self.seed!r}, {len(self.moved)} numbers moved by {self.by:g}%)")
 
     def _blocks(self) -> Iterator[Block]:
         effective = [each for each in self.moved if not each.is_without_effect]

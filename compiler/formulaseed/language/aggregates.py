@@ -52,7 +52,7 @@ class Spelling:
     test: str = ""
     """The condition under which a row changes anything; empty if each row does."""
     names_value: bool = False
-    """Whether `{value}` must be a name, since `test` and `update` both mention it."""
+    """Whether `{value}` must be a name, since the templates mention it twice."""
     updates_if: bool | None = None
     """For an operand that is a condition: the truth that it must have for the row to change anything."""
     result: str = ""

@@ -1,7 +1,7 @@
 """Scores whole tables: an engine sorts rows and contexts, the generated module evaluates batches of them.
 
 In: a seed, tables. Out: batches of results in the order of the keys, the same whatever the engine and the number of
-processes. A restaurant that fails is a line with its error. Source: SCALE.md, sections 1 and 2.
+processes. A restaurant that fails is a line with its error. Documentation: docs/scale.md.
 """
 
 from __future__ import annotations

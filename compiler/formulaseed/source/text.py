@@ -95,3 +95,12 @@ def free_name(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
+
+
+REPR_CHARACTERS = 200
+
+
+def shortened(text: str, most: int = REPR_CHARACTERS) -> str:
+    """Return the text on one line, cut after `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

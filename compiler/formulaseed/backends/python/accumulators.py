@@ -82,7 +82,7 @@ class AggregatePrinter:
         if self.entry.ignores_null and operand.info.ty.nullable:
             test = "{value} is not None"
         value = _Operand(self, operand, printer, tests_raise)
-        if not test:
+        if not test and not self.spelling.names_value:
             lines = []
             for template in self.spelling.update.splitlines():
                 lines += value.statement(_filled(template, self.locals | {"value": Code("{value}")})[0])
@@ -93,6 +93,8 @@ class AggregatePrinter:
             lines = value.statement(f"{name} = {{value}}")
         names = self.locals | {"value": name}
         update = [Code(f"{INDENT}{line}") for line in _filled(self.spelling.update, names)]
+        if not test:
+            return [*lines, *_filled(self.spelling.update, names)], value.raises
         return [*lines, Code(f"if {test.format(**names)}:"), *update], value.raises
 
     def result(self) -> list[Code]:

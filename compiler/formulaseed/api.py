@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import loading, pipeline
 from formulaseed.arguments import validated
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.errors import DataError, SeedError
@@ -113,13 +114,15 @@ def score(
     engine: Literal["duckdb", "python"] = "duckdb",
     parameters: Mapping[str, Any] | None = None,
     trace: bool = False,
+    duplicates: Duplicates = "fail",
 ) -> Any:
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a `pyarrow.Table` of results.
 
     Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or readers, pandas or polars frames, or
     DuckDB relations. The engine `python` takes JSON Lines of nested rows, or their objects, alone. Restaurants that fail are
-    lines with `error_step`, `error_kind` and `error_message`. Raises `SeedError`, and `DataError` for columns that do not
-    fit the seed, before anything runs.
+    lines with `error_step`, `error_kind` and `error_message`; so is one with a review twice, unless `duplicates` is
+    `"first"`: then the first counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed, before anything
+    runs.
     """
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
@@ -128,7 +131,7 @@ def score(
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = loading.load_seed(seed)
-    evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace)
+    evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace, duplicates=duplicates)
     if engine == "duckdb":
         return score_tables(
             loaded, evaluator, rows, contexts, options, lambda results: table_of(results.batches, results.schema)

@@ -43,7 +43,7 @@ _INSTEAD = re.compile(r"\n## Instead\n\n```jsonl?\n(?P<seed>(?:(?!```).*\n)+)```
 
 ALL = sorted(CODES)
 WITH_SEEDS = [code for code in ALL if code not in IN_PROSE]
-OF_REQUESTS = [code for code in WITH_SEEDS if code.startswith("FS8")]
+OF_REQUESTS = [code for code in WITH_SEEDS if code.startswith("FS8") or code == "FS009"]
 """The codes whose page shows a file of requests."""
 
 

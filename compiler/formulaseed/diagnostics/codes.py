@@ -113,7 +113,9 @@ _TABLE = (
 
 CODES = {entry.code: entry for entry in _TABLE}
 
-SUPPRESSIBLE = tuple(code for code, entry in CODES.items() if entry.severity != "error" and not code.startswith("FS8"))
+SUPPRESSIBLE = tuple(
+    code for code, entry in CODES.items() if entry.severity != "error" and not code.startswith(("FS0", "FS8"))
+)
 """The warnings and notes that a seed can raise and suppress; those of requests are not among them."""
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
-from click.core import ParameterSource
 
 from formulaseed import pipeline
 from formulaseed.backends.base import TARGETS
@@ -233,18 +232,12 @@ def compile(
         raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
     if tests is not None and how["stdout"]:
         raise click.UsageError("--tests writes a file beside the module: pass it without --stdout")
-    # what is printed is in no folder, unless --out says where it goes: it must not depend on the working directory
-    is_placed = (
-        not how["stdout"] or click.get_current_context().get_parameter_source("out") is ParameterSource.COMMANDLINE
-    )
     written: dict[Path, str] = {}
 
     def compile_one(seed: str) -> int:
         loaded = load_file(seed, strict=strict, reference=reference)
         path = Path(out) / f"{module_name(loaded.name)}.py"
-        source = pipeline.compile(
-            loaded, target, style=style or style_at(path), folder=path.parent if is_placed else None
-        )
+        source = pipeline.compile(loaded, target, style=style or style_at(path), folder=path.parent)
         report_warnings(loaded)
         if how["stdout"]:
             emit(source)

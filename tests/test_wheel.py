@@ -48,7 +48,7 @@ def test_the_wheel_holds_the_package_and_its_resources(wheel: Path) -> None:
     """Code, type marker, grammar, templates, examples and pages are in it; tests and generated modules are not."""
     names = set(zipfile.ZipFile(wheel).namelist())
     package = ROOT / "compiler" / "formulaseed"
-    wanted = [path for path in package.rglob("*") if path.suffix in {".py", ".md", ".typed"}]
+    wanted = [path for path in package.rglob("*") if path.suffix in {".py", ".md", ".txt", ".typed"}]
     assert {f"formulaseed/{path.relative_to(package).as_posix()}" for path in wanted} <= names
     for folder in ("grammar", "templates", "examples"):
         files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
@@ -60,7 +60,7 @@ def test_the_installed_command_compiles_without_the_checkout(installed: Path, tm
     """From another folder, it compiles a seed to the bytes that the checkout gives, with its own grammar and templates."""
     (tmp_path / "seed.json").write_bytes(SEEDS[0].read_bytes())
     expected = formulaseed.compile_seed(tmp_path / "seed.json")
-    assert run(installed / "formulaseed", "compile", "seed.json", "--stdout", cwd=tmp_path) == expected
+    assert run(installed / "formulaseed", "compile", "seed.json", "--stdout", "--out", ".", cwd=tmp_path) == expected
     program = (
         "import formulaseed, json\nfrom formulaseed.resources import resource_folder\n"
         "print(json.dumps([formulaseed.__file__, *(str(resource_folder(n)) for n in ('grammar', 'templates'))]))"

@@ -273,10 +273,10 @@ def test_sorting_by_nothing_that_is_there_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "start"),
     [("r.csv", b'"business_id","name"'), ("r.csv.gz", b'"business_id","name"'), ("r.jsonl", b'{"business_id"'),
-     ("r.jsonl.gz", b'{"business_id"'), ("results", b'{"business_id"'), ("r", b'{"business_id"')],
+     ("r.jsonl.gz", b'{"business_id"'), ("results", b'{"business_id"'), ("r.csv.1", b'{"business_id"')],
 )  # fmt: skip
 def test_the_format_is_that_of_the_name(name: str, start: bytes, folder: Path) -> None:
-    """`.csv` and `.parquet`, compressed or not; a name without a suffix is JSON Lines; `--format` decides where it is given."""
+    """`.csv` and `.parquet`, compressed or not; JSON Lines without a suffix; `--format` decides where it is given."""
     assert evaluate(folder, "--out", name).status == 3
     written = (folder / name).read_bytes()
     assert (gzip.decompress(written) if name.endswith(".gz") else written).startswith(start)

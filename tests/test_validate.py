@@ -365,7 +365,7 @@ def test_a_file_of_invalid_requests(files: tuple[Path, Path]) -> None:
     done = validated(files, "--matrix", "-")
     assert (done.status, json.loads(done.out)) == (1, {})
     assert "2 requests, 3 restaurants, 0 reviews: 2 invalid" in done.err
-    for content, code in ((b"", "FS509"), (b"\xff\n", "FS002")):
+    for content, code in ((b"", "FS509"), (b'{\n"id" 1\n}\n', "FS001"), (b"\xff\n", "FS002")):
         files[0].write_bytes(content)
         done = validated(files)
         assert (done.status, done.out) == (1, "")

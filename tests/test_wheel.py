@@ -48,7 +48,7 @@ def test_the_wheel_holds_the_package_and_its_resources(wheel: Path) -> None:
     """Code, type marker, grammar, templates, examples and pages are in it; tests and generated modules are not."""
     names = set(zipfile.ZipFile(wheel).namelist())
     package = ROOT / "compiler" / "formulaseed"
-    wanted = [path for path in package.rglob("*") if path.suffix in {".py", ".md", ".typed"}]
+    wanted = [path for path in package.rglob("*") if path.suffix in {".py", ".md", ".txt", ".typed"}]
     assert {f"formulaseed/{path.relative_to(package).as_posix()}" for path in wanted} <= names
     for folder in ("grammar", "templates", "examples"):
         files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed.backends.base import KindName
 from formulaseed.data.documents import Document, dumped, is_of_kind, is_too_long, read_text, source_of
+from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.errors import FormulaSeedError
 from formulaseed.ir import nodes
@@ -56,10 +57,12 @@ def read_given(
     kinds = kinds or (what,)
     if isinstance(given, Mapping):
         source, path = Source(f"<{what}>", dumped(given, what)), None
-        is_sound = is_of_kind(source, kinds, problems, given)
+        is_sound = is_of_kind(source, kind_of(given), kinds, problems)
     elif isinstance(given, str | os.PathLike):
         source, path = source_of(given, problems)
-        is_sound = not problems.has_errors and is_of_kind(source, kinds, problems)
+        is_sound = not problems.has_errors and is_of_kind(
+            source, kind_of_text(source.text, source.name), kinds, problems
+        )
     else:
         raise FormulaSeedError(f"a {what} is a path or a dictionary, not {type(given).__name__}")
     return read_text(source, path, problems) if is_sound else Document(source, None, path)

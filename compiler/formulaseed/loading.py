@@ -108,9 +108,9 @@ def analyse_file(
 
 def document_kind(source: Source, kinds: tuple[str, ...], problems: Problems) -> str | None:
     """Return which of the kinds a file is read as; None if it is of another kind, which is reported, or has errors."""
-    if problems.has_errors or not is_of_kind(source, kinds, problems):
+    kind = None if problems.has_errors else kind_of_text(source.text, source.name)
+    if problems.has_errors or not is_of_kind(source, kind, kinds, problems):
         return None
-    kind = kind_of_text(source.text, source.name)
     if kind is not None:
         return kind.name
     # what cannot be read as JSON is of the kind that its name says
@@ -139,7 +139,7 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
     kind, problems = OF_BENCHMARK if benchmark else REQUESTS, Problems()
     if isinstance(given, str | os.PathLike):
         source, path = source_of(given, problems)
-        if problems.has_errors or not is_of_kind(source, ("requests",), problems):
+        if document_kind(source, ("requests",), problems) is None:
             return Analysis(kind, Document(source, None, path), None, None, problems.sorted())
         return run(kind, Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):

@@ -321,17 +321,14 @@ def work(
         if extractor == "trained":
             if not can_be_reread(inputs):
                 raise click.UsageError("--extractor trained reads its input twice: pass files, not - or a pipe")
+            recorded = read_lines(extractions or "", "extractions")
             chosen = trained_extractor(
-                program,
-                read_lines(extractions or "", "extractions"),
-                lambda: asked_reviews(evaluator, source(Failures()), options),
-                failures,
-                strict=strict,
+                program, recorded, lambda: asked_reviews(evaluator, source(Failures()), options), failures, strict=strict,
                 min_confidence=min_confidence,
-            )
+            )  # fmt: skip
         else:
-            recorded = read_lines(extractions, "extractions") if extractions is not None else None
-            chosen = sync_extractor(program, recorded, failures, strict=strict)
+            given = read_lines(extractions, "extractions") if extractions is not None else None
+            chosen = sync_extractor(program, given, failures, strict=strict)
         with progress("restaurant", quiet=quiet) as shown:
             job.write(chosen, failures, shown, counted)
     for line in (*chosen.summary(), *counted.lines(), closing_line(counted, failures, chosen.name)):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.data.file_kinds import KINDS_OF_TEXT, is_snippet, kind_of, kind_of_text, wanted_text
+from formulaseed.data.file_kinds import KINDS_OF_TEXT, FileKind, is_snippet, kind_of_text, wanted_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -54,12 +54,8 @@ def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source
         return source, path
 
 
-def is_of_kind(source: Source, kinds: Collection[str], problems: Problems, value: object = None) -> bool:
-    """Return whether a file may be of one of these kinds, of `file_kinds.KINDS`; report one that is certainly not.
-
-    `value` is the document if it was given in memory.
-    """
-    kind = kind_of(value) if value is not None else kind_of_text(source.text, source.name)
+def is_of_kind(source: Source, kind: FileKind | None, kinds: Collection[str], problems: Problems) -> bool:
+    """Return whether a document that was recognised as `kind` may be read as one of `kinds`; report one that may not."""
     if kind is None or kind.name in kinds:
         return True
     help = kind.help.format(source.name)

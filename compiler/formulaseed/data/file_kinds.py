@@ -65,7 +65,8 @@ _OF_DATA = (
     FileKind("reviews", "a file of reviews", "`formulaseed run SEED --restaurants FILE --reviews {0}` takes it",
              lambda keys: "review_id" in keys and not keys.isdisjoint(("text", "stars"))),
     FileKind("restaurants", "a file of restaurants", "`formulaseed run SEED --restaurants {0} --reviews FILE` takes it",
-             lambda keys: "business_id" in keys and not keys.isdisjoint(("business", "name", "categories", "attributes"))),
+             lambda keys: "business_id" in keys and "task" not in keys
+             and not keys.isdisjoint(("business", "name", "categories", "attributes"))),
 )  # fmt: skip
 _OF_DOCUMENTS = (
     FileKind("requests", "a file of requests", "`formulaseed check {0}`, `compile` and `validate` take it",
@@ -112,7 +113,7 @@ _TEXTS = (
               (), re.compile(r'"""(?:Code generated|Compiled) by formulaseed')),
     _TextKind(FileKind("python", "Python", "`formulaseed init` writes an example of a seed"), (".py",), _NO_TEXT),
     _TextKind(FileKind("markdown", "Markdown", _DRAFTED), (".md", ".markdown"),
-              re.compile(r"#{1,6} (?!.*^\s*[{\[])", re.M | re.S)),
+              re.compile(r"#{1,6} (?!(?s:.*)\n[{\[])")),
     _TextKind(FileKind("text", "plain text", _DRAFTED), (".txt", ".text"), _NO_TEXT),
     _TextKind(FileKind("yaml", "YAML", "convert it to JSON, as `yq -o json {0}` does"), (".yaml", ".yml"),
               re.compile(r"---\s|[A-Za-z_]\w*:(?:\s|$)", re.M)),

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -148,6 +148,8 @@ def _of_kind(lines: Iterator[Line], kind: str | None) -> Iterator[Line]:
         found = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
         unfit = why_unfit(found, kind, first.file)
         if unfit:
+            if isinstance(lines, Generator):
+                lines.close()
             raise UnreadableError(f"cannot read {first.file}: {unfit}")
     yield first
     yield from lines

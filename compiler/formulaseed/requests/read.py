@@ -31,11 +31,9 @@ from formulaseed.source.json_reader import (
     JsonString,
     JsonValue,
     Plain,
-    json_lines,
     plain,
-    read_json_line,
-    read_json_values,
 )
+from formulaseed.source.json_streams import json_lines, read_json_line, read_json_values
 from formulaseed.source.text import Source, Span
 
 _EXAMPLES = {
@@ -48,6 +46,7 @@ _EXAMPLES = {
     "gold_restaurant": '"gold_restaurant": the business_id of the correct answer',
 }
 KEYS = tuple(_EXAMPLES)
+_VALUE = re.compile(r"[^ \t\n\r]")
 _NODE_KEYS = ("aspect", "evidence", "op", "args")
 
 
@@ -59,8 +58,11 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
         number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
         entries = ((line, *read_json_line(source, line, limits.REQUEST_DEPTH)) for line in json_lines(source))
     else:
-        values, faults = read_json_values(source, limits.REQUEST_DEPTH)
+        values, faults = read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)
         number = len(values)
+        if number > limits.REQUESTS:
+            problems.report(catalogue.too_many_requests(whole))
+            return ()
         entries = ((value.span, value, inside) for value, inside in values)
         for fault in faults:
             problems.report(reading.invalid_json(fault))
@@ -85,7 +87,7 @@ def request_values(source: Source) -> list[Plain]:
     """Return the requests of a file without errors as plain values."""
     if is_json_lines(source):
         return [json.loads(source.text[line.start : line.end]) for line in json_lines(source)]
-    return [plain(value) for value, _ in read_json_values(source, limits.REQUEST_DEPTH)[0]]
+    return [plain(value) for value, _ in read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)[0]]
 
 
 def is_json_lines(source: Source) -> bool:
@@ -97,18 +99,22 @@ def is_json_lines(source: Source) -> bool:
     texts = [source.text[line.start : line.end] for line in lines]
     if texts and texts[0].lstrip().startswith("["):
         return False
-    if all(map(_is_json, texts)):
+    if all(_count_values(text) == 1 for text in texts):
         return True
-    values, faults = read_json_values(source, limits.REQUEST_DEPTH)
-    return not (values and not faults) and (_is_json(texts[0]) or all(text.startswith("{") for text in texts))
+    is_stream = _count_values(source.text) > 0
+    return not is_stream and (_count_values(texts[0]) == 1 or all(text.startswith("{") for text in texts))
 
 
-def _is_json(text: str) -> bool:
+def _count_values(text: str) -> int:
+    """Return how many JSON values a text holds, one after another, up to the limit; 0 if it is anything else."""
+    decode, count, at = json.JSONDecoder().raw_decode, 0, 0
     try:
-        json.loads(text)
+        while count <= limits.REQUESTS and (match := _VALUE.search(text, at)):
+            _, at = decode(text, match.start())
+            count += 1
     except (ValueError, RecursionError):
-        return False
-    return True
+        return 0
+    return count
 
 
 def _lower_entry(reader: _Entry, value: JsonValue | None, faults: Iterable[JsonFault], problems: Problems) -> ir.Line:
@@ -130,7 +136,10 @@ def _string_of(document: JsonObject | None, key: str) -> str | None:
 
 
 class _Entry:
-    """Lowers the request at a place of the file, counted from 1. Its id is added to `first_lines`, with its line."""
+    """Lowers the request at a place of the file, counted from 1.
+
+    `first_lines` has the lines of the ids before it, and gets that of its own.
+    """
 
     def __init__(self, span: Span, place: int, first_lines: dict[str, int], benchmark: bool) -> None:
         self.span = span

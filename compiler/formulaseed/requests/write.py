@@ -10,7 +10,8 @@ from formulaseed.diagnostics.catalogue import reading
 from formulaseed.diagnostics.model import Problems
 from formulaseed.requests.read import KEYS, is_json_lines
 from formulaseed.seed.write.canonical import layout
-from formulaseed.source.json_reader import JsonValue, Plain, json_lines, plain, read_json_line, read_json_values
+from formulaseed.source.json_reader import JsonValue, Plain, plain
+from formulaseed.source.json_streams import json_lines, read_json_line, read_json_values
 from formulaseed.source.text import Source
 
 
@@ -23,7 +24,7 @@ def formatted_requests(source: Source, problems: Problems) -> str:
         faults = [fault for _, found in read for fault in found]
         values = [value for value, _ in read if value is not None]
     else:
-        pairs, faults = read_json_values(source, limits.REQUEST_DEPTH)
+        pairs, faults = read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)
         faults = [*faults, *(fault for _, found in pairs for fault in found)]
         values = [value for value, _ in pairs]
     for fault in faults:

@@ -146,34 +146,6 @@ def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
     return _Reader(source, source.text, 0, limits.JSON_DEPTH).document()
 
 
-def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
-    """Read the document on one line of a file, nested at most `depth` levels deep."""
-    return _Reader(source, source.text[line.start : line.end], line.start, depth).document()
-
-
-FaultyValue = tuple[JsonValue, list[JsonFault]]
-"""A value with the faults inside it, after which reading went on."""
-
-
-def read_json_values(source: Source, depth: int) -> tuple[list[FaultyValue], list[JsonFault]]:
-    """Read a list of values, or values one after another, over any lines, each nested at most `depth` levels deep.
-
-    Returns the values, and the faults outside of them; no values if the text is not JSON.
-    """
-    return _Reader(source, source.text, 0, depth).values()
-
-
-def json_lines(source: Source) -> Iterator[Span]:
-    """Return the lines of a JSON Lines file that are not blank, without their line breaks."""
-    start = 0
-    while start < len(source.text):
-        end = source.text.find("\n", start)
-        end = len(source.text) if end == -1 else end
-        if source.text[start:end].strip(" \t\r"):
-            yield Span(source, start, end)
-        start = end + 1
-
-
 class _Stop(Exception):
     def __init__(self, fault: JsonFault) -> None:
         self.fault = fault
@@ -201,28 +173,6 @@ class _Reader:
         except _Stop as stop:
             return None, [*self.faults, stop.fault]
         return value, self.faults
-
-    def values(self) -> tuple[list[FaultyValue], list[JsonFault]]:
-        found: list[FaultyValue] = []
-        at = self.space(0)
-        try:
-            if self.text.startswith("[", at):
-                for item in self.items(at, "", "]"):
-                    found.append(self.faulty_value(item, f"/{len(found)}"))
-                self.end()
-            else:
-                while at < len(self.text):
-                    found.append(self.faulty_value(at, ""))
-                    at = self.space(self.position)
-        except _Stop as stop:
-            return [], [*self.faults, stop.fault]
-        return found, self.faults
-
-    def faulty_value(self, start: int, pointer: str) -> FaultyValue:
-        outside, self.faults = self.faults, []
-        value = self.value(start, pointer, 0)
-        inside, self.faults = self.faults, outside
-        return value, inside
 
     def end(self) -> None:
         """Raise `_Stop` if something follows what was read last."""

@@ -14,6 +14,9 @@ from formulaseed.source.text import Span
 # --- lines
 
 no_requests = fixed("FS509", "the file holds no request", "write one JSON object a line")
+too_many_requests = fixed(
+    "FS510", f"the file holds more than {limits.REQUESTS} requests", "split it into several files"
+)
 bare_structure = fixed(
     "FS818",
     "the structure is in no request, so nothing says which restaurant is the answer",

@@ -1,0 +1,70 @@
+"""Reads files of several JSON values: one a line, a list, or one after another over any lines.
+
+In: a `Source`. Out: values with spans, each with its faults, as `json_reader` reads a single one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formulaseed.source.json_reader import JsonFault, JsonValue, _Reader, _Stop
+from formulaseed.source.text import Source, Span
+
+
+def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
+    """Read the document on one line of a file, nested at most `depth` levels deep."""
+    return _Reader(source, source.text[line.start : line.end], line.start, depth).document()
+
+
+FaultyValue = tuple[JsonValue, list[JsonFault]]
+"""A value with the faults inside it, after which reading went on."""
+
+
+def read_json_values(source: Source, depth: int, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
+    """Read a list of values, or values one after another, over any lines, each nested at most `depth` levels deep.
+
+    Returns the values, and the faults outside of them; no values if the text is not JSON. Of more than `most` values, one
+    more is returned, and what follows is not read.
+    """
+    return _StreamReader(source, source.text, 0, depth).values(most)
+
+
+def json_lines(source: Source) -> Iterator[Span]:
+    """Return the lines of a JSON Lines file that are not blank, without their line breaks."""
+    start = 0
+    while start < len(source.text):
+        end = source.text.find("\n", start)
+        end = len(source.text) if end == -1 else end
+        if source.text[start:end].strip(" \t\r"):
+            yield Span(source, start, end)
+        start = end + 1
+
+
+class _StreamReader(_Reader):
+    """Reads values until the end of the text."""
+
+    def values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
+        """Read a list's items, or values one after another, as `read_json_values` does."""
+        found: list[FaultyValue] = []
+        at = self.space(0)
+        try:
+            if self.text.startswith("[", at):
+                for item in self.items(at, "", "]"):
+                    found.append(self.faulty_value(item, f"/{len(found)}"))
+                    if len(found) > most:
+                        return found, self.faults
+                self.end()
+            else:
+                while at < len(self.text) and len(found) <= most:
+                    found.append(self.faulty_value(at, ""))
+                    at = self.space(self.position)
+        except _Stop as stop:
+            return [], [*self.faults, stop.fault]
+        return found, self.faults
+
+    def faulty_value(self, start: int, pointer: str) -> FaultyValue:
+        """Read a value, and keep its faults apart from `faults`. Raises `_Stop` if nothing more can be read."""
+        outside, self.faults = self.faults, []
+        value = self.value(start, pointer, 0)
+        inside, self.faults = self.faults, outside
+        return value, inside

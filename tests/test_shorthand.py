@@ -567,7 +567,7 @@ def test_a_file_whose_shorthands_disagree_is_compiled(files: tuple[Path, Path, P
     assert done.status == 0
     assert done.err == f"{files[1]}: 2 warnings; see `formulaseed check {files[1]}`\n"
     fixed = [line | {"shorthand": "AND(quiet, books)"} for line in read_lines(files[1])]
-    sound = formulaseed("compile", write_lines(tmp_path / "bad.jsonl", *fixed), "--stdout").out
+    sound = formulaseed("compile", write_lines(tmp_path / "bad.jsonl", *fixed), "--stdout", "--out", tmp_path).out
     assert [line for line in done.out.splitlines() if "SHA256" not in line and "Compiled" not in line] == [
         line for line in sound.splitlines() if "SHA256" not in line and "Compiled" not in line
     ]

@@ -89,6 +89,10 @@ _TABLE = (
     CodeEntry("FS621", "warning", "constant-aggregate"),
     CodeEntry("FS622", "warning", "identical-operands"),
     CodeEntry("FS623", "warning", "exact-match-in-list"),
+    CodeEntry("FS627", "warning", "quoted-placeholder"),
+    CodeEntry("FS628", "warning", "case-mismatch"),
+    CodeEntry("FS629", "warning", "surrounding-space"),
+    CodeEntry("FS630", "warning", "comparison-outside-range"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors

@@ -16,10 +16,10 @@ from formulaseed.language.printer import expression_text, literal_text, value_te
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.seed import standard_fields, surface
+from formulaseed.seed.lint.comparisons import lint_case_of_keys
 from formulaseed.source.text import Span
 
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
-_FIRST, _LAST = 1990, 2100
 _PRESENT = 2020
 """An earlier year that is subtracted from one of the data is where a count of years begins, not the present."""
 
@@ -155,7 +155,7 @@ def years_of(program: nodes.Program) -> set[Symbol]:
 
 def is_year(value: Value) -> TypeGuard[int]:
     """Return whether a number may be a year that a policy names."""
-    return type(value) is int and _FIRST <= value <= _LAST
+    return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
 def _ageing(
@@ -302,6 +302,7 @@ def lint_lookups(written: surface.Program, problems: Problems) -> None:
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
             _exact_in_list(step.operation, problems)
+            lint_case_of_keys(step.operation, problems)
             _overlaps(step.operation, problems)
             _defaults(step.operation, problems)
 

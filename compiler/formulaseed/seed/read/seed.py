@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import lint as lint_catalogue
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -34,6 +35,10 @@ _REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
 _SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
 _ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
 PLACEHOLDERS = ("review_text", "review_date", "review_stars", "review_useful")
+STRINGS = ("review_text", "review_date")
+"""The placeholders that are filled with a JSON string, the others with a number."""
+_DOUBLE_QUOTES = frozenset('"“”„')
+_QUOTES = _DOUBLE_QUOTES | frozenset("'‘’")
 _MEANS = ("average", "avg", "mean", "averageif")
 _OF_REVIEWS = re.compile(r"\b(?:meta|extraction)\.")
 _SHOWN = 120
@@ -233,9 +238,27 @@ class _SeedV1(Sections):
                 help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
+            elif name is not None:
+                self.quotes(text, match)
         if not any(match[1] == "review_text" for match in placeholders):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
+
+    def quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
+        """Warn of quotes around a placeholder that is filled with a JSON string."""
+        text, start, end = prompt.value, placeholder.start(), placeholder.end()
+        while text[start - 1 : start] in _QUOTES and start > 0:
+            start -= 1
+        while text[end : end + 1] in _QUOTES and end < len(text):
+            end += 1
+        around = text[start : placeholder.start()], text[placeholder.end() : end]
+        is_whole = all(around)
+        # an apostrophe on one side, as in `{review_date}'s`, is no quote
+        if placeholder[1] in STRINGS and (is_whole or set("".join(around)) & _DOUBLE_QUOTES):
+            found = lint_catalogue.quoted_placeholder(
+                prompt.inside(start, end), text[start:end], placeholder[1], is_whole=is_whole
+            )
+            self.problems.report(found)
 
     def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2

@@ -50,14 +50,21 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # a thread that waits 
 
 gc.set_threshold(10_000, 50, 50)  # as in the command: to look for cycles as often as usual takes a tenth of the time
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as in the background of a script: tests, and what they start, know Ctrl-C
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-cases", action="store_true", help="rewrite what tests/cases/ expects")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _default_signals() -> None:
+    """Give the processes that tests start the default action of each signal, whatever this run inherited.
+
+    A run in the background of a script ignores SIGINT, and one under `nohup` SIGHUP, and a process inherits what its parent
+    ignores. It does not inherit a handler: with one that does nothing, the run still ignores the signal.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -60,6 +60,7 @@ class Documented:
 
 N, D = "null", "division_by_zero"
 NULL = ("FS305",)
+ZERO_REPLACED = ("FS624",)
 
 DOCUMENTED = (
     # examples
@@ -109,7 +110,7 @@ DOCUMENTED = (
     Documented("ram_gb >= 16", (1.0, 0.0, 0.0, 0.0)),
     Documented("cpu.tdp_w < 65", (0.0, N, 1.0, N), NULL),
     Documented("condition == 'new'", (1.0, 0.0, 0.0, 0.0)),
-    Documented("ram_spec.ddr_generation != 'ddr3'", (1.0, 1.0, 0.0, 1.0)),
+    Documented("ram_spec.ddr_generation != 'ddr3'", (1.0, 1.0, 0.0, 1.0), NULL),
     Documented("max(ram_gb, 8)", (32.0, 8.0, 8.0, 8.0)),
     Documented("round(price_usd * 0.15, 2)", (134.85, 0.0, 0.0, 0.0)),
     Documented("clamp(gpu.gpu_mark / 1000, 0, 500)", (22.0, N, 0.0, N), NULL),
@@ -127,9 +128,10 @@ DOCUMENTED = (
     Documented("sum([ram_gb, primary_storage_gb, secondary_storage_gb])", (1568.0, N, 0.0, N), NULL),
     Documented("sum([])", (0.0, 0.0, 0.0, 0.0)),
     # an entity in front of `and`: its field, or null
-    Documented("(gpu and gpu.gpu_mark) or 4", (22000.0, 4.0, 4.0, 4.0)),
+    Documented("(gpu and gpu.gpu_mark) or 4", (22000.0, 4.0, 4.0, 4.0), ZERO_REPLACED),
+    Documented("coalesce(gpu and gpu.gpu_mark, 4)", (22000.0, 4.0, 0.0, 4.0)),
     Documented("gpu and gpu.gpu_mark", (22000.0, N, 0.0, N), NULL),
-    Documented("(cpu and gpu and gpu.gpu_mark) or cpu and cpu.cores or 2", (22000.0, 2.0, 2.0, 2.0)),
+    Documented("(cpu and gpu and gpu.gpu_mark) or cpu and cpu.cores or 2", (22000.0, 2.0, 2.0, 2.0), ZERO_REPLACED),
     Documented("(cpu and cpu.name) == 'Ryzen 7'", (1.0, 0.0, 0.0, 0.0)),
     Documented("3 if (cpu and cpu.name) else 5", (3.0, 5.0, 5.0, 3.0)),
 )

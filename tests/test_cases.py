@@ -64,11 +64,16 @@ class Block:
         return f"```{self.kind}\n{self.body}```"
 
 
+def blocks_of(path: Path) -> list[Block]:
+    """Return the blocks of a case: the seed first."""
+    return [Block(*match.groups()) for match in _FENCE.finditer(path.read_text(encoding="utf-8"))]
+
+
 @pytest.mark.parametrize("path", sorted(CASES.glob("*/*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The compiler says of the seed what the file says."""
     written = path.read_text(encoding="utf-8")
-    blocks = [Block(*match.groups()) for match in _FENCE.finditer(written)]
+    blocks = blocks_of(path)
     assert _OPENING.match(written), "a case begins with a title, a sentence with a full stop, and the seed"
     assert [block.kind in FILES for block in blocks].count(True) == 1
     assert {block.kind for block in blocks} <= set(BLOCKS[path.parent.name])

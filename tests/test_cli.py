@@ -176,7 +176,7 @@ def test_compile_writes_modules_that_check_as_current(tiny: Path, tmp_path: Path
 
 def test_compile_to_standard_output_prints_the_same_module(tiny: Path, module: Path, tmp_path: Path) -> None:
     """--stdout prints what --out writes, and writes nothing."""
-    printed = formulaseed("compile", tiny, "--stdout", cwd=tmp_path)
+    printed = formulaseed("compile", tiny, "--stdout", "--out", module.parent, cwd=tmp_path)
     assert (printed.status, printed.out) == (0, module.read_text(encoding="utf-8"))
     assert list(tmp_path.iterdir()) == []
 
@@ -507,8 +507,8 @@ def test_fmt_lays_a_seed_out_once_and_for_all(module: Path, tmp_path: Path) -> N
     assert '    {"name": "N_GOOD", "op": "count", "where": {"extraction.mood": "good"}},\n' in text
     again = formulaseed("fmt", seed, "--check")
     assert (again.status, again.out) == (0, "")
-    formulaseed("compile", seed, "--out", tmp_path)
-    assert (tmp_path / "tiny_1.py").read_bytes() == module.read_bytes()
+    formulaseed("compile", seed, "--out", tmp_path / "modules")
+    assert (tmp_path / "modules" / "tiny_1.py").read_bytes() == module.read_bytes()
 
 
 def test_fmt_sort_puts_steps_behind_those_that_they_use(tmp_path: Path) -> None:

@@ -106,6 +106,41 @@ def test_guards_are_branches() -> None:
     assert counts(one, "value", "extraction.mood") == {"'good'": 1, "'bad'": 1}
 
 
+def row(review_id: str, **meta: object) -> dict[str, Any]:
+    return {**tiny_row(review_id), "meta": meta}
+
+
+def test_null_is_a_value() -> None:
+    """Of a field that may be null, whatever its type, null is counted; `coalesce` has a branch for it, 0 is none."""
+    seed = tiny_seed()
+    seed["compute"] += [
+        {"name": "TIER", "op": "expr", "expr": "coalesce(context.tier, 2) + int(coalesce(context.flag, false))"},
+        {"name": "SUM", "op": "sum", "expr": "coalesce(meta.visits, 1)"},
+    ]
+    seed["context"] = [
+        {"name": "tier", "type": "integer", "nullable": True},
+        {"name": "flag", "type": "boolean", "nullable": True},
+        {"name": "unused", "type": "boolean", "nullable": True},
+    ]
+    seed["extract"]["meta"] = [{"name": "visits", "type": "integer", "nullable": True}]
+    lines = [
+        {"business_id": "a", "context": {"flag": True}, "rows": [row("r", stars=5)]},
+        {"business_id": "b", "context": {"tier": 0}, "rows": [row(name, stars=5, visits=0) for name in "abc"]},
+    ]
+    found = cover(seed, [{**line, "context": {"is_open": 1, **line["context"]}} for line in lines])
+    assert counts(found, "value", "context.tier") == {"null": 1}
+    assert counts(found, "value", "context.flag") == {"true": 1, "false": 0, "null": 1}
+    assert counts(found, "value", "meta.visits") == {"null": 1}
+    assert counts(found, "value", "context.unused") == {}
+    assert counts(found, "branch", "SUM") == {"meta.visits if meta.visits != None": 3, "1 if meta.visits == None": 1}
+    assert counts(found, "branch", "TIER") == {
+        "context.tier if context.tier != None": 1,
+        "2 if context.tier == None": 1,
+        "context.flag if context.flag != None": 1,
+        "False if context.flag == None": 1,
+    }
+
+
 def test_what_is_never_reached_comes_first() -> None:
     """With its place in the file; in text, Markdown and HTML."""
     found = cover(G1A, ROWS)

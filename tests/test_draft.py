@@ -111,6 +111,13 @@ def test_a_replay_of_another_text_is_refused_by_name(tmp_path: Path) -> None:
     assert "03-seed.json: not a call of a draft" in draft(None, "--replay", folder, "--out", "-").err
     assert draft(None, "--replay", tmp_path / "nowhere", "--out", "-").status == 2
 
+    record = json.loads((RECORDED / "03-seed.json").read_text())
+    record["usage"]["output"] = -999_999_999
+    (folder / "03-seed.json").write_text(json.dumps(record))
+    found = draft(None, "--replay", folder, "--out", "-")
+    assert (found.status, found.out) == (1, "")
+    assert "03-seed.json: not a call of a draft: its usage is wrong: `output` must be 0 or more" in found.err
+
 
 def test_a_replay_takes_no_settings() -> None:
     """What the transcript decides cannot be given beside it."""

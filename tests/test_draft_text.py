@@ -20,6 +20,7 @@ from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Exchange, Transcript, exchange_of, recording
 from formulaseed.errors import DataError
+from formulaseed.extractors.model.store import Store
 from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices
 from helpers import SEEDS
@@ -216,6 +217,31 @@ def test_a_damaged_record_is_reported(key: str) -> None:
                 exchange_of({**record, key: value})
     with pytest.raises(DataError, match="not a call of a draft"):
         exchange_of({name: value for name, value in record.items() if name != key})
+
+
+@pytest.mark.parametrize("tokens", [-1, -999_999_999_999, 10**9 + 1, 10**30, 1.5, 1e999, True, "5", None])
+@pytest.mark.parametrize("name", ["input", "cache_write", "cache_read", "output"])
+def test_a_usage_that_no_answer_has_is_refused_wherever_it_is_read(name: str, tokens: object, tmp_path: Path) -> None:
+    """In a transcript, of its answer and of a discarded one, and in an exported answer of a store."""
+    record = json.loads((RECORDED / "02-graph.json").read_text())
+    usage = {**record["usage"], name: tokens}
+    for wrong in ({"usage": usage}, {"discarded": [None, usage]}):
+        with pytest.raises(DataError, match=f"not a call of a draft: its usage is wrong: `{name}` "):
+            exchange_of({**record, **wrong})
+    line = {
+        "key": "k",
+        "model": "m",
+        "content": None,
+        "reason": "r",
+        "batch": 0,
+        "at": 1.0,
+        "tries": 1,
+        **record["usage"],
+    }
+    with Store(tmp_path / "s.sqlite") as store:
+        with pytest.raises(DataError, match=f"`{name}` "):
+            store.take({**line, name: tokens})
+        assert store.take(line)
 
 
 def test_an_answer_that_is_no_json_is_kept_as_it_came() -> None:

@@ -170,6 +170,53 @@ def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     assert all((found.text, found.markdown, found.html))
 
 
+def test_what_is_missing_is_said() -> None:
+    """Null fields that the verdict's steps use, through filters too; not those of other steps, nor values that are there."""
+    nullable = {"type": "integer", "nullable": True}
+    seed = {
+        "task_name": "T",
+        "context": [{"name": name, **nullable} for name in ("tier", "given", "elsewhere")],
+        "extract": {"fields": [], "meta": [{"name": name, **nullable} for name in ("visits", "age", "other")]},
+        "compute": [
+            {"name": "IS_OLD", "op": "define_filter", "expr": "coalesce(meta.age, 0) > 60"},
+            {"name": "N", "op": "count", "where": {"$IS_OLD": True}},
+            {"name": "VISITS", "op": "sum", "expr": "coalesce(meta.visits, 1)", "where": {"$IS_OLD": True}},
+            {"name": "OTHER", "op": "sum", "expr": "coalesce(meta.other, coalesce(context.elsewhere, 1))"},
+            {
+                "name": "SCORE",
+                "op": "expr",
+                "expr": "coalesce(context.tier, 1) + coalesce(context.given, 1) + VISITS + N",
+            },
+            {
+                "name": "VERDICT",
+                "op": "case",
+                "source": "SCORE",
+                "rules": [{"when": "> 3", "then": "high"}, {"else": "low"}],
+            },
+        ],
+        "output": ["VERDICT", "OTHER"],
+    }
+    reviews = [
+        {"review_id": f"r{n}", "meta": meta} for n, meta in enumerate(({}, {"age": 70}, {"age": 0, "visits": 0}))
+    ]
+    found = explain(seed, reviews, {"given": 0}, "b")
+    assert {each.name: each.reviews for each in found.missing} == {
+        "context.tier": None,
+        "meta.visits": 2,
+        "meta.age": 1,
+    }
+    for said in (
+        "context.tier is missing.",
+        "meta.visits is missing in 2 of 3 reviews.",
+        "meta.age is missing in 1 of 3 reviews.",
+    ):
+        assert said in found.text
+        assert said in found.markdown
+        assert said in found.html
+    assert "context.given is" not in found.text
+    assert "elsewhere" not in found.text
+
+
 def test_the_schema_of_explanations_is_published() -> None:
     """The committed one is current, describes every key, and refuses what is missing or unknown."""
     committed = ROOT / "grammar" / "explanation.schema.json"

@@ -49,19 +49,86 @@ def test_a_command_that_breaks_off_leaves_the_old_results(tmp_path: Path, argume
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.jsonl.gz", "results.jsonl"]
 
 
-def test_a_command_that_is_killed_leaves_the_old_results(tmp_path: Path) -> None:
-    """While it has written most of the new ones."""
-    (tmp_path / "out.jsonl").write_text("old\n")
-    command = [sys.executable, "-m", "formulaseed", "evaluate", str(SEED), "--rows", "-", "--out", "out.jsonl"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def temporaries(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.suffix == ".tmp"]
+
+
+def half_written(folder: Path, out: str = "out.jsonl") -> tuple[subprocess.Popen[bytes], Path]:
+    """A process that has written most of its results, and waits for more rows; with its temporary file."""
+    before = set(temporaries(folder))
+    command = [sys.executable, "-m", "formulaseed", "evaluate", str(SEED), "--rows", "-", "--out", out]
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None
     process.stdin.write(ROWS.read_bytes() * 100)
     process.stdin.flush()
-    while not [path for path in tmp_path.iterdir() if path.suffix == ".tmp" and path.stat().st_size]:
+    while True:
         assert process.poll() is None
-    process.kill()
+        for path in set(temporaries(folder)) - before:
+            if path.stat().st_size:
+                return process, path
+
+
+def end(process: subprocess.Popen[bytes], *, kill: bool = False) -> int:
+    if kill:
+        process.kill()
     process.communicate()
+    return process.returncode
+
+
+def test_a_command_that_is_killed_leaves_the_old_results(tmp_path: Path) -> None:
+    """While it has written most of the new ones."""
+    (tmp_path / "out.jsonl").write_text("old\n")
+    process, _ = half_written(tmp_path)
+    end(process, kill=True)
     assert (tmp_path / "out.jsonl").read_text() == "old\n"
+
+
+def test_the_next_run_removes_what_killed_ones_left_and_nothing_else(tmp_path: Path) -> None:
+    """Neither the file of a living run to the same target, nor that of a run to another one, nor a file of another name."""
+    living, its_file = half_written(tmp_path)
+    other, other_file = half_written(tmp_path, "out.jsonl.other")
+    end(other, kill=True)
+    for _ in range(2):
+        killed, left = half_written(tmp_path)
+        assert set(temporaries(tmp_path)) == {its_file, other_file, left}, "the first one's is removed by the second"
+        end(killed, kill=True)
+    strangers = [
+        tmp_path / name for name in (".out.jsonl.tmp", ".out.jsonl.1-0.tmp", ".out.jsonl.x-00000000.tmp", "out.tmp")
+    ]
+    for stranger in strangers:
+        stranger.write_text("mine")
+    (tmp_path / ".out.jsonl.1-00000000.tmp").symlink_to("out.tmp")
+    (tmp_path / ".out.jsonl.2-00000000.tmp").mkdir()
+    # a living process with the id of a killed one does not protect its file
+    reused = tmp_path / f".out.jsonl.{os.getpid()}-00000000.tmp"
+    reused.write_text("abandoned")
+    done = formulaseed("evaluate", SEED, "--rows", ROWS, "--out", "out.jsonl", cwd=tmp_path)
+    assert (done.status, len((tmp_path / "out.jsonl").read_text().splitlines())) == (0, 14)
+    kept = {
+        its_file,
+        other_file,
+        *strangers,
+        tmp_path / ".out.jsonl.1-00000000.tmp",
+        tmp_path / ".out.jsonl.2-00000000.tmp",
+    }
+    assert set(temporaries(tmp_path)) == kept
+    assert end(living) == 0
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1400
+    assert set(temporaries(tmp_path)) == kept - {its_file}
+
+
+def test_many_processes_write_the_same_file_at_once(tmp_path: Path) -> None:
+    """None takes another's unfinished file for an abandoned one."""
+    source = (
+        "import pathlib, sys\nfrom formulaseed.data.files import replace_file\n"
+        "for number in range(300):\n    replace_file(pathlib.Path('out'), sys.argv[1] * 1000)\n"
+    )
+    commands = [[sys.executable, "-c", source, letter] for letter in "abcd"]
+    processes = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) for command in commands]
+    reported = [process.communicate()[1].decode() for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, reported
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(set((tmp_path / "out").read_text())) == 1
 
 
 def test_a_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_the_same_modules_without_that_one_thing_pass() -> None:
     assert verify_source(module) is None
 
 
-OF_REQUESTS = ROOT / "generated" / "requests.py"
+OF_REQUESTS = ROOT / "generated" / "requests_module.py"
 """A module of another kind, with a policy of its own."""
 
 

@@ -21,7 +21,7 @@ from generated_trees import code_alone
 from helpers import ROOT
 from test_output_verification import AT_THE_END, INSIDE, careless, raw
 
-GENERATED = ROOT / "generated" / "requests.py"
+GENERATED = ROOT / "generated" / "requests_module.py"
 HONEST = pipeline.compile(load_requests(ROOT / "examples" / "requests.jsonl"), formatted=False)
 """Every kind of evidence, and so every helper."""
 

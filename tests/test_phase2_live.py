@@ -226,6 +226,19 @@ def test_a_text_that_stands_twice_is_asked_once(kitchen: Kitchen, server: Loopba
     assert sorted(server.seen(False)["texts"].values()) == [1, 5]
 
 
+def test_what_is_not_sent_is_not_paid_for_again(kitchen: Kitchen, server: Loopback) -> None:
+    """White space around reviews and in descriptions makes the same requests, and so makes none."""
+    kitchen.prepare([restaurant("a", "soup", "broth")])
+    first = kitchen.run()
+    values = {"good": "Liked it ", "bad": " Hated\n  it"}
+    field = {"name": "mood", "type": "enum", "values": values, "default": "bad"}
+    kitchen.prepare([restaurant("a", "soup\n", "  broth")], seed(extract={"fields": [field]}, task_name="Soups-2"))
+    again = kitchen.run()
+    assert (first.status, again.status, len(server.messages)) == (0, 0, 2)
+    assert again.results[0]["output"] == first.results[0]["output"]
+    assert "the store saved 2 calls" in again.err
+
+
 def test_the_first_call_goes_alone_so_that_the_others_find_its_prompt_cached(
     kitchen: Kitchen, server: Loopback
 ) -> None:
@@ -589,7 +602,10 @@ OLDER = {
 
 @pytest.mark.parametrize("own_prompt", [False, True])
 def test_hostile_reviews_change_nothing_but_their_own_row(kitchen: Kitchen, server: Loopback, own_prompt: bool) -> None:
-    """The constant part, schema and structure are the same bytes for all; the review is one JSON text in one message."""
+    """The constant part, schema and structure are the same bytes for all; the review is one JSON text in one message.
+
+    The text is sent as it is, but for white space around it.
+    """
     given = seed()
     if own_prompt:
         given = OLDER
@@ -602,15 +618,15 @@ def test_hostile_reviews_change_nothing_but_their_own_row(kitchen: Kitchen, serv
     rest = {json.dumps({**one.body, "messages": None}) for one in messages}
     assert len(rest) == 1
     assert all([list(m) for m in one.body["messages"]] == [["role", "content"]] for one in messages)
+    texts = [text.strip() for text in ("plain soup", *HOSTILE, "plain soup, too")]
     if own_prompt:
         frames = Counter(one.text for one in messages)
-        texts = ["plain soup", *HOSTILE, "plain soup, too"]
         assert frames == Counter(
             f'{{{{kind}}}} of {{"a": {{"b": 4.0}}}}, 2 votes, "2024-05-06 07:08:09":\n{json.dumps(text, ensure_ascii=False)}!'
             for text in texts
         )
     else:
-        assert Counter(sent(one.body) for one in messages) == Counter(["plain soup", *HOSTILE, "plain soup, too"])
+        assert Counter(sent(one.body) for one in messages) == Counter(texts)
         assert all(one.text == json.dumps({"review": sent(one.body)}, ensure_ascii=False) for one in messages)
     assert done.results[0]["output"]["N"] == len(HOSTILE) + 2
     assert done.results[0]["output"]["N_GOOD"] == len(HOSTILE) + 2 - sum("evil" in text for text in HOSTILE)

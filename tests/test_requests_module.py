@@ -332,8 +332,8 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     path = ROOT / "examples" / "requests.jsonl"
     outcomes = [formulaseed("compile", path, "--out", tmp_path / name) for name in ("a", "b")]
     assert [found.status for found in outcomes] == [0, 0], outcomes[0].err
-    module = tmp_path / "a" / "requests.py"
-    assert module.read_bytes() == (tmp_path / "b" / "requests.py").read_bytes()
+    module = tmp_path / "a" / "requests_module.py"
+    assert module.read_bytes() == (tmp_path / "b" / "requests_module.py").read_bytes()
     for command in (
         ["mypy", "--strict", "--no-incremental", module.name],
         ["ruff", "check", "--isolated", module.name],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from formulaseed.backends.python.identity import Identity, identity_of
-from formulaseed.backends.python.names import module_name
+from formulaseed.backends.python.names import TAKEN_MODULES, module_name
 from formulaseed.loading import analyse, compile_seed
 from helpers import EXAMPLES, ROOT, SEEDS, Outcome, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -88,7 +89,7 @@ def test_a_module_is_written_again(folder: Path, target: Path) -> None:
     assert compiled(folder, "seed.json").status == 0
     (folder / "seed.json").rename(folder / "moved.json")
     assert compiled(folder, "moved.json").status == 0
-    assert "from moved.json" in target.read_text()
+    assert "from ../moved.json" in target.read_text()
 
 
 def test_a_module_of_another_seed_is_left_alone(folder: Path, target: Path) -> None:
@@ -101,7 +102,8 @@ def test_a_module_of_another_seed_is_left_alone(folder: Path, target: Path) -> N
         done = compiled(folder, other)
         assert (done.status, done.out) == (2, "")
         assert (
-            "not overwritten: it was generated from `seed.json`, which is `Tiny-1`; rename one of the two, " in done.err
+            "not overwritten: it was generated from `../seed.json`, which is `Tiny-1`; rename one of the two, "
+            in done.err
         )
         assert compiled(folder, other, "--check").status == 1
         assert target.read_bytes() == before
@@ -168,7 +170,7 @@ def test_force_is_for_writing(folder: Path) -> None:
 
 def test_headers_of_every_style_are_known() -> None:
     """That of today, in modules of each kind, and the one to come."""
-    kinds = {"requests": "REQUESTS_SHA256", "rules": "RULES_SHA256"}
+    kinds = {"requests_module": "REQUESTS_SHA256", "rules": "RULES_SHA256"}
     for path in sorted((ROOT / "generated").glob("*.py")):
         found = identity_of(path.read_text(encoding="utf-8"))
         assert found is not None, path
@@ -201,15 +203,45 @@ def test_seeds_in_odd_folders_are_found_again(tmp_path: Path) -> None:
         ("G1a-v2", "g1a_v2"), ("Café Noir", "cafe_noir"), ("a – b’s “c”", "a_bs_c"), ("Ｇ１", "g1"), ("42", "task_42"),
         ("花生过敏", "task_80bafb5e"), ("G1a 花生", "g1a_798cce2e"), ("G1a 苹果", "g1a_6c0e5a20"), ("42 花", "task_42_fe4e0de0"),
         ("Аллергия", "task_cc4cdcc7"), ("Soup 🍜", "soup_e9146ae8"),
-        ("conftest", "conftest_"), ("setup", "setup_"), ("test", "task_test_"), ("Test x", "task_test_x"),
-        ("test-x-test", "task_test_x_test_"), ("x test", "x_test_"), ("testing", "testing"), ("a test b", "a_test_b"),
-        ("__init__", "init"), ("class", "class_"), ("math", "math_"), ("formulaseed", "formulaseed_"), ("CON", "con_"),
+        ("conftest", "conftest_module"), ("setup", "setup_module"), ("test", "task_test_module"), ("Test x", "task_test_x"),
+        ("test-x-test", "task_test_x_test_module"), ("x test", "x_test_module"), ("testing", "testing"), ("a test b", "a_test_b"),
+        ("__init__", "init"), ("class", "class_module"), ("math", "math_module"), ("formulaseed", "formulaseed_module"), ("CON", "con_module"),
+        ("requests", "requests_module"), ("YAML", "yaml_module"), ("attr", "attr_module"), ("PIL", "pil_module"),
+        ("asyncore", "asyncore_module"), ("annotationlib", "annotationlib_module"), ("rules", "rules"),
     ],
 )  # fmt: skip
 def test_modules_are_named_by_a_stated_rule(task: str, module: str) -> None:
     """Plain where only accents and punctuation are lost, with a hash where letters are; never what tools pick up."""
     assert analyse(tiny_seed(task_name=task)).program is not None
     assert module_name(task) == module
+
+
+def test_no_module_hides_an_installed_one() -> None:
+    """The list has what this Python and this environment have, is sorted, in lower case, and no name is in it twice."""
+    lines = TAKEN_MODULES.read_text(encoding="utf-8").splitlines()
+    lists = [words.split() for words in re.split(r"#.*\n", "\n".join(lines)) if words]
+    assert [sorted(set(names)) for names in lists] == lists
+    assert not set(lists[0]) & set(lists[1])
+    python = {name.lower() for name in sys.stdlib_module_names if not name.startswith("_")}
+    assert python <= set(lists[0])
+    needed = ("anthropic", "black", "click", "hypothesis", "jinja2", "lark", "pydantic", "pytest", "rich", "sqlalchemy")
+    assert {module_name(name) for name in needed} == {f"{name}_module" for name in needed}
+
+
+def test_a_module_under_its_former_name_is_reported(tmp_path: Path) -> None:
+    """It stays, for people to delete; a file of another origin is nobody's former module."""
+    write_json(tmp_path / "seed.json", tiny_seed(task_name="math"))
+    assert compiled(tmp_path, "seed.json").status == 0
+    folder = tmp_path / "generated"
+    (folder / "math_.py").write_bytes((folder / "math_module.py").read_bytes())
+    (folder / "math.py").write_text("PI = 3\n")
+    for options in ((), ("--check",)):
+        done = compiled(tmp_path, "seed.json", *options)
+        assert done.status == 0
+        assert done.err.splitlines()[-1] == (
+            "generated/math_.py: an earlier module of the same file, which is now generated/math_module.py: delete it"
+        )
+    assert sorted(path.name for path in folder.glob("*.py")) == ["math.py", "math_.py", "math_module.py"]
 
 
 def test_a_name_is_the_same_however_its_accents_are_encoded() -> None:
@@ -315,3 +347,66 @@ def test_one_character_more_is_refused_and_a_long_typo_is_found(tmp_path: Path) 
     assert any("at most 255" in d.help for d in over.diagnostics)
     near = analyse({**tiny_seed(), "compute": [{"name": name, "op": "count"}], "output": [name[:-1]]})
     assert any(d.code == "FS201" and f"`{name}`" in d.help for d in near.diagnostics)
+
+
+# --- the seed that a module names
+
+
+def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: Path) -> None:
+    """So every command finds the seed, from any working directory, and the bytes do not depend on where the folder is."""
+    made = []
+    for place in (tmp_path / "here", tmp_path / "else" / "where"):
+        (place / "tasks" / "p").mkdir(parents=True)
+        write_json(place / "tasks" / "p" / "seed.json", tiny_seed())
+        assert compiled(place, "tasks/p/seed.json", "--tests", "generated/tests").status == 0
+        module = place / "generated" / "tiny_1.py"
+        made.append(module.read_bytes())
+        assert made[-1].startswith(b'"""Code generated by formulaseed (style 2026-12) from ../tasks/p/seed.json.')
+        assert command("compile", "tasks/p/seed.json", "--stdout", cwd=place).out.encode() == made[-1]
+        rows = write_lines(place / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
+        contexts = write_lines(place / "contexts.jsonl", {"business_id": "a", "name": "A", "is_open": 1, "reviews": []})
+        for folder in (place, module.parent, tmp_path):
+            named = os.path.relpath(module, folder)
+            for arguments in (
+                ("evaluate", named, "--rows", rows), ("explain", named, "--rows", rows), ("run", named, "--contexts", contexts),
+                ("compile", os.path.relpath(place / "tasks" / "p" / "seed.json", folder), "--check", "--out",
+                 os.path.relpath(module.parent, folder)),
+            ):  # fmt: skip
+                done = command(*arguments, cwd=folder)
+                assert done.status in (0, 3), (arguments, done.err)  # a restaurant without reviews has no share
+    assert made[0] == made[1]
+
+
+def test_a_module_beside_or_above_its_seed_names_it_so(tmp_path: Path) -> None:
+    (tmp_path / "tasks").mkdir()
+    write_json(tmp_path / "tasks" / "seed.json", tiny_seed())
+    assert compiled(tmp_path, "tasks/seed.json", "--out", ".").status == 0
+    assert " from tasks/seed.json. " in (tmp_path / "tiny_1.py").read_text()
+    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
+    assert command("explain", "tiny_1.py", "--rows", rows, cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize("is_project", [False, True])
+def test_a_seed_that_is_gone_is_named(tmp_path: Path, is_project: bool) -> None:
+    """The error says what the module was compiled from, and where that was looked for."""
+    if is_project:
+        (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "tasks").mkdir()
+    write_json(tmp_path / "tasks" / "seed.json", tiny_seed())
+    assert compiled(tmp_path, "tasks/seed.json").status == 0
+    (tmp_path / "tasks" / "seed.json").rename(tmp_path / "moved.json")
+    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
+    assert command("evaluate", "generated/tiny_1.py", "--rows", rows, cwd=tmp_path).status == 0
+    done = command("explain", "generated/tiny_1.py", "--rows", rows, cwd=tmp_path)
+    where = "tasks/seed.json, and there is no such file in generated or a folder above it"
+    where = where if is_project else "../tasks/seed.json, and there is no such file in generated"
+    assert done.status == 2
+    assert done.err.endswith(f"generated/tiny_1.py was compiled from {where}; pass the seed instead\n")
+
+
+def test_a_module_without_a_path_says_so(tmp_path: Path) -> None:
+    (tmp_path / "tiny.py").write_text(SOURCE)
+    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
+    done = command("explain", "tiny.py", "--rows", rows, cwd=tmp_path)
+    assert done.status == 2
+    assert done.err.endswith("tiny.py does not name the seed that it was compiled from; pass the seed instead\n")

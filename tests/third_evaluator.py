@@ -153,6 +153,9 @@ def value(node: ast.expr, names: Names) -> Any:
             return found
         case ast.IfExp(test, then, otherwise):
             return value(then if value(test, names) else otherwise, names)
+        case ast.Call(ast.Name("n_coalesce"), [first, default], []):
+            found = value(first, names)
+            return value(default, names) if found is None else found
         case ast.Call(ast.Name(name), arguments, []):
             if len(arguments) == 1 and isinstance(arguments[0], ast.List):
                 arguments = arguments[0].elts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed.backends.base import KindName
-from formulaseed.data.documents import Document, dumped, is_too_long, read_text, source_of
+from formulaseed.data.documents import Document, dumped, is_of_kind, is_too_long, read_text, source_of
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.errors import FormulaSeedError
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
 from formulaseed.seed.write.autofix import applicable, with_steps_sorted
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Plain, json_lines, plain
+from formulaseed.source.json_reader import Plain, plain
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:  # a command that reads one kind of document alone does without what reads another
@@ -50,14 +49,20 @@ class Kind(Generic[Parsed, Checked]):
     fixes: Callable[[tuple[Diagnostic, ...], Parsed | None], list[Diagnostic]] = lambda all, _: applicable(all, None)
 
 
-def read_given(given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems) -> Document:
-    """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
+def read_given(
+    given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems, kinds: tuple[str, ...] = ()
+) -> Document:
+    """Read a file or a dictionary of one of the kinds, by default `what`. Raises `UnreadableError` if it cannot be opened."""
+    kinds = kinds or (what,)
     if isinstance(given, Mapping):
-        return read_text(Source(f"<{what}>", dumped(given, what)), None, problems)
-    if not isinstance(given, str | os.PathLike):
+        source, path = Source(f"<{what}>", dumped(given, what)), None
+        is_sound = is_of_kind(source, kinds, problems, given)
+    elif isinstance(given, str | os.PathLike):
+        source, path = source_of(given, problems)
+        is_sound = not problems.has_errors and is_of_kind(source, kinds, problems)
+    else:
         raise FormulaSeedError(f"a {what} is a path or a dictionary, not {type(given).__name__}")
-    source, path = source_of(given, problems)
-    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+    return read_text(source, path, problems) if is_sound else Document(source, None, path)
 
 
 def document_name(document: Document) -> str:
@@ -116,8 +121,9 @@ def _check_requests(document: Document, lines: tuple[Line, ...], problems: Probl
 
 
 def _lines_data(document: Document) -> Plain:
-    text = document.source.text
-    return [json.loads(text[line.start : line.end]) for line in json_lines(document.source)]
+    from formulaseed.requests.read import request_values
+
+    return request_values(document.source)
 
 
 def unread(source: Source, path: Path | None, problems: Problems) -> Document:
@@ -128,24 +134,3 @@ def unread(source: Source, path: Path | None, problems: Problems) -> Document:
 REQUESTS = Kind("requests", _parse_requests, _check_requests, read=unread, data=_lines_data)
 OF_BENCHMARK = replace(REQUESTS, parse=partial(_parse_requests, benchmark=True))
 """Requests whose ids have the benchmark's form, R01 to R100."""
-
-
-# --- which kind a file is of
-
-_SEED_KEYS = {"task_name", "compute", "compute_dag", "output", "extract"}
-
-
-def holds_rules(document: JsonValue | None) -> bool:
-    """Whether a document is rather one of rules than a seed: a list of them, or an object that holds one."""
-    if isinstance(document, JsonObject):
-        keys = {key.value for key in document.names()}
-        return "rules" in keys and not keys & _SEED_KEYS
-    if not isinstance(document, JsonArray):
-        return False
-    return any(isinstance(item, JsonObject) and item.get("formula") is not None for item in document.items[:10])
-
-
-def holds_reference(document: JsonValue | None) -> bool:
-    """Whether a document is rather a formula reference, or a schema file, than a seed."""
-    keys = {key.value for key in document.names()} if isinstance(document, JsonObject) else set()
-    return "entities" in keys and not keys & _SEED_KEYS

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from formulaseed.backends.base import Unit
-from formulaseed.data.documents import Document, dumped, read_text, refused_module, shown_path, source_of
+from formulaseed.data.documents import Document, dumped, is_of_kind, read_text, refused_module, shown_path, source_of
+from formulaseed.data.file_kinds import kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import OF_BENCHMARK, REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
+from formulaseed.kinds import OF_BENCHMARK, REQUESTS, SEED, Kind, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
 from formulaseed.source.text import Source
@@ -30,6 +31,10 @@ SeedLike = str | os.PathLike[str] | Mapping[str, Any]
 RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 SeedAnalysis = Analysis[surface.Program, nodes.Program]
 RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
+
+_CHECKED = ("seed", "requests", "rules", "reference")
+"""The kinds of files that `check` takes."""
+_JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson")
 
 
 class FormulaSeed(Compilable[nodes.Program]):
@@ -80,21 +85,30 @@ def analyse_file(
 
     With `benchmark` requests must have ids of the benchmark's form.
     """
-    from formulaseed.seed.read.seed import holds_requests
-
     problems = Problems()
     source, path = source_of(given, problems)
-    if problems.has_errors:
+    name = document_kind(source, _CHECKED, problems)
+    if name is None:
         return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
-    if holds_requests(source):
+    if name == "requests":
         return run(OF_BENCHMARK if benchmark else REQUESTS, Document(source, None, path), problems)
-    document = read_text(source, path, problems)
     kind: Kind[Any, Any] = SEED
-    if (are_rules := holds_rules(document.tree)) or holds_reference(document.tree):
+    if name != "seed":
         from formulaseed.formulas import REFERENCE, rules_kind
 
-        kind = rules_kind(reference) if are_rules else REFERENCE
-    return run(kind, document, problems)
+        kind = rules_kind(reference) if name == "rules" else REFERENCE
+    return run(kind, read_text(source, path, problems), problems)
+
+
+def document_kind(source: Source, kinds: tuple[str, ...], problems: Problems) -> str | None:
+    """Return which of the kinds a file is read as; None if it is of another kind, which is reported, or has errors."""
+    if problems.has_errors or not is_of_kind(source, kinds, problems):
+        return None
+    kind = kind_of_text(source.text, source.name)
+    if kind is not None:
+        return kind.name
+    # what cannot be read as JSON is of the kind that its name says
+    return "requests" if source.name.endswith(_JSON_LINES) else "seed"
 
 
 def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
@@ -102,7 +116,7 @@ def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None
     from formulaseed.formulas import rules_kind
 
     problems = Problems()
-    return run(rules_kind(reference), read_given(given, "file of rules", problems), problems)
+    return run(rules_kind(reference), read_given(given, "rules", problems), problems)
 
 
 def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
@@ -119,7 +133,7 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
     kind, problems = OF_BENCHMARK if benchmark else REQUESTS, Problems()
     if isinstance(given, str | os.PathLike):
         source, path = source_of(given, problems)
-        if problems.has_errors:
+        if problems.has_errors or not is_of_kind(source, ("requests",), problems):
             return Analysis(kind, Document(source, None, path), None, None, problems.sorted())
         return run(kind, Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
@@ -189,7 +203,7 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
 
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
-    unit = Unit("seed", seed.program, shown_path(document.path), seed.sha256, style or style_at(tests))
+    unit = Unit("seed", seed.program, shown_path(document.path, tests.parent), seed.sha256, style or style_at(tests))
     try:
         places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
         made, fault = emit_tests(unit, *places)

@@ -25,7 +25,6 @@ from formulaseed.extractors.opening import (
     sync_extractor,
     trained_extractor,
 )
-from formulaseed.llm.calls import total
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews, with_line
@@ -192,7 +191,7 @@ def _opened(
 
 
 def _usd(usage: UsageStats | None) -> float | None:
-    return 0.0 if usage is None else total([usage.paid, usage.at_most])
+    return 0.0 if usage is None else usage.upper_bound
 
 
 def _refuse_options(

@@ -13,6 +13,7 @@ The first four phases run as far as they can, so that all problems are reported 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Generic
 
 from formulaseed import limits
@@ -102,13 +103,18 @@ def checked(analysis: Analysis[Parsed, Checked], *, strict: bool = False) -> Com
 
 
 def compile(
-    loaded: Compilable[Any], target: str = "python", *, formatted: bool = True, style: str | None = None
+    loaded: Compilable[Any],
+    target: str = "python",
+    *,
+    formatted: bool = True,
+    style: str | None = None,
+    folder: Path | None = None,
 ) -> str:
-    """Return a checked document as source of the target. Raises `SeedError` where that cannot be made."""
+    """Return a checked document as source of the target, for a module in `folder`. Raises `SeedError` if that fails."""
     source, what = loaded.document.source, f"the {loaded.kind.name}"
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
-    unit = Unit(loaded.kind.name, loaded.program, shown_path(loaded.document.path), loaded.sha256, style)
+    unit = Unit(loaded.kind.name, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
     try:
         made, fault = backend(target).emit(unit, formatted=formatted)
     except Exception as error:

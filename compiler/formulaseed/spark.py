@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import sys
 import tempfile
 import zipfile
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed import api, loading
+from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.errors import UnreadableError
 from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
@@ -43,6 +45,8 @@ _TYPES = {"integer": "bigint", "number": "double", "boolean": "boolean"}
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 _PACKAGE = "formulaseed_partition"
 """How the name of the package on executors begins, which have none of ours; its hash follows."""
+_FROM_OURS = re.compile(r"from formulaseed(?:\.\w+)*\.(\w+) import")
+"""An import of a module of ours, which is in that package on executors."""
 
 
 def score(
@@ -54,14 +58,16 @@ def score(
     key: str = "business_id",
     order_by: str | None = None,
     trace: bool = False,
+    duplicates: Duplicates = "fail",
 ) -> DataFrame:
     """Return the results of whole tables, one line a restaurant, as `formulaseed.score` has them; nothing runs yet.
 
-    A row without its restaurant is left out. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
+    A row without its restaurant is left out. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
+    row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
     Source: SCALE.md, section 2.
     """
     loaded = loading.load_seed(seed)
-    options = ScoreOptions(parameters, key, order_by, trace)
+    options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)
     return frame_of(loaded, api.load_evaluator(loaded), rows_df, contexts_df, options)
 
 
@@ -77,7 +83,7 @@ def frame_of(
     given = _columns(rows), None if contexts is None else _columns(contexts)
     mapped = map_columns(
         evaluator, seed.program, *given, key=options.key, order=options.order, trace=options.trace,
-        parameters=options.parameters,
+        parameters=options.parameters, duplicates=options.duplicates,
     )  # fmt: skip
     plan = mapped.plan
     is_number = given[0][plan.key,] == "integer" and (given[1] is None or given[1][plan.key,] == "integer")
@@ -99,6 +105,19 @@ def orphans(rows: DataFrame, contexts: DataFrame, key: str) -> int:
     named = _quoted((key,))
     found: int = rows.select(named).join(contexts.select(named), key, "left_anti").count()
     return found
+
+
+def duplicates(rows: DataFrame, key: str) -> int:
+    """Count the rows whose `review_id` another row of the same restaurant has, but for one row with each id."""
+    from pyspark.sql import functions
+
+    if _columns(rows).get(("rows",)) == "list of structs":
+        rows, _ = _unnested(rows, key)
+    if (ID,) not in _columns(rows):
+        return 0
+    named = rows.select(_quoted((key,)), ID).dropna()
+    counted: Any = named.groupBy(_quoted((key,)), ID).count().agg(functions.sum(functions.col("count") - 1)).collect()
+    return int(counted[0][0] or 0)
 
 
 def write(found: DataFrame, path: str) -> Counter[str]:
@@ -136,10 +155,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 def _shipped(spark: SparkSession, source: str, plan: str) -> Any:
     """Send the partition function and the module to the executors, as a package of their own; return what they run."""
+    from formulaseed import errors
+    from formulaseed.data import duplicates
     from formulaseed.runtime import batches, chunks, columns
 
     texts = {"module": source}
-    for each in (columns, chunks, batches):
+    for each in (errors, duplicates, columns, chunks, batches):
         texts[each.__name__.rpartition(".")[2]] = Path(each.__file__ or "").read_text(encoding="utf-8")
     package = f"{_PACKAGE}_{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
     path = Path(_folder().name) / f"{package}.zip"
@@ -147,7 +168,7 @@ def _shipped(spark: SparkSession, source: str, plan: str) -> Any:
         with zipfile.ZipFile(path, "w") as file:
             file.writestr(f"{package}/__init__.py", "")
             for name, text in texts.items():
-                file.writestr(f"{package}/{name}.py", text.replace("from formulaseed.runtime.", f"from {package}."))
+                file.writestr(f"{package}/{name}.py", _FROM_OURS.sub(rf"from {package}.\1 import", text))
     spark.sparkContext.addPyFile(str(path))
     shipped = importlib.import_module(f"{package}.batches")
     return partial(shipped.score_partition, f"{package}.module", plan)

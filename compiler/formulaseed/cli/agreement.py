@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from formulaseed.cli.inputs import Loaded, load, param_option, parameters_of
+from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import emit_json, finish, format_option, reported, show
-from formulaseed.data.jsonl import read_contexts, read_lines
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.jsonl import LocatedRestaurant, read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
 from formulaseed.diagnostics.model import number_of
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
     help="What is measured; trained: each restaurant by what the others teach.",
 )
 @click.option("--verdicts", is_flag=True, help="Evaluate both sides, and compare the outputs.")
+@duplicates_option
 @param_option
 @format_option
 def agreement(
     seed: str, contexts: str, extractions: str, predictions: str | None, extractor: Literal["lexical", "trained"],
-    verdicts: bool, params: tuple[str, ...], form: str
+    verdicts: bool, duplicates: Duplicates, params: tuple[str, ...], form: str
 ) -> None:  # fmt: skip
     """Measure how far an extractor agrees with recorded extractions, field by field, and what that does to verdicts.
 
@@ -57,14 +59,15 @@ def agreement(
     parameters = parameters_of(loaded.evaluator, params)
     program, trained, measured = loaded.program, extractor == "trained", list["FieldMeasure"]()
     with reported() as failures:
-        recorded = sync_extractor(program, read_lines(extractions), failures)
+        recorded = sync_extractor(program, read_lines(extractions, "extractions"), failures)
         if trained:
-            other, measured = _trained(loaded, contexts, extractions)
+            other, measured = _trained(loaded, contexts, extractions, duplicates)
         else:
-            given = None if predictions is None else read_lines(predictions)
+            given = None if predictions is None else read_lines(predictions, "extractions")
             other = sync_extractor(program, given, failures)
         is_reported = predictions is None and not trained
-        compared = [*_compared(loaded, contexts, recorded, other, failures, is_reported=is_reported)]
+        restaurants = read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates)
+        compared = [*_compared(loaded, restaurants, recorded, other, failures, is_reported=is_reported)]
         found = compare(loaded.evaluator, compared, parameters, failures) if verdicts else None
     pairs = [(review.recorded, review.predicted) for restaurant in compared for review in restaurant.reviews]
     agreements = measure(fields_of(program), pairs)
@@ -86,19 +89,23 @@ def agreement(
     finish(failures.status)
 
 
-def _trained(loaded: Loaded, contexts: str, extractions: str) -> tuple[SyncExtractor, list[FieldMeasure]]:
+def _trained(
+    loaded: Loaded, contexts: str, extractions: str, duplicates: Duplicates
+) -> tuple[SyncExtractor, list[FieldMeasure]]:
     """What predicts each recorded review by training on other restaurants, and how well."""
     options = RunOptions(review_handling=loaded.program.review_handling)
     return measured_training(
         loaded.program,
-        read_lines(extractions),
-        lambda: asked_reviews(loaded.evaluator, read_contexts(read_lines(contexts)), options),
+        read_lines(extractions, "extractions"),
+        lambda: asked_reviews(
+            loaded.evaluator, read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates), options
+        ),
     )
 
 
 def _compared(
     loaded: Loaded,
-    contexts: str,
+    restaurants: Iterator[LocatedRestaurant],
     recorded: SyncExtractor,
     extractor: SyncExtractor,
     failures: Failures,
@@ -111,10 +118,11 @@ def _compared(
     """
     from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 
-    for place, restaurant, _ in read_contexts(read_lines(contexts)):
+    for place, restaurant, business_id in restaurants:
         if not isinstance(restaurant, RestaurantRecord):
-            failures.add(place, str(restaurant))
+            failures.add(f"{place}: {business_id}" if business_id else place, str(restaurant))
             continue
+        failures.duplicates += restaurant.duplicates
         reviews: list[ComparedReview] = []
         relevant = 0
         for record in restaurant.reviews:

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import param_option, parameters_of
+from formulaseed.cli.inputs import duplicates_option, param_option, parameters_of
 from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, say, show, write_out
 from formulaseed.cli.run import can_be_reread
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, lines_of, read_lines
 from formulaseed.data.results import WRONG, Failures
 from formulaseed.errors import FormulaSeedError
@@ -71,6 +72,7 @@ class _Contexts:
     contexts: str | None
     restaurants: str | None
     reviews: str | None
+    duplicates: Duplicates
     options: dict[str, Any]
     usd: float = 0.0
     """What the extractions until now have cost at most."""
@@ -98,7 +100,8 @@ class _Contexts:
         if "max_usd" in options:  # the limit is one for all calls of the command
             options["max_usd"] = max(_LEAST_USD, options["max_usd"] - self.usd)
         try:
-            found = extract(seed, self.contexts or self.restaurants or "", reviews=self.reviews, **options)
+            contexts = self.contexts or self.restaurants or ""
+            found = extract(seed, contexts, reviews=self.reviews, duplicates=self.duplicates, **options)
         except FormulaSeedError as error:
             if type(error) is FormulaSeedError:  # options that do not fit
                 raise click.UsageError(str(error)) from None
@@ -138,6 +141,7 @@ class _Contexts:
     show_default=True,
     help="A review that cannot be extracted fails its restaurant, or is left out.",
 )
+@duplicates_option
 @click.option("--limit", type=click.IntRange(min=0), help="Extract so many restaurants at most.")
 @click.option("--model", help="anthropic: the model.")
 @click.option("--store", help="anthropic: where answers are cached; by default in the user's cache folder.")
@@ -156,7 +160,7 @@ class _Contexts:
 def diff(
     old: str, new: str, rows: str | None, contexts: str | None, restaurants: str | None, reviews: str | None,
     params_old: tuple[str, ...], params_new: tuple[str, ...], output: str | None, checks: tuple[Check, ...], form: str,
-    **options: Any
+    duplicates: Duplicates, **options: Any
 ) -> None:  # fmt: skip
     """Compare two seeds step by step, and what they make of the same restaurants.
 
@@ -166,18 +170,19 @@ def diff(
     """
     context = click.get_current_context()
     set_ones = {name: options[name] for name in options if context.get_parameter_source(name) is not _DEFAULT}
-    given = _Contexts(contexts, restaurants, reviews, set_ones)
+    given = _Contexts(contexts, restaurants, reviews, duplicates, set_ones)
     given.refuse_misuse(rows)
     if "verdicts" in checks and rows is None and not given.are_given:
         raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE or --contexts FILE")
     (first, first_parameters), (second, second_parameters) = _load(old, params_old), _load(new, params_new)
     with reported() as failures:
-        lines, new_lines = read_lines(rows) if rows is not None else None, None
+        lines, new_lines = read_lines(rows, "rows") if rows is not None else None, None
         if given.are_given:
             is_same = not changes_between(first, second).of("extraction")
             new_lines = None if is_same else given.extracted_again(second, failures)
             lines = given.extracted(first, failures)
-        found = difference(first, second, lines, (first_parameters, second_parameters), output, failures, new_lines)
+        parameters = first_parameters, second_parameters
+        found = difference(first, second, lines, parameters, output, failures, new_lines, duplicates)
     _print(found, form)
     finish(WRONG if any(found.fails(check) for check in checks) else failures.status)
 
@@ -185,12 +190,15 @@ def diff(
 @click.command("cover")
 @click.argument("seed", metavar="SEED")
 @_rows_option(required=True)
+@duplicates_option
 @param_option
 @click.option(
     "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Exit with 1 where less is reached."
 )
 @_form_option
-def cover(seed: str, rows: str, params: tuple[str, ...], fail_under: float | None, form: str) -> None:
+def cover(
+    seed: str, rows: str, duplicates: Duplicates, params: tuple[str, ...], fail_under: float | None, form: str
+) -> None:
     """Show which rules, keys, values, conditions and branches some restaurants reach, and how often.
 
     What is never reached comes first. Exit status 1 where --fail-under asks for more, 3 where some restaurants failed:
@@ -198,7 +206,7 @@ def cover(seed: str, rows: str, params: tuple[str, ...], fail_under: float | Non
     """
     loaded, parameters = _load(seed, params)
     with reported() as failures:
-        found = coverage(loaded, read_lines(rows), parameters, failures)
+        found = coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
     _print(found, form)
     finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)
 
@@ -221,14 +229,16 @@ class _Percent(click.ParamType[float]):
 @click.command("sensitivity")
 @click.argument("seed", metavar="SEED")
 @_rows_option(required=True)
+@duplicates_option
 @param_option
 @click.option("--by", type=_Percent(), default="10%", show_default=True, metavar="PERCENT", help="How far to move.")
 @_output_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @_form_option
 def sensitivity(
-    seed: str, rows: str, params: tuple[str, ...], by: float, output: str | None, quiet: bool, form: str
-) -> None:
+    seed: str, rows: str, duplicates: Duplicates, params: tuple[str, ...], by: float, output: str | None, quiet: bool,
+    form: str
+) -> None:  # fmt: skip
     """Rank the numbers of a policy by how many verdicts flip when each is moved, down and up, one at a time.
 
     Integers move by 1 at least, years by 1. A number whose other value makes the seed invalid is listed as skipped. Exit
@@ -236,7 +246,7 @@ def sensitivity(
     """
     loaded, parameters = _load(seed, params)
     with reported() as failures, progress("variant", quiet=quiet) as shown:
-        lines = read_lines(rows)
+        lines = read_lines(rows, "rows")
         found = ranked(
             loaded,
             lines,
@@ -245,6 +255,7 @@ def sensitivity(
             parameters,
             failures,
             lambda total, place: shown.advance(lambda: f"of {total:,}: {place}"),
+            duplicates,
         )
     _print(found, form)
     finish(failures.status)

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from formulaseed.cli.inputs import load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, progress, reported, say, write_out
+from formulaseed.cli.results import format_of
 from formulaseed.cli.run import Job, count, extraction_options, work
 from formulaseed.data.jsonl import LocatedRestaurant, read_lines
 from formulaseed.data.results import Extractor, Failures, ResultCounts
@@ -27,6 +28,7 @@ _Use = Callable[[Explainer, Iterator[Explanation], Failures], None]
 _Known = Iterator[tuple[str, str, Any]]
 """Restaurants or their lines, each with its id and its place."""
 
+_SUFFIXES = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 _rows_option = click.option("--rows", help="Restaurants with extracted rows, JSON Lines; - for standard input.")
 _output_option = click.option(
     "--output", metavar="NAME", help="The output to explain; by default the last that chooses by rules."
@@ -38,12 +40,12 @@ _output_option = click.option(
 @_rows_option
 @click.option("--id", "business_id", help="The restaurant; needed where there are several.")
 @_output_option
-@click.option("--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text",
-              show_default=True, help="How to write it.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "html", "json"]),
+              help="How to write it: as --out ends (.txt, .md, .html, .json), or text.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="Where to write it; else it is printed.")
 @param_option
 @extraction_options
-def explain(business_id: str | None, form: str, out: str | None, **given: Any) -> None:
+def explain(business_id: str | None, form: str | None, out: str | None, **given: Any) -> None:
     """Explain why a restaurant got its verdict, and what would change it.
 
     The verdict first, and the rule that gave it; the steps behind it with their values; the reviews behind those, with the
@@ -51,9 +53,11 @@ def explain(business_id: str | None, form: str, out: str | None, **given: Any) -
     restaurant are extracted first, as `run` does. Exit status 3 where the restaurant failed.
     """
 
+    chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "text"
+
     def write(_: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
         for found in explanations:
-            write_out(getattr(found, form), out)
+            write_out(getattr(found, chosen), out)
 
     is_unique = given["restaurants"] is not None  # of two files a duplicate restaurant is refused
 
@@ -76,6 +80,8 @@ def report(out: str, **given: Any) -> None:
     restaurants failed: they are in the page, too.
     """
     from formulaseed.explanation.pages import report_page
+
+    format_of(out, {".html": "html", ".htm": "html"}, other="")
 
     def write(explainer: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
         found = Overview(explainer.program, explainer.verdict)
@@ -111,13 +117,13 @@ def _explain(
         work(seed, lambda *_: extracted, outputs, with_text=False, params=params, select=selected, **shared)
     for name in shared:
         is_given = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-        if is_given and name not in ("allow_edited", "quiet"):
+        if is_given and name not in ("allow_edited", "duplicates", "quiet"):
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --contexts, not with --rows")
     loaded = load(seed, allow_edited=shared["allow_edited"])
     explainer, parameters = Explainer(loaded.program, output), parameters_of(loaded.evaluator, params)
-    lines = (line for *_, line in select((line.business_id, line.place, line) for line in read_lines(rows)))
+    lines = (line for *_, line in select((line.business_id, line.place, line) for line in read_lines(rows, "rows")))
     with reported() as failures, progress("restaurant", quiet=shared["quiet"]) as shown:
-        found = read_rows(loaded.evaluator, lines, failures, parameters)
+        found = read_rows(loaded.evaluator, lines, failures, parameters, shared["duplicates"])
         noted = _noting(found, lambda _: shown.advance(lambda: "explained"))
         use(explainer, explained(explainer, loaded.evaluator, noted, parameters, failures), failures)
     finish(failures.status)

@@ -11,11 +11,12 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
+from formulaseed.data.duplicates import DUPLICATES
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import load_module
+from formulaseed.runtime.loading import ModuleFile, load_module
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 param_option = click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Give a parameter.")
 allow_edited_option = click.option(
     "--allow-edited", is_flag=True, help="Run a module that is not as its seed compiles; the results say so."
+)
+
+duplicates_option = click.option(
+    "--duplicates",
+    type=click.Choice(DUPLICATES),
+    default="fail",
+    show_default=True,
+    help="A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
 )
 
 
@@ -65,7 +74,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     if file.fault:
         say(f"{path} {file.fault}", err=True)
     if not found:
-        absence = f"{path} names no seed that can be found from there; pass the seed instead"
+        absence = f"{path} {_why_no_seed(file)}; pass the seed instead"
     else:
         absence, renamed = f"{path} was compiled from another version of {found}; compile it again", ""
         if file.new_name:
@@ -77,6 +86,15 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         if file.seed is None:
             say(f"{found} has changed since {path} was compiled{renamed}", err=True)
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
+
+
+def _why_no_seed(file: ModuleFile) -> str:
+    """Return why the seed of a module is not found, with the path that was looked for."""
+    if not file.named:
+        return "does not name the seed that it was compiled from"
+    folder = file.path.parent.as_posix()
+    where = "" if file.named.startswith("../") else " or a folder above it"
+    return f"was compiled from {file.named}, and there is no such file in {folder}{where}"
 
 
 def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any] | None:

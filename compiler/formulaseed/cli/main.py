@@ -78,6 +78,10 @@ _FILES = (
 """Arguments that are no files, and options that are, by the names that help shows."""
 
 
+_NAMED_COMMANDS = 3
+"""At most so many commands are named that have an option."""
+
+
 class _LazyGroup(click.Group):
     """Knows the commands by name and help; imports a command's module only to run it."""
 
@@ -176,8 +180,20 @@ def _refuse(error: click.ClickException) -> NoReturn:
         sys.exit(error.exit_code)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         show(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
-    say(f"Error: {error.format_message()}", err=True)
+    elsewhere = _commands_with(error.option_name, error.ctx) if isinstance(error, click.NoSuchOption) else []
+    names = ", ".join(f"`{name}`" for name in elsewhere[:_NAMED_COMMANDS])
+    hint = f" It is an option of {names}." if names else ""
+    say(f"Error: {error.format_message()}{hint}", err=True)
     sys.exit(error.exit_code)
+
+
+def _commands_with(option: str, context: click.Context | None) -> list[str]:
+    """Return the commands that have an option which another command lacks, in the order of the help."""
+    group = context.find_root().command if context is not None else None
+    if not isinstance(group, _LazyGroup):
+        return []
+    commands = {name: group.get_command(click.Context(group), name) for name in _COMMANDS}
+    return [name for name, command in commands.items() if command and any(option in p.opts for p in command.params)]
 
 
 def _fail(message: str, status: int) -> NoReturn:

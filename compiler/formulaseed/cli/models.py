@@ -19,7 +19,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.cascade import Cascade, CascadeOptions
-from formulaseed.extractors.model.answers import AnswerCache, UsageStats, cost_of
+from formulaseed.extractors.model.answers import AnswerCache, UsageStats, cost_of, created_text
 from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.batching import BatchRun
 from formulaseed.extractors.model.estimating import counted_by_api, estimate
@@ -123,7 +123,9 @@ def ask(job: Job, not_ready: NotReady | None, cascade: CascadeOptions | None = N
                 else:
                     is_counted = is_reread and not job.quiet and cascade is None
                     total = sum(1 for _ in answers.unanswered(reviews())) if is_counted else None
-                    budget, speed = CostBudget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
+                    answers.unconfirmed()
+                    budget = CostBudget(prices, given["max_usd"], answers.usage.unconfirmed_usd)
+                    speed = _speed(answers.usage, total, shown)
 
                     def live() -> LiveExtractor:
                         budget.use_in_new_loop()
@@ -202,15 +204,19 @@ def info(path: str | None, form: str) -> None:
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
         found, ledger = answers.info(), answers.ledger
-        attempts, batches = ledger.by_status(), ledger.open_batches()
+        attempts, batches, unconfirmed = ledger.by_status(), ledger.open_batches(), ledger.unconfirmed_batches()
         accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
     costs = {name: (sum(each.count for each in of), cost_of(of, prices)) for name, of in accounts.items()}
     if form == "json":
         listed = [{**a, "usage": a["usage"].to_json()} for a in found["answers"]]
         counts = {name: {"calls": count, "at_most_usd": usd} for name, (count, usd) in costs.items() if name != "spent"}
         open_batches = [{"id": batch.id, "calls": batch.waiting} for batch in batches]
-        rest = {"attempts": attempts, "open_batches": open_batches, "spent_usd": costs["spent"][1], **counts}
-        emit_json({**found, "answers": listed, **rest})
+        unconfirmed_batches = [
+            {"at": batch.at, "calls": batch.spent.count, "at_most_usd": cost_of([batch.spent], prices)}
+            for batch in unconfirmed
+        ]
+        rest = {"attempts": attempts, "open_batches": open_batches, "unconfirmed_batches": unconfirmed_batches}
+        emit_json({**found, "answers": listed, **rest, "spent_usd": costs["spent"][1], **counts})
         return
     say(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
     for each in found["answers"]:
@@ -232,8 +238,14 @@ def info(path: str | None, form: str) -> None:
     if sent:
         say(f"in flight: {number_of(sent, 'call')}, {cost_text(most)} at most")
     for batch in batches:
-        name = batch.id or "a batch whose creation was not confirmed; a run with --batch looks for it"
-        say(f"in progress: {name}, {number_of(batch.waiting, 'call')}")
+        if batch.id is not None or batch.is_being_created:
+            say(f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}")
+    for maybe in unconfirmed:
+        bound = cost_text(cost_of([maybe.spent], prices))
+        say(
+            f"unconfirmed: a batch whose creation was cut off, {created_text(maybe)}, {bound} at most; "
+            "a run with --batch looks for it"
+        )
 
 
 @store.command("export")

@@ -160,6 +160,8 @@ def reported(failures: Failures | None = None) -> Iterator[Failures]:
     finally:
         for line in failures.lines:
             say(f"failed: {line}", err=True)
+        for line in failures.notes():
+            say(line, err=True)
         for line in failures.warnings():
             say(f"warning: {line}", err=True)
 

@@ -15,6 +15,7 @@ import click
 
 from formulaseed import limits
 from formulaseed.api import requests_evaluator
+from formulaseed.cli.inputs import duplicates_option
 from formulaseed.cli.output import (
     benchmark_option,
     emit,
@@ -30,6 +31,7 @@ from formulaseed.cli.output import (
     show_diagnostics,
 )
 from formulaseed.data.candidates import read_dataset
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import WRONG, text_writer, write_line
 from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, printable, strictly
 from formulaseed.diagnostics.render import columns, render_json, render_text, summary
@@ -139,10 +141,11 @@ def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO
 @click.option("--conditions", help="Write every condition with the restaurants that satisfy it here, as JSON.")
 @click.option("--explain", "explained", metavar="R42", multiple=True, help="Show a request's tree, value by value.")
 @click.option("--suggest", is_flag=True, help="Propose conditions of the file that would fix a request.")
+@duplicates_option
 @benchmark_option
 def validate(
     requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, benchmark: bool,
-    matrix: str | None, out: str | None, conditions: str | None, **data: str | None
+    matrix: str | None, out: str | None, conditions: str | None, duplicates: Duplicates, **data: str | None
 ) -> None:  # fmt: skip
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
@@ -157,10 +160,15 @@ def validate(
     outputs = [path for path in (matrix, out, conditions) if path is not None]
     if len(set(outputs)) < len(outputs):
         raise click.UsageError("--matrix, --out and --conditions write to different files")
+    from formulaseed.cli.results import check_lines
+
+    check_lines(out, "--out")
     on_error = "-" in outputs
     evaluate = requests_evaluator(analysis, valid(picked))
     with reported() as failures:
-        dataset = read_dataset(data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures)
+        dataset = read_dataset(
+            data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures, duplicates
+        )
         cache = EvidenceCache(valid(picked), dataset, evaluate)
         with progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in cache.fill():
@@ -258,6 +266,9 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
     social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
     if social and not dataset.has_graph:
         yield f"{number_of(len(social), 'condition')} with a social filter and no --social: only those named count"
+    bare = [request for request in cache.requests if request.gold_restaurant is None]
+    if bare:
+        yield f"{number_of(len(bare), 'structure')} without a gold restaurant: `ok` says that exactly one restaurant matches"
     judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and dataset.background.judgements is None:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"

@@ -6,12 +6,13 @@ A table is for people: its numbers are rounded, and the columns that do not fit 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import click
 
@@ -25,8 +26,13 @@ from formulaseed.runtime.evaluator import Evaluator
 
 Format = Literal["table", "jsonl", "csv", "parquet"]
 _FORMATS: tuple[Format, ...] = ("table", "jsonl", "csv", "parquet")
-_SUFFIXES: dict[str, Format] = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet"}
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
+_LINES: dict[str, Literal["jsonl"]] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+ROWS_SUFFIXES: dict[str, Literal["jsonl", "parquet"]] = {**_LINES, ".parquet": "parquet"}
+_SUFFIXES: dict[str, Format] = {**_LINES, ".csv": "csv", ".parquet": "parquet"}
+"""The formats by the suffix of a file, which `.gz` may follow."""
 
+_Form = TypeVar("_Form", bound=str)
 _Write = Callable[[Result], None]
 
 
@@ -41,6 +47,33 @@ def result_options(command: Callable[..., None]) -> Callable[..., None]:
     )):  # fmt: skip
         command = option(command)
     return command
+
+
+def format_of(
+    out: str, suffixes: Mapping[str, _Form], option: str = "--out", other: str = ", or pass --format"
+) -> _Form | None:
+    """Return the format that a file's name ends in; None for standard output, and for a name without a suffix.
+
+    Raises `UsageError` for a suffix that stands for no format; `other` ends the help.
+    """
+    plain = out.lower().removesuffix(".gz")
+    found = next((form for suffix, form in suffixes.items() if plain.endswith(suffix)), None)
+    unknown = _SUFFIX.search(os.path.basename(plain))
+    if found is None and unknown is not None:
+        *known, last = dict.fromkeys(
+            next(s for s, each in suffixes.items() if each == form) for form in suffixes.values()
+        )
+        listed = f"{', '.join(known)} or {last}" if known else last
+        raise click.UsageError(
+            f"{option} {out}: no format has the suffix `{unknown[0]}`; end the name in {listed}{other}"
+        )
+    return found
+
+
+def check_lines(out: str | None, option: str) -> None:
+    """Raise `UsageError` for a file that is written as JSON Lines and whose name ends otherwise."""
+    if out is not None:
+        format_of(out, _LINES, option, "")
 
 
 def require_parquet(out: str) -> None:
@@ -74,8 +107,7 @@ class Results:
     ) -> Results:
         """Choose the format. Raises `UsageError` for what cannot be written, before anything is done."""
         on_screen = out == "-" and is_terminal(sys.stdout)
-        suffix = next((known for known in _SUFFIXES if out.endswith(known)), "")
-        chosen = form or _SUFFIXES.get(suffix) or ("table" if on_screen and not trace else "jsonl")
+        chosen = form or format_of(out, _SUFFIXES) or ("table" if on_screen and not trace else "jsonl")
         if trace and chosen != "jsonl":
             raise click.UsageError(f"--trace goes with --format jsonl: no {chosen} holds the steps and their reviews")
         if chosen == "parquet":

@@ -12,9 +12,18 @@ from typing import Any, Literal, NoReturn
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, progress, reported, say
-from formulaseed.cli.results import Format, Results, require_parquet, result_options
+from formulaseed.cli.results import (
+    ROWS_SUFFIXES,
+    Format,
+    Results,
+    check_lines,
+    format_of,
+    require_parquet,
+    result_options,
+)
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import LocatedRestaurant, read_contexts, read_lines
 from formulaseed.data.results import (
@@ -48,9 +57,11 @@ Write = Callable[["Job", Extractor, Failures, Progress, ResultCounts], None]
 RowsFormat = Literal["jsonl", "parquet"]
 
 
-def rows_format(out: str, form: RowsFormat | None = None) -> RowsFormat:
-    """Return how rows are written: as `form` says, else as the name ends. Raises `UsageError` for Parquet that cannot be."""
-    chosen = form or ("parquet" if out.endswith(".parquet") else "jsonl")
+def rows_format(
+    out: str, form: RowsFormat | None = None, option: str = "--out", other: str = ", or pass --format"
+) -> RowsFormat:
+    """Return how rows are written: as `form` says, else as the name ends. Raises `UsageError` for a file that cannot be."""
+    chosen = form or format_of(out, ROWS_SUFFIXES, option, other) or "jsonl"
     if chosen == "parquet":
         require_parquet(out)
     return chosen
@@ -137,11 +148,12 @@ def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable
 @click.option("--rows", required=True, help="Restaurants with extracted rows, JSON Lines; - for standard input.")
 @result_options
 @click.option("--strict", is_flag=True, help="Refuse rows with extractions or metadata that the seed does not know.")
+@duplicates_option
 @allow_edited_option
 @param_option
 def evaluate(
     seed: str, rows: str, out: str, form: Format | None, sort: str | None, trace: bool, strict: bool, allow_edited: bool,
-    params: tuple[str, ...]
+    duplicates: Duplicates, params: tuple[str, ...]
 ) -> None:  # fmt: skip
     """Evaluate restaurants whose reviews have been extracted.
 
@@ -150,9 +162,9 @@ def evaluate(
     evaluator = load(seed, strict=strict, allow_edited=allow_edited).evaluator
     parameters = parameters_of(evaluator, params)
     to = Results.of(out, form, sort, trace, evaluator, parameters)
-    lines, counted = read_lines(rows), ResultCounts()
+    lines, counted = read_lines(rows, "rows"), ResultCounts()
     with reported() as failures, progress("restaurant", quiet=True) as shown:
-        results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters)
+        results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters, duplicates=duplicates)
         _write(results, to, (rows,), failures, shown, counted)
     for line in counted.lines():
         say(line, err=True)
@@ -172,6 +184,7 @@ _EXTRACTION_OPTIONS = (
                  help="trained: a review with a less probable value cannot be extracted."),
     click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
                  help="A review that cannot be extracted fails its restaurant, or is left out and counted."),
+    duplicates_option,
     click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants."),
     click.option("--sample", type=click.IntRange(min=1), metavar="N",
                  help="Extract N of the relevant reviews, spread over the restaurants; results say that they rest on "
@@ -231,7 +244,7 @@ def run(
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
     outputs = {"--out": out, "--rows-out": rows_out, "--extractions-out": shared["extractions_out"]}
-    rows_form = rows_format(rows_out) if rows_out is not None else "jsonl"
+    rows_form = rows_format(rows_out, None, "--rows-out", "") if rows_out is not None else "jsonl"
     if with_text and rows_out is None and shared["extractions_out"] is None:
         raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
 
@@ -254,6 +267,7 @@ def work(
     contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str, extractions: str | None,
     on_error: Literal["fail", "skip"], limit: int | None, sample: int | None, sample_seed: int,
     extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool, min_confidence: float,
+    duplicates: Duplicates,
     target_agreement: float, trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
@@ -278,7 +292,7 @@ def work(
     parameters = parameters_of(evaluator, params)
     options = RunOptions(on_error, trace, limit, parameters, program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions, model_options["examples"])
-    every = _source(contexts, restaurants, reviews)
+    every = _source(contexts, restaurants, reviews, duplicates)
 
     def source(failures: Failures) -> Iterator[LocatedRestaurant]:
         return select(every(failures))
@@ -288,6 +302,7 @@ def work(
             raise click.UsageError(f"--extractor {extractor} needs --extractions FILE")
         raise click.UsageError("--extractions goes with --extractor recorded or trained")
     _refuse_shared(outputs)
+    check_lines(extractions_out, "--extractions-out")
     write = writer(evaluator, parameters)
     if sample is not None and extractor != "cascade":
         if not can_be_reread(inputs):
@@ -307,11 +322,11 @@ def work(
             if not can_be_reread(inputs):
                 raise click.UsageError("--extractor trained reads its input twice: pass files, not - or a pipe")
             chosen = trained_extractor(
-                program, read_lines(extractions or ""), lambda: asked_reviews(evaluator, source(Failures()), options),
+                program, read_lines(extractions or "", "extractions"), lambda: asked_reviews(evaluator, source(Failures()), options),
                 failures, strict=strict, min_confidence=min_confidence,
             )  # fmt: skip
         else:
-            recorded = read_lines(extractions) if extractions is not None else None
+            recorded = read_lines(extractions, "extractions") if extractions is not None else None
             chosen = sync_extractor(program, recorded, failures, strict=strict)
         with progress("restaurant", quiet=quiet) as shown:
             job.write(chosen, failures, shown, counted)
@@ -342,9 +357,11 @@ def closing_line(counted: ResultCounts, failures: Failures, extractor: str) -> s
     return f"{counted.summary()}{failures.summary()}; {reviews} ({extractor})"
 
 
-def _source(contexts: str | None, restaurants: str | None, reviews: str | None) -> Source:
+def _source(contexts: str | None, restaurants: str | None, reviews: str | None, duplicates: Duplicates) -> Source:
     if contexts is not None and restaurants is None and reviews is None:
-        return lambda _: read_contexts(read_lines(contexts))
+        return lambda _: read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates)
     if contexts is None and restaurants is not None and reviews is not None:
-        return lambda failures: join_files(read_lines(restaurants), read_lines(reviews), failures)
+        return lambda failures: join_files(
+            read_lines(restaurants, "restaurants"), read_lines(reviews, "reviews"), failures, duplicates=duplicates
+        )
     raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")

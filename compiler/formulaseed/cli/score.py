@@ -9,14 +9,14 @@ from typing import Any, NoReturn
 
 import click
 
-from formulaseed.cli.inputs import Loaded, load, param_option, parameters_of
+from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, is_terminal, progress, reported, say
 from formulaseed.data.files import refuse_input
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import batches_of, check_suffix, require_pyarrow, skip_pandas, write_batches, write_values
 from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
-from formulaseed.runtime.tables import KEY, NAMELESS, ORPHANS, RESTAURANTS
+from formulaseed.runtime.tables import DUPLICATES, KEY, NAMELESS, ORPHANS, RESTAURANTS
 
 
 @click.command("score")
@@ -42,6 +42,7 @@ from formulaseed.runtime.tables import KEY, NAMELESS, ORPHANS, RESTAURANTS
 @click.option(
     "--memory", metavar="SIZE", help="How much memory DuckDB may use, such as 4GB; the rest goes to the disk."
 )
+@duplicates_option
 @click.option("--strict", is_flag=True, help="Write nothing where rows belong to no restaurant.")
 @param_option
 def score(
@@ -87,16 +88,21 @@ def _score_on_spark(
         tables = spark.read(started, rows), None if contexts is None else spark.read(started, contexts)
         found = spark.frame_of(loaded.known_seed, loaded.evaluator, *tables, options)
         lost = 0 if tables[1] is None else spark.orphans(tables[0], tables[1], options.key)
+        duplicate_rows = spark.duplicates(tables[0], options.key) if options.duplicates == "first" else 0
         counts = Counter[str]() if strict and lost else spark.write(found, out)
     finally:
         started.stop()
     counts[ORPHANS] = lost
+    counts[DUPLICATES] = duplicate_rows
     _close(out, counts, strict)
 
 
 def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, options: ScoreOptions) -> NoReturn:
-    if contexts is not None or options != ScoreOptions(options.parameters, trace=options.trace):
-        raise click.UsageError("--engine python reads nested rows alone: pass --rows, --param and --trace")
+    own = ScoreOptions(options.parameters, trace=options.trace, duplicates=options.duplicates)
+    if contexts is not None or options != own:
+        raise click.UsageError(
+            "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
+        )
     with reported() as failures:
         lines = scored_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
         if out.endswith(".parquet"):
@@ -130,11 +136,13 @@ class _Watched:
 
 
 def _close(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
-    orphans, nameless, restaurants = (counts.pop(name, 0) for name in (ORPHANS, NAMELESS, RESTAURANTS))
+    names = ORPHANS, NAMELESS, DUPLICATES, RESTAURANTS
+    orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     failed = f"{counts.total():,} failed" + (f" ({kinds})" if kinds else "")
     lost = f"; {number_of(orphans, 'row')} without a restaurant" if orphans else ""
     lost += f"; {number_of(nameless, 'context')} without a key" if nameless else ""
+    lost += f"; {number_of(duplicate_rows, 'duplicate row')} left out" if duplicate_rows else ""
     lost += failures.summary() if failures is not None else ""
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)

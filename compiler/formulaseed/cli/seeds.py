@@ -27,6 +27,7 @@ from formulaseed.cli.output import (
     strict_option,
     write_out,
 )
+from formulaseed.data.documents import read_text, source_of
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError, UnreadableError, reason_of
@@ -36,9 +37,9 @@ from formulaseed.loading import (
     analyse,
     analyse_text,
     compile_tests,
+    document_kind,
     load_file,
     load_seed,
-    read,
     style_at,
 )
 from formulaseed.pipeline import Compilable
@@ -82,37 +83,58 @@ def _placed(value: object) -> str:
     return "".join(f"  {line}\n" for part in parts for line in str(part).split("\n"))
 
 
+_FORMATTED = ("seed", "requests", "rules")
+
+
 @click.command("fmt")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where a seed would be reformatted.")
 @click.option("--sort", is_flag=True, help="Sort the steps into dependency order too.")
 def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
-    """Format seeds: keys in the specification's order, a step on one line where it fits.
+    """Format seeds, requests and rules: keys in the specification's order, a step on one line where it fits.
 
-    Never changes what a seed means; with --sort each step moves behind those that it uses.
+    Never changes what a file means; with --sort each step of a seed moves behind those that it uses. A file of requests
+    with one a line stays so. Standard input and compressed files are printed.
     """
 
     def format_one(seed: str) -> int:
         problems = Problems()
-        document = read(seed, problems)
-        value = canonical(plain(document.tree)) if document.tree is not None else None
-        if sort and not problems.has_errors:
-            program = SEED.parse(document, problems)
-            if program is not None and not problems.has_errors:
-                value = sorted_steps(value, program, problems)
-        if problems.has_errors or value is None:
+        source, path = source_of(seed, problems)
+        text = _formatted(source, path, problems, sort=sort)
+        if problems.has_errors:
             raise SeedError(problems.sorted())
-        text = layout(value)
-        if text == document.source.text:
+        if text == source.text and path is not None:
             return 0
         if check:
             say(f"{seed}: would be reformatted; run `formulaseed fmt {seed}`")
             return 1
-        replace_file(Path(seed), text)
+        if path is None:
+            emit(text)
+            return 0
+        replace_file(path, text)
         say(seed)
         return 0
 
     sys.exit(each_file(seeds, format_one, "; not formatted"))
+
+
+def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
+    """Return the formatted text of a file, of the same kind; empty if it has errors, which are reported."""
+    kind = document_kind(source, _FORMATTED, problems)
+    if kind is None:
+        return ""
+    if sort and kind != "seed":
+        raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
+    if kind == "requests":
+        from formulaseed.requests.write import formatted_requests
+
+        return formatted_requests(source, problems)
+    document = read_text(source, path, problems)
+    value = canonical(plain(document.tree)) if document.tree is not None else None
+    program = SEED.parse(document, problems) if sort and not problems.has_errors else None
+    if program is not None and not problems.has_errors:
+        value = sorted_steps(value, program, problems)
+    return layout(value)
 
 
 @click.command("migrate")
@@ -197,9 +219,12 @@ def compile(
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
     no generated module, or that was generated from another file, is left alone: exit status 2.
+
+    With --check a generated module can be given too, which is compared with what its file compiles to; other Python files
+    are passed over.
     """
     from formulaseed.backends.python.identity import STYLES
-    from formulaseed.backends.python.names import module_name
+    from formulaseed.backends.python.names import former_module_names, module_name
     from formulaseed.diagnostics.suggestions import did_you_mean
 
     if style is not None and style not in STYLES:
@@ -213,9 +238,11 @@ def compile(
     written: dict[Path, str] = {}
 
     def compile_one(seed: str) -> int:
+        if how["check"] and seed.endswith(".py"):
+            return _check_module(Path(seed), reference, strict=strict)
         loaded = load_file(seed, strict=strict, reference=reference)
         path = Path(out) / f"{module_name(loaded.name)}.py"
-        source = pipeline.compile(loaded, target, style=style or style_at(path))
+        source = pipeline.compile(loaded, target, style=style or style_at(path), folder=path.parent)
         report_warnings(loaded)
         if how["stdout"]:
             emit(source)
@@ -225,6 +252,8 @@ def compile(
             return 1
         written[path] = seed
         arguments = f"{seed} --style {style}" if style is not None else seed
+        for name in former_module_names(loaded.name):
+            _report_former(Path(out) / f"{name}.py", path, source, loaded.document.path)
         status = place(path, source, loaded, arguments, "--out")
         if tests is None or (status and not how["check"]):
             return status
@@ -254,6 +283,36 @@ def compile(
         return 0
 
     sys.exit(each_file(seeds, compile_one, "; not compiled"))
+
+
+def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
+    """Say whether a generated module, or the tests of one, is what its file compiles to; return the exit status.
+
+    Another Python file is passed over, with status 0. Raises `SeedError` if the module's file has errors, `UnreadableError`
+    if one of the two cannot be read.
+    """
+    from formulaseed.backends.python.identity import identity_of, tested_module
+    from formulaseed.runtime.loading import find_seed, read_module
+
+    text = read_module(path)
+    identity = identity_of(text)
+    if identity is None:
+        say(f"{path}: not a generated module; passed over", err=True)
+        return 0
+    source = find_seed(identity.path, path)
+    if source is None:
+        say(f"{path}: the file that it was generated from is not there: {identity.path or identity.name}")
+        return 1
+    loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
+    name, tested = loaded.document.source.name, tested_module(text)
+    arguments = f"{name} --out {path.parent}"
+    if tested is not None and isinstance(loaded, FormulaSeed):
+        module = Path(os.path.normpath(path.parent / tested))
+        expected = compile_tests(loaded, path, module)
+        arguments = f"{name} --out {module.parent} --tests {path.parent}"
+    else:
+        expected = pipeline.compile(loaded, style=style_at(path))
+    return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
 
 
 class _Obstacle(NamedTuple):
@@ -292,13 +351,27 @@ def _obstacle_at(target: Path, source: str, made_from: Path | None) -> _Obstacle
     return None
 
 
+def _report_former(former: Path, path: Path, source: str, made_from: Path | None) -> None:
+    """Say that a module of the same file is left under the name that an earlier release gave it; it is for people to delete."""
+    from formulaseed.backends.python.identity import identity_of
+
+    try:
+        found = identity_of(former.read_bytes().decode("utf-8", "replace"))
+    except OSError:  # there is none
+        return
+    made = identity_of(source)
+    if found is not None and made is not None and _is_same(found, made, former, made_from):
+        say(f"{former}: an earlier module of the same file, which is now {path}: delete it", err=True)
+
+
 def _is_same(found: Identity, made: Identity, target: Path, made_from: Path | None) -> bool:
     """Whether a module was made from the same file: one of that name in the same place, or in a place where none is now."""
+    from formulaseed.backends.python.identity import named_files
+
     if (found.kind, found.name) != (made.kind, made.name):
         return False
     if found.path in ("", made.path):
         return True
     near = [target.parent, *([made_from.parent] if made_from is not None else [])]
-    folders = [folder for start in near for folder in (start.resolve(), *start.resolve().parents)]
-    there = [folder / found.path for folder in folders if os.path.isfile(folder / found.path)]
+    there = [file for folder in near for file in named_files(found.path, folder) if os.path.isfile(file)]
     return not there or (made_from is not None and any(file.samefile(made_from) for file in there))

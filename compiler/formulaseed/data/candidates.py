@@ -10,12 +10,15 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formulaseed.data.files import read_json
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.file_kinds import kind_of_text, unfit
+from formulaseed.data.files import json_value, read_whole
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed, read_contexts
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
-from formulaseed.errors import DataError
+from formulaseed.errors import DataError, UnreadableError
+from formulaseed.limits import FILE_BYTES
 from formulaseed.requests.evaluation import Background, Restaurant, parse_background
 from formulaseed.requests.validate import Dataset
 
@@ -26,8 +29,11 @@ def read_dataset(
     judgements: Lines | None,
     social: str | os.PathLike[str] | Mapping[str, Any] | None,
     failures: Failures,
+    duplicates: Duplicates = "fail",
 ) -> Dataset:
     """Read everything. Without `reviews` the restaurants' lines hold their reviews, as contexts do.
+
+    A restaurant that has a review twice is unusable, or has the first, as `duplicates` says.
 
     Raises `UnreadableError` for a file that cannot be opened and `DataError` for a social graph that is none.
     """
@@ -35,15 +41,17 @@ def read_dataset(
     judged = _judgements(lines_of(judgements, "judgements"), failures) if judgements is not None else None
     listed = lines_of(restaurants, "restaurants")
     if reviews is None:
-        placed = read_contexts(listed, RatedRestaurant)
+        placed = read_contexts(listed, RatedRestaurant, duplicates)
     else:
-        placed = join_files(listed, lines_of(reviews, "reviews"), failures, (RatedRestaurant, RatedReviewLine))
+        models = RatedRestaurant, RatedReviewLine
+        placed = join_files(listed, lines_of(reviews, "reviews"), failures, models, duplicates)
     candidates: dict[str, Restaurant] = {}
     unusable: dict[str, str] = {}
     for place, found, business_id in placed:
         if business_id in candidates or business_id in unusable:
             failures.add(place, f"the restaurant {business_id} appears on an earlier line already")
         elif isinstance(found, RatedRestaurant):
+            failures.duplicates += found.duplicates
             business = {"business_id": business_id, **found.context()}
             candidates[business_id] = Restaurant(business, tuple(review.model_dump() for review in found.reviews))
         else:
@@ -70,7 +78,16 @@ def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, li
     if not isinstance(given, Mapping | str | os.PathLike):
         raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
     name = "the social graph" if isinstance(given, Mapping) else os.fspath(given)
-    value = dict(given) if isinstance(given, Mapping) else read_json(given)
+    value = dict(given) if isinstance(given, Mapping) else _social_json(given, name)
     if not isinstance(value, dict):
         raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
     return SocialGraph.read(value, name).friend_graph
+
+
+def _social_json(file: str | os.PathLike[str], name: str) -> Any:
+    """Return the JSON value of a social graph's file. Raises `UnreadableError` for a file of another kind."""
+    data = read_whole(file, FILE_BYTES)
+    kind = kind_of_text(data.decode("utf-8-sig", "replace"), name)
+    if kind is not None and kind.name != "social":
+        raise UnreadableError(f"cannot read {name}: {unfit(kind, 'social', name)}")
+    return json_value(data, name)

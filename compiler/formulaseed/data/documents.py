@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
+from formulaseed.data.file_kinds import KINDS_OF_TEXT, is_snippet, kind_of, kind_of_text, wanted_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -44,9 +45,30 @@ def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source
         return Source(name, data.decode("utf-8-sig")), path
     except UnicodeDecodeError as error:
         source = Source(name, data.decode("utf-8", "replace"))
+        kind = kind_of_text(source.text, name)
+        if kind is not None and kind.name in KINDS_OF_TEXT:
+            problems.report(catalogue.not_json(source, kind.noun, kind.help.format(name)))
+            return source, path
         at = len(data[: error.start].decode("utf-8", "replace"))
         problems.report(catalogue.invalid_utf8(source, at, error.start))
         return source, path
+
+
+def is_of_kind(source: Source, kinds: Collection[str], problems: Problems, value: object = None) -> bool:
+    """Return whether a file may be of one of these kinds, of `file_kinds.KINDS`; report one that is certainly not.
+
+    `value` is the document if it was given in memory.
+    """
+    kind = kind_of(value) if value is not None else kind_of_text(source.text, source.name)
+    if kind is None or kind.name in kinds:
+        return True
+    help = kind.help.format(source.name)
+    if kind.name in KINDS_OF_TEXT:
+        problems.report(catalogue.not_json(source, kind.noun, help))
+    else:
+        wanted = "a whole seed" if is_snippet(kind) else wanted_text(kinds)
+        problems.report(catalogue.wrong_kind(source, kind.noun, wanted, help))
+    return False
 
 
 def dumped(value: Mapping[str, Any], what: str = "seed", *, indent: int | None = 2) -> str:
@@ -102,16 +124,21 @@ def _trace(error: Exception) -> None:
         traceback.print_exception(error)
 
 
-def shown_path(path: Path | None) -> str:
+def shown_path(path: Path | None, folder: Path | None = None) -> str:
     """Return the path that a module's header names: the same from every working directory and on every machine.
 
-    It is relative to the project of the seed, the nearest folder above with a pyproject.toml or a .git;
-    outside of a project it is the file's name alone.
+    It is relative to the project of the seed, the nearest folder above with a pyproject.toml or a .git; outside of a
+    project to `folder`, that of the module. A module that is in no folder names the file alone. Empty without a path.
     """
     if path is None:
         return ""
     absolute = path.resolve()
-    for folder in absolute.parents:
-        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
-            return absolute.relative_to(folder).as_posix()
-    return absolute.name
+    for project in absolute.parents:
+        if (project / "pyproject.toml").exists() or (project / ".git").exists():
+            return absolute.relative_to(project).as_posix()
+    if folder is None:
+        return absolute.name
+    try:
+        return Path(os.path.relpath(absolute, folder.resolve())).as_posix()
+    except ValueError:  # Windows: they are on two drives
+        return absolute.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import json.encoder
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -11,6 +12,8 @@ from typing import Any
 
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 """Returns the JSON of a value."""
+encode_string: Callable[[str], str] = json.encoder.encode_basestring
+"""Returns the JSON of a string, as `encode` does in three times as long."""
 
 _PLAIN: dict[type, Callable[[Any], str]] = {
     str: encode, int: repr, float: repr, bool: {False: "false", True: "true"}.__getitem__, NoneType: lambda _: "null"

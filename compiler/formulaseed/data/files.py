@@ -1,4 +1,4 @@
-"""Atomic writes of files and bounded reads: decompressed where the name ends in `.gz`, of standard input for `-`."""
+"""Writes files atomically, and reads them up to a limit: decompressed where the name ends in `.gz`, standard input for `-`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import errno
 import glob
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
 from formulaseed.source.json_reader import JsonRefusal, refuse_constant
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 BUFFER = 256 * 1024
 """Bytes that are read or written at once: lines of rows are about as long as Python's own buffer."""
@@ -102,21 +108,21 @@ def replacing(path: Path, *, through_link: bool = True) -> Iterator[BinaryIO]:
     """Open a file beside this one, which takes its place once everything inside has succeeded.
 
     A reader sees the old file or the whole new one; where something fails, the old one stays. A link stays a link, and its
-    target is written; otherwise the file replaces the link. A pipe or a device is written to as it is. Raises
-    `UnreadableError` where it cannot be opened or replaced.
+    target is written; otherwise the file replaces the link. A pipe or a device is written to as it is. Removes the files
+    that killed processes left beside it. Raises `UnreadableError` where it cannot be opened or replaced.
     """
     with _writing(path):
         path = Path(os.path.realpath(path)) if through_link else path
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode if path.exists() and not path.is_symlink() else None
-        beside = None
+        beside = lock = None
         if mode is not None and not stat.S_ISREG(mode):
             file: BinaryIO = path.open("wb")
         else:
             if mode is not None and not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            beside = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-            file = beside.open("xb", buffering=BUFFER)
+            _remove_abandoned(path)
+            beside, file, lock = _create_beside(path)
     try:
         with file:
             yield file
@@ -129,6 +135,55 @@ def replacing(path: Path, *, through_link: bool = True) -> Iterator[BinaryIO]:
         if beside is not None:
             beside.unlink(missing_ok=True)
         raise
+    finally:
+        if lock is not None:  # held until the file has its final name
+            os.close(lock)
+
+
+def _create_beside(path: Path) -> tuple[Path, BinaryIO, int | None]:
+    """Create a temporary file beside a path; return its path, the open file, and a descriptor that holds its lock, if any."""
+    while True:
+        beside = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+        file = beside.open("xb", buffering=BUFFER)
+        if fcntl is None:
+            return beside, file, None
+        lock = os.dup(file.fileno())  # it outlives `file`, which is closed before it gets its final name
+        if _try_lock(lock) is not False and os.fstat(lock).st_nlink:
+            return beside, file, lock
+        # another process took the file for an abandoned one before it was locked
+        os.close(lock)
+        file.close()
+        beside.unlink(missing_ok=True)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the temporary files beside a path whose processes have ended: those that no process has locked."""
+    temporary = re.compile(rf"\.{re.escape(path.name[:200])}\.\d+-[0-9a-f]{{8}}\.tmp")
+    with suppress(OSError):  # a folder that cannot be listed
+        for name in os.listdir(path.parent) if fcntl is not None else ():
+            if temporary.fullmatch(name):
+                _remove_if_abandoned(path.with_name(name))
+
+
+def _remove_if_abandoned(beside: Path) -> None:
+    with suppress(OSError):  # it is another user's, or gone by now
+        descriptor = os.open(beside, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if _try_lock(descriptor):
+                beside.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool | None:
+    """Lock an open file; return False if another process holds the lock, None if the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, LocatedRestaurant, read_contexts
 from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
 from formulaseed.data.results import Failures
@@ -70,25 +71,32 @@ def join_files(
     reviews: Iterable[Line],
     failures: Failures,
     models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
+    duplicates: Duplicates = "fail",
 ) -> Iterator[LocatedRestaurant]:
     """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
 
     The lines of reviews are sorted first, many of them on the disk; each is read when its restaurant comes. A bad review line
-    is a failure, and where it names its restaurant fails that too; so is a review whose restaurant is in no line.
+    is a failure, and where it names its restaurant fails that too; so is a review whose restaurant is in no line. A restaurant
+    that has a review twice fails, or has the first, as `duplicates` says.
     """
     with closing(KeptLines()) as kept:
-        yield from _Joining(models, failures, kept).joined(restaurants, reviews)
+        yield from _Joining(models, failures, kept, duplicates).joined(restaurants, reviews)
 
 
 class _Joining:
     """What is known of two files while they are joined; `_spoiled` has the place of a bad review by restaurant."""
 
     def __init__(
-        self, models: tuple[type[RestaurantRecord], type[ReviewLine]], failures: Failures, kept: KeptLines
+        self,
+        models: tuple[type[RestaurantRecord], type[ReviewLine]],
+        failures: Failures,
+        kept: KeptLines,
+        duplicates: Duplicates,
     ) -> None:
         self._restaurant, self._review = models
         self._failures = failures
         self._kept = kept
+        self._duplicates = duplicates
         self._spoiled: dict[str, str] = {}
 
     def joined(self, restaurants: Iterable[Line], reviews: Iterable[Line]) -> Iterator[LocatedRestaurant]:
@@ -105,11 +113,7 @@ class _Joining:
                 continue
             seen[business_id] = place
             if isinstance(restaurant, RestaurantRecord):
-                found = [review for _, review in self._reviews(business_id)]
-                if business_id in self._spoiled:
-                    restaurant = DataError(f"a review of it cannot be used ({self._spoiled[business_id]})")
-                else:
-                    restaurant = restaurant.model_copy(update={"reviews": found})
+                restaurant = self._with_reviews(restaurant)
             yield place, restaurant, business_id
         for business_id in self._kept.left():
             places = [place for place, _ in self._reviews(business_id)]
@@ -117,6 +121,18 @@ class _Joining:
                 what = "1 review names" if len(places) == 1 else f"{len(places)} reviews name"
                 reason = f"{what} {business_id}, which no restaurant line holds"
                 self._failures.add_unused(places[0], reason, len(places))
+
+    def _with_reviews(self, restaurant: RestaurantRecord) -> RestaurantRecord | DataError:
+        """Return the restaurant with its reviews, or why it has none."""
+        reviews = list(self._reviews(restaurant.business_id))
+        spoiled = self._spoiled.get(restaurant.business_id)
+        if spoiled is not None:
+            return DataError(f"a review of it cannot be used ({spoiled})")
+        joined = restaurant.model_copy(update={"reviews": [review for _, review in reviews]})
+        try:
+            return joined.without_duplicates(self._duplicates, lambda position: reviews[position][0])
+        except DataError as error:
+            return error
 
     def _reviews(self, business_id: str) -> Iterator[tuple[str, ReviewRecord]]:
         """Yield the reviews of a restaurant with their places; the bad ones are failures."""

@@ -18,16 +18,20 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.decoding import decode_object
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.file_kinds import KINDS, kind_of, why_unfit
 from formulaseed.data.files import BUFFER, shown_bytes
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.errors import DataError, UnreadableError, reason_of
-from formulaseed.limits import LINE_BYTES
+from formulaseed.limits import LINE_BYTES, SEED_BYTES
 
 _Record = TypeVar("_Record")
 
 Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 """A file of JSON Lines, or the objects that it would hold."""
 
+_BEGINNING = 10_000
+"""Bytes of a line that is not JSON by which the kind of its file is recognised."""
 _OPENINGS = (b"[", b"{", b"[{")
 """What is alone on the first line of a document that is laid out over several."""
 
@@ -89,11 +93,12 @@ def lines_of(given: Lines, what: str) -> Iterator[Line]:
 
     Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
     """
+    kind = what if what in KINDS else None
     if isinstance(given, str | os.PathLike):
-        return read_lines(os.fsdecode(given))
+        return read_lines(os.fsdecode(given), kind)
     if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
         raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
-    return (_line_of(value, what, number) for number, value in enumerate(given, 1))
+    return _of_kind((_line_of(value, what, number) for number, value in enumerate(given, 1)), kind)
 
 
 def _line_of(value: object, what: str, number: int) -> Line:
@@ -108,22 +113,46 @@ def _line_of(value: object, what: str, number: int) -> Line:
         return Line(name, number, b"", DataError(f"it is not JSON: {error}"))
 
 
-def read_lines(path: str) -> Iterator[Line]:
-    """Yield every line of the file that is not blank.
+def read_lines(path: str, kind: str | None = None) -> Iterator[Line]:
+    """Yield every line of the file that is not blank. `kind`, of `file_kinds.KINDS`, is what the file must hold.
 
-    The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; where it
-    cannot be unpacked any further, a line never ends, or an object has several lines, the error is raised then.
+    The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; if it
+    cannot be unpacked any further, a line never ends, an object has several lines, or the first line shows that the file is
+    of another kind, the error is raised then.
     """
     if path.endswith(".parquet"):
         from formulaseed.data.parquet import parquet_lines
 
         _opened(path).close()
-        return (Line(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1))
+        return _of_kind((Line(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1)), kind)
     name = "<stdin>" if path == "-" else path
-    return _lines(name, _opened(path))
+    return _of_kind(_lines(name, _opened(path), kind), kind)
 
 
-def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
+def _of_kind(lines: Iterator[Line], kind: str | None) -> Iterator[Line]:
+    """Yield the lines. Raises `UnreadableError` if the first shows that they are not of the kind."""
+    first = next(lines, None)
+    if first is None:
+        return
+    if kind is not None:
+        found = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
+        unfit = why_unfit(found, kind, first.file)
+        if unfit:
+            raise UnreadableError(f"cannot read {first.file}: {unfit}")
+    yield first
+    yield from lines
+
+
+def _value_or_text(raw: bytes) -> object:
+    """Return the list on a line, or the beginning of a line that is not JSON."""
+    text = raw.decode("utf-8-sig", "replace")
+    try:
+        return json.loads(text) if text.startswith("[") else text[:_BEGINNING]
+    except (ValueError, RecursionError):
+        return text[:_BEGINNING]
+
+
+def _lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Line]:
     with file:
         number, is_first = 0, True
         while True:
@@ -137,12 +166,22 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
             if not raw:
                 return
             if is_first and raw.removeprefix(codecs.BOM_UTF8).strip() in _OPENINGS:
-                fix = "jq -c '.[]'" if b"[" in raw else "jq -c ."
-                what = "it is one JSON document over several lines"
-                raise UnreadableError(f"cannot read {name}: {what}; write one object a line, as `{fix}` does")
+                raise UnreadableError(f"cannot read {name}: {_why_no_lines(raw, file, name, kind)}")
             if not raw.isspace():
                 is_first = False
                 yield Line(name, number, raw)
+
+
+def _why_no_lines(opening: bytes, rest: BinaryIO, name: str, kind: str | None) -> str:
+    """Return why a document over several lines cannot be read: it is of another kind, or laid out."""
+    try:
+        document = json.loads((opening + rest.read(SEED_BYTES)).decode("utf-8-sig"))
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+        document = None
+    found = kind_of(document)
+    unfit = why_unfit(document, kind, name) if kind is not None and found is not None and found.name != kind else ""
+    fix = "jq -c '.[]'" if b"[" in opening else "jq -c ."
+    return unfit or f"it is one JSON document over several lines; write one object a line, as `{fix}` does"
 
 
 def _opened(path: str) -> BinaryIO:
@@ -168,8 +207,8 @@ LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 
 
 def read_contexts(
-    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord
+    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord, duplicates: Duplicates = "fail"
 ) -> Iterator[LocatedRestaurant]:
-    """Yield one restaurant a line, read as the given model."""
-    for line, restaurant in parsed(lines, model.read):
+    """Yield one restaurant a line, read as the given model; one that has a review twice as `duplicates` says."""
+    for line, restaurant in parsed(lines, lambda value: model.read(value).without_duplicates(duplicates)):
         yield line.place, restaurant, line.business_id

@@ -1,4 +1,4 @@
-"""The records of the data formats: contexts, reviews, recorded extractions, rows.
+"""The records of the data formats: contexts, reviews, recorded extractions, rows, stored answers and their usage.
 
 The border where JSON from outside becomes typed values, with pydantic in strict mode: nothing is coerced.
 Fields that are not listed are kept, since a seed may declare them.
@@ -6,11 +6,13 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
+from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.data.results import ReviewCounts
 from formulaseed.errors import DataError
 from formulaseed.language.inputs import _iso_date, _typo_of
@@ -20,6 +22,7 @@ from formulaseed.limits import INTEGER_MAX, REVIEW_TEXT_CHARACTERS
 Amount = Annotated[float, Field(ge=0, lt=1e15)]
 PositiveAmount = Annotated[float, Field(gt=0, lt=1e15)]
 Count = Annotated[int, Field(ge=0, le=INTEGER_MAX)]
+TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class Record(BaseModel):
@@ -91,9 +94,28 @@ class RestaurantRecord(Record):
     business_id: str = Field(min_length=1)
     business: dict[str, Any] | None = None
     reviews: list[ReviewRecord]
+    _duplicates: int = PrivateAttr(0)
+
+    @property
+    def duplicates(self) -> int:
+        """How many reviews were left out, as an earlier one has their id."""
+        return self._duplicates
 
     def context(self) -> dict[str, Any]:
         return {**(self.model_extra or {}), **(self.business or {})}
+
+    def without_duplicates(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
+        """Return the restaurant with the first review of each id. Raises `DataError` for a duplicate unless the policy allows it.
+
+        `place_of` names a review by its position.
+        """
+        ids = [review.review_id for review in self.reviews]
+        reviews = drop_duplicates(self.reviews, ids, policy, place_of)
+        if len(reviews) == len(self.reviews):
+            return self
+        found = self.model_copy(update={"reviews": reviews})
+        found._duplicates = len(self.reviews) - len(reviews)
+        return found
 
 
 class ReviewLine(ReviewRecord):
@@ -133,6 +155,7 @@ class RowsReviews(Record):
     failed: Count
     sampled: Count | None = None
     sources: dict[str, Count] | None = None
+    duplicates: Count = 0
 
     def counts(self, rows: int) -> ReviewCounts:
         """Return the counts. Raises `ValueError` where they do not fit so many rows."""
@@ -142,7 +165,9 @@ class RowsReviews(Record):
             raise ValueError(f"`reviews` is wrong: {right}; or leave `reviews` out")
         if not asked <= self.relevant <= self.total:
             raise ValueError("`reviews` is wrong: `relevant` must not be over `total`, nor `sampled` over `relevant`")
-        return ReviewCounts(self.total, self.relevant, self.extracted, self.failed, self.sampled, self.sources)
+        return ReviewCounts(
+            self.total, self.relevant, self.extracted, self.failed, self.sampled, self.sources, self.duplicates
+        )
 
 
 class RowsRun(Record):
@@ -197,10 +222,17 @@ class RestaurantRows(NamedTuple):
             and (isinstance(context, dict) and isinstance(rows, list))
             and set(map(type, rows)) == {dict}
         ):  # seldom; pydantic takes much longer to say so
+            if "rows" not in value and isinstance(value.get("reviews"), list):
+                raise DataError(f"`rows` is missing, and there are `reviews`: {_MAKE_ROWS}")
             record = RowsLine.read(value)
             return cls._with_origin(record.business_id, record.context, record.rows, record)
         others = {name: found for name, found in value.items() if name not in ("business_id", "context", "rows")}
         return cls.with_others(business_id, context, rows, others)
+
+    def without_duplicates(self) -> RestaurantRows:
+        """Return the restaurant with the first row of each id; the others are counted, and in no other count."""
+        rows = drop_duplicates(self.rows, review_ids(self.rows), "first", str)
+        return self._replace(rows=rows, reviews=self.reviews.without_duplicates(len(self.rows) - len(rows)))
 
     @classmethod
     def with_others(
@@ -208,7 +240,7 @@ class RestaurantRows(NamedTuple):
     ) -> RestaurantRows:
         """Return the rows of a line that has these values under other keys. Raises `DataError` as `read` does."""
         if not others:
-            return cls(business_id, context, rows, ReviewCounts(len(rows), len(rows), len(rows), 0))
+            return cls(business_id, context, rows, _all_extracted(len(rows)))
         return cls._with_origin(business_id, context, rows, _origin(others))
 
     @classmethod
@@ -217,11 +249,20 @@ class RestaurantRows(NamedTuple):
     ) -> RestaurantRows:
         count = len(rows)
         if origin.reviews is None:
-            return cls(business_id, context, rows, ReviewCounts(count, count, count, 0), origin.run)
+            return cls(business_id, context, rows, _all_extracted(count), origin.run)
         try:
             return cls(business_id, context, rows, origin.reviews.counts(count), origin.run)
         except ValueError as error:
             raise DataError(str(error)) from None
+
+
+_MAKE_ROWS = "rows are what `formulaseed extract`, in Python `formulaseed.extract`, makes of such contexts"
+
+
+@lru_cache(1_000)
+def _all_extracted(count: int) -> ReviewCounts:
+    """Return the counts of a restaurant whose rows are all of its reviews; cached, as most lines have few rows."""
+    return ReviewCounts(count, count, count, 0)
 
 
 _ORIGINS = 10_000
@@ -281,6 +322,27 @@ class JudgementLine(Record):
     judgement: Literal["positive", "negative", "neutral", "not_mentioned"]
 
 
+class UsageRecord(Record):
+    """The tokens of one answer of a model, as the API, a store and a transcript state them."""
+
+    input: TokenCount
+    cache_write: TokenCount
+    cache_read: TokenCount
+    output: TokenCount
+
+
+class StoredAnswerLine(UsageRecord):
+    """An answer that a store has exported: its content, or the reason why it is unusable."""
+
+    key: str
+    model: str
+    content: dict[str, Any] | None
+    reason: str
+    batch: Count
+    at: Amount
+    tries: Count
+
+
 class SocialGraph(Record):
     """Who names whom as a friend."""
 
@@ -300,6 +362,8 @@ _WORDS = {
     "int_type": "must be an integer",
     "bool_type": "must be true or false",
     "greater_than_equal": "must be 0 or more",
+    "less_than": "is too large",
+    "less_than_equal": "is too large",
     "string_too_short": "must not be empty",
     "list_type": "must be a list",
     "dict_type": "must be an object",

@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO
 
-from formulaseed.data.encoding import encode, encode_plain
+from formulaseed.data.encoding import encode, encode_plain, encode_string
 from formulaseed.data.files import refuse_input, replacing
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
@@ -39,9 +39,24 @@ class ReviewCounts:
     """How many of the relevant ones are in the sample; None where there is none."""
     sources: Mapping[str, int] | None = None
     """How many of the relevant ones were recorded, asked about, predicted and left out; None where there is one source."""
+    duplicates: int = 0
+    """How many reviews were left out, as an earlier one has their id; they are in no other count."""
+
+    def without_duplicates(self, number: int) -> ReviewCounts:
+        """Return the counts with this many extracted reviews as duplicates."""
+        if not number:
+            return self
+        sampled = None if self.sampled is None else self.sampled - number
+        return ReviewCounts(
+            self.total - number, self.relevant - number, self.extracted - number, self.failed, sampled, self.sources,
+            self.duplicates + number,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as results have it; `sampled` only where there is a sample, `sources` where there are several."""
+        """Return it as results have it.
+
+        `sampled` only if there is a sample, `sources` only if there are several, `duplicates` only if there are any.
+        """
         counts: dict[str, Any] = {
             "total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed
         }  # fmt: skip
@@ -49,12 +64,14 @@ class ReviewCounts:
             counts["sampled"] = self.sampled
         if self.sources is not None:
             counts["sources"] = dict(self.sources)
+        if self.duplicates:
+            counts["duplicates"] = self.duplicates
         return counts
 
     @property
     def encoded(self) -> str:
         """The JSON of it."""
-        if self.sampled is not None or self.sources is not None:
+        if self.sampled is not None or self.sources is not None or self.duplicates:
             return encode(self.to_json())
         counts = f'"total": {self.total}, "relevant": {self.relevant}, "extracted": {self.extracted}, "failed": {self.failed}'
         return f"{{{counts}}}"  # in a third of the encoder's time
@@ -122,7 +139,8 @@ class Result:
 
     def to_line(self) -> str:
         """Return the JSON of the line's object, in less time than to make and to encode the object."""
-        line = f'{{"business_id": {encode(self.business_id)}, "name": {encode(self.name)}, "task": {encode(self.task)}'
+        name = "null" if self.name is None else encode_string(self.name)
+        line = f'{{"business_id": {encode_string(self.business_id)}, "name": {name}, "task": {encode_string(self.task)}'
         if self.error is not None:
             line += f', "error": {encode(self.error)}'
         else:
@@ -155,6 +173,8 @@ class Failures:
     lines: list[str] = field(default_factory=list)
     unreadable: int = 0
     unused: int = 0
+    duplicates: int = 0
+    """How many reviews were left out, as an earlier one of the restaurant has their id."""
     _restaurants: dict[str, str] = field(default_factory=dict)
     """The place of the first line of each restaurant."""
     _repeated: list[tuple[str, str, str]] = field(default_factory=list)
@@ -178,6 +198,17 @@ class Failures:
         first = self._restaurants.setdefault(business_id, place)
         if first != place:
             self._repeated.append((business_id, first, place))
+
+    def refuse_nothing_read(self, restaurants: int) -> None:
+        """Raise `DataError` with the first failure if no restaurant could be read, though there were some."""
+        if not restaurants and self.lines:
+            more = f"; and {number_of(len(self.lines) - 1, 'more such line')}" if self.lines[1:] else ""
+            raise DataError(f"no restaurant can be read: {self.lines[0]}{more}")
+
+    def notes(self) -> Iterator[str]:
+        """Yield what people must know, though nothing fails by it."""
+        if self.duplicates:
+            yield f"{number_of(self.duplicates, 'duplicate review')} left out; the first with each id counts"
 
     def warnings(self) -> Iterator[str]:
         """Yield what is suspect, though nothing fails by it."""
@@ -337,6 +368,8 @@ NOT_ASKED = "it has not been asked about"
 """The failure of each remaining review where a run stops."""
 IN_BATCH = "it is in a batch in progress; `--batch` waits for it"
 """The failure of a review that is not asked about live, since a batch asks."""
+CUT_OFF = "the creation of its batch was cut off"
+"""The failure of a review whose batch may or may not exist."""
 
 
 Source = Literal["", "recorded", "asked", "predicted", "left_out"]

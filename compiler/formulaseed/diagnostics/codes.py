@@ -30,6 +30,7 @@ _TABLE = (
     CodeEntry("FS006", "error", "number-out-of-range"),
     CodeEntry("FS007", "error", "invalid-character"),
     CodeEntry("FS008", "error", "not-a-seed"),
+    CodeEntry("FS009", "note", "bare-structure"),
     # FS1: the syntax of formulas
     CodeEntry("FS101", "error", "invalid-formula"),
     CodeEntry("FS102", "error", "incomplete-formula"),
@@ -89,10 +90,13 @@ _TABLE = (
     CodeEntry("FS621", "warning", "constant-aggregate"),
     CodeEntry("FS622", "warning", "identical-operands"),
     CodeEntry("FS623", "warning", "exact-match-in-list"),
+    CodeEntry("FS624", "warning", "or-replaces-value"),
+    CodeEntry("FS625", "warning", "inexact-comparison"),
     CodeEntry("FS627", "warning", "quoted-placeholder"),
     CodeEntry("FS628", "warning", "case-mismatch"),
     CodeEntry("FS629", "warning", "surrounding-space"),
     CodeEntry("FS630", "warning", "comparison-outside-range"),
+    CodeEntry("FS631", "warning", "keys-alike"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors

@@ -95,21 +95,19 @@ def exchange_of(given: Json) -> Exchange:
     """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
     try:
         step, model, system, user = _values(given, {"step": str, "model": str, "system": list, "user": list})
-        schema, most, usage = _values(given, {"schema": dict, "max_tokens": int, "usage": dict})
+        schema, most = _values(given, {"schema": dict, "max_tokens": int})
         call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
         if "answer_text" in given:
             text = "\n".join(*_values(given, {"answer_text": list}))
         else:
             text = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":"))
         (stop,) = _values(given, {"stop_reason": str})
-        discarded = tuple(None if each is None else _usage(each) for each in given.get("discarded", ()))
-        return Exchange(call, Answer(text, stop, _usage(usage)), discarded)
+        discarded = tuple(None if each is None else Usage.read(each) for each in given.get("discarded", ()))
+        return Exchange(call, Answer(text, stop, Usage.read(given["usage"])), discarded)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not a call of a draft: {error}") from None
-
-
-def _usage(given: Json) -> Usage:
-    return Usage(*_values(given, dict.fromkeys(Usage().to_json(), int)))
+    except DataError as error:
+        raise DataError(f"not a call of a draft: its usage is wrong: {error}") from None
 
 
 def _values(given: Json, kinds: Mapping[str, type]) -> list[Any]:

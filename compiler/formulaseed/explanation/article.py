@@ -16,6 +16,7 @@ from formulaseed.explanation.counted import (
     counted_text,
     exclusion_texts,
     filter_texts,
+    missing_text,
     others_text,
 )
 from formulaseed.explanation.elements import Element, element
@@ -57,8 +58,9 @@ def article(found: Explanation, classes: dict[Value, str] | None = None, most_re
     parts = [_header(found, classes)]
     if found.error is not None:
         parts.append(_failure(found))
-    if found.because:
-        reasons = [element("li", sentence) for sentence in found.because]
+    sentences = [*found.because, *(missing_text(each, found.reviews) for each in found.missing)]
+    if sentences:
+        reasons = [element("li", sentence) for sentence in sentences]
         parts.append(element("section.why", element("h2", "Why"), element("ol", *reasons)))
     if found.rules:
         rules = [_rule(rule, classes) for rule in found.rules]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.explanation.explanation import Evidence, Review, Value
+from formulaseed.explanation.explanation import Evidence, Missing, Review, Value
 from formulaseed.explanation.values import plain, shown
 
 MOST_LISTED = 5
@@ -22,6 +22,12 @@ NO_QUOTES = (
     "Where the extractor gave no quote, a sentence is shown that was chosen by its words; where none speaks for the values, "
     "the full text of the review, or its opening."
 )
+
+
+def missing_text(missing: Missing, reviews: int) -> str:
+    """Return which field is missing, and for how many of the reviews."""
+    where = "" if missing.reviews is None else f" in {missing.reviews:,} of {number_of(reviews, 'review')}"
+    return f"{missing.name} is missing{where}."
 
 
 def counted_text(found: Evidence) -> str:

@@ -10,24 +10,27 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
-from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RestaurantRows
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
-from formulaseed.errors import DataError, EvaluationError
+from formulaseed.errors import EvaluationError
 from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, sentence
 from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Values, prepare
 from formulaseed.kinds import SEED
 from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import Fault
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span
@@ -115,34 +118,51 @@ class Coverage(Analysis):
             yield Table(("part", "name", "what", "times"), tuple(counted))
 
 
-def cover(seed: SeedLike | FormulaSeed, rows: Lines, *, parameters: Mapping[str, Value] | None = None) -> Coverage:
-    """Return what restaurants reach of a seed. `rows` is a path to JSON Lines, or the objects that they would hold.
+def cover(
+    seed: SeedLike | FormulaSeed,
+    rows: Lines,
+    *,
+    parameters: Mapping[str, Value] | None = None,
+    duplicates: Duplicates = "fail",
+) -> Coverage:
+    """Return which rules, keys, values, conditions and branches of a seed restaurants reach, and how often.
 
-    Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened or a wrong parameter.
+    `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts.
+    With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails.
+    Restaurants that fail are in the result's `failures`. Raises `SeedError` for a seed with errors, and `DataError` for a
+    file that cannot be opened, a wrong parameter, and if no restaurant can be read.
     """
-    return coverage(load_seed(seed), lines_of(rows, "rows"), parameters, Failures())
+    failures = Failures()
+    found = coverage(load_seed(seed), lines_of(rows, "rows"), parameters, failures, duplicates)
+    failures.refuse_nothing_read(found.restaurants)
+    return found
 
 
 def coverage(
-    seed: FormulaSeed, lines: Iterable[Line], parameters: Mapping[str, Value] | None, failures: Failures
+    seed: FormulaSeed,
+    lines: Iterable[Line],
+    parameters: Mapping[str, Value] | None,
+    failures: Failures,
+    duplicates: Duplicates = "fail",
 ) -> Coverage:
-    """Return what restaurants reach of a loaded seed; those that fail are in `failures`, and count as far as they come."""
+    """Return what restaurants reach of a loaded seed; those that fail are in `failures`.
+
+    A restaurant with a step that has no value counts as far as its computation came.
+    """
     program, (parts, watched) = seed.program, _parts(seed)
+    evaluator = evaluator_of(seed)
     counts: Counter[_Key] = Counter()
     restaurants = reviews = 0
-    for line, record in parsed(lines, RestaurantRows.read):
-        if isinstance(record, DataError):
-            failures.add_unreadable(line.place, str(record))
-            continue
-        restaurants, reviews = restaurants + 1, reviews + len(record.rows)
+    for found in usable_rows(evaluator, lines, failures, parameters, duplicates):
+        restaurants, reviews = restaurants + 1, reviews + len(found.rows)
+        given = prepare(program, found.rows, found.context, parameters)
+        evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
+        evaluation.count_values(program, found.rows)
         try:
-            given = prepare(program, record.rows, record.context, parameters)
-            evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
-            evaluation.count_values(program, record)
             for step in program.steps:
                 evaluation.step(step)
-        except (EvaluationError, DataError) as error:
-            failures.add(f"{line.place}: {record.business_id}", str(error))
+        except EvaluationError as error:
+            add_failure(failures, found, evaluator.located(error))
     items = tuple(Item(kind, name, text, span, counts[key]) for kind, name, text, span, key in parts)
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 
@@ -151,13 +171,15 @@ def coverage(
 class _Counting(Evaluation):
     """An evaluation that counts how the watched conditions turn out, which keys are found, and which values are given."""
 
-    watched: frozenset[int] = frozenset()
+    watched: Mapping[int, bool] = field(default_factory=dict)
+    """The identities of what is tested, with whether it is tested for null, not for being true."""
     counts: Counter[_Key] = field(default_factory=Counter)
 
     def value(self, expression: Expr, row: Values) -> Any:
         found = super().value(expression, row)
         if id(expression) in self.watched:
-            self.counts[id(expression), bool(found)] += 1
+            truth = found is not None if self.watched[id(expression)] else bool(found)
+            self.counts[id(expression), truth] += 1
         return found
 
     def step(self, step: nodes.Step) -> None:
@@ -180,11 +202,11 @@ class _Counting(Evaluation):
         self.counts[id(operation), _DEFAULT] += 1
         return result
 
-    def count_values(self, program: nodes.Program, record: RestaurantRows) -> None:
+    def count_values(self, program: nodes.Program, rows: Iterable[Mapping[str, Any]]) -> None:
         """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
         for each in program.fields:
             symbol = Symbol(SymbolKind.EXTRACTION, each.name)
-            for given, row in zip(record.rows, self.rows, strict=True):
+            for given, row in zip(rows, self.rows, strict=True):
                 section = given.get("extraction")
                 raw = section.get(each.name) if isinstance(section, dict) else None
                 self._count(symbol, row.get(symbol, each.default if raw is None else raw))
@@ -194,7 +216,7 @@ class _Counting(Evaluation):
                     self._count(symbol, value)
 
     def _count(self, symbol: Symbol, value: object) -> None:
-        if isinstance(value, str | bool):
+        if isinstance(value, str | bool | None):
             self.counts[symbol, value] += 1
 
 
@@ -204,8 +226,8 @@ class _Counting(Evaluation):
 _Part = tuple[Kind, str, str, Span, _Key]
 
 
-def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
-    """Return every part with what is counted for it, in the order of the file, and the identities of conditions."""
+def _parts(seed: FormulaSeed) -> tuple[list[_Part], dict[int, bool]]:
+    """Return every part with what is counted for it, in the order of the file, and what is watched for that."""
     written = SEED.parse(seed.document, Problems())
     assert written is not None  # it was checked
     found = list(_values(seed, written.declared_at))
@@ -222,8 +244,15 @@ def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
                 found += _both("filter", step.name, condition, step.name)
         for expression in step.expressions():
             found += [part for node in typed.walk(expression) for part in _branches(step.owner, node)]
-    watched = frozenset(key[0] for *_, key in found if isinstance(key[0], int))
+    expressions = (expression for step in seed.program.steps for expression in step.expressions())
+    calls = (node for expression in expressions for node in typed.walk(expression) if _replaces_null(node))
+    coalesced = {id(call.arguments[0]) for call in calls}
+    watched = {key[0]: key[0] in coalesced for *_, key in found if isinstance(key[0], int)}
     return sorted(found, key=lambda part: part[3].start), watched
+
+
+def _replaces_null(node: Expr) -> TypeGuard[typed.Call]:
+    return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 
 def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_Part]:
@@ -232,7 +261,7 @@ def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_
 
 
 def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Part]:
-    """The values of enums and booleans that the seed declares; of metadata and the restaurant those in use."""
+    """The values of enums and booleans that the seed declares, and null; of metadata and the restaurant those in use."""
     program, used = seed.program, seed.program.used()
     namespaces: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
@@ -243,7 +272,8 @@ def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Par
         place = declared_at.get(str(symbol))
         if place is not None and (symbol.kind is SymbolKind.EXTRACTION or symbol in used):
             spans = _places_of_values(seed, place)
-            for value in ty.values or ((True, False) if ty.base is Base.BOOLEAN else ()):
+            values: tuple[Value, ...] = ty.values or ((True, False) if ty.base is Base.BOOLEAN else ())
+            for value in (*values, *([None] if ty.nullable else [])):
                 yield "value", str(symbol), value_text(value), spans.get(value, place), (symbol, value)
 
 
@@ -280,14 +310,17 @@ def _keys(name: str, lookup: nodes.Lookup, written: surface.Lookup) -> Iterator[
 
 
 def _branches(name: str, node: Expr) -> Iterator[_Part]:
-    """The two branches of a conditional, and of a null or a zero that `or` replaces."""
+    """The two branches of a conditional, and of a null or a zero that `or` replaces, or `coalesce`."""
+    tests = "if {}", "unless {}"
     match node:
         case typed.Conditional(condition, then, otherwise):
             tested, parts = condition, (then, otherwise)
+        case typed.Call(_, (first, default)) if _replaces_null(node):
+            tested, parts, tests = first, (first, default), ("if {} != None", "if {} == None")
         case typed.Logical(word, (first, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
             tested, parts = first, (first, last) if word == "or" else (last, first)
         case _:
             return
-    for part, sign, truth in zip(parts, ("if", "unless"), (True, False), strict=True):
-        text = f"{short_text(part, _LENGTH)} {sign} {short_text(tested, _LENGTH)}"
+    for part, test, truth in zip(parts, tests, (True, False), strict=True):
+        text = f"{short_text(part, _LENGTH)} {test.format(short_text(tested, _LENGTH))}"
         yield "branch", name, text, part.info.span, (id(tested), truth)

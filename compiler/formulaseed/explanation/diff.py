@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.explanation.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
@@ -125,15 +126,22 @@ def diff(
     parameters_old: Mapping[str, Value] | None = None,
     parameters_new: Mapping[str, Value] | None = None,
     output: str | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Difference:
     """Compare two seeds, or two settings of one, and with rows what they make of the same restaurants.
 
-    `rows` is a path to JSON Lines, or the objects that they would hold. `output` is the verdict; by default the last output
-    that rules choose from strings or booleans. Raises `SeedError` for a seed with errors, and `DataError` for a file
-    that cannot be opened, an unknown output, and a parameter that is unknown or out of bounds.
+    `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts.
+    `output` is the verdict; by default the last output that rules choose from strings or booleans. With `duplicates="first"`
+    the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails. Restaurants that fail are
+    in `outcomes.failures`. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened, an
+    unknown output, a parameter that is unknown or out of bounds, and if no restaurant can be read.
     """
     lines = lines_of(rows, "rows") if rows is not None else None
-    return difference(load_seed(old), load_seed(new), lines, (parameters_old, parameters_new), output)
+    failures, given = Failures(), (parameters_old, parameters_new)
+    found = difference(load_seed(old), load_seed(new), lines, given, output, failures, duplicates=duplicates)
+    if found.outcomes is not None:
+        failures.refuse_nothing_read(found.outcomes.restaurants)
+    return found
 
 
 def difference(
@@ -144,6 +152,7 @@ def difference(
     output: str | None = None,
     failures: Failures | None = None,
     new_lines: Iterable[Line] | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Difference:
     """Compare two loaded seeds as `diff` does; what fails is in `failures` too.
 
@@ -163,7 +172,7 @@ def difference(
         ]
         for setting in settings:
             setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
-        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures(), new_lines)
+        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures(), new_lines, duplicates)
     return Difference(sides[0], sides[1], changes, outcomes)
 
 

@@ -6,7 +6,7 @@ texts of reviews are used only to quote them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, cast
@@ -15,7 +15,7 @@ from formulaseed.errors import EvaluationError
 from formulaseed.explanation import explanation as data
 from formulaseed.explanation.additions import Row
 from formulaseed.explanation.counts import Counts
-from formulaseed.explanation.definitions import steps_used, upstream
+from formulaseed.explanation.definitions import filters_of, steps_used, upstream
 from formulaseed.explanation.evaluated import Evaluated
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.leading import Leading
@@ -26,6 +26,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, place_of, prepare
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
+from formulaseed.language.typed import SymbolKind
 
 
 @dataclass
@@ -84,6 +85,7 @@ class Explainer:
             outputs={n: evaluation.results[n] for n in self.program.output if n in evaluation.results},
             error=error,
             because=Reasons(found, evidence, counts).because(target) if error is None else [],
+            missing=[*_missing(reached, evaluation)],
             rules=found.rules(target) if error is None else [],
             steps=[_step(found, step, self._said(step.name), self.uses[step.name], defaults) for step in reached],
             lookups=[*lookups.values()],
@@ -103,6 +105,17 @@ class Explainer:
                 line = f"{place.source.name}:{place.source.position(place.start)[0]}" if place is not None else None
                 return data.Failure(step=fault.step, kind=fault.kind, message=fault.message, place=line)
         return None
+
+
+def _missing(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[data.Missing]:
+    """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
+    conditions = [condition for step in steps for condition in filters_of(step, evaluation.filters).values()]
+    expressions = [expression for step in steps for expression in step.expressions()]
+    for symbol in dict.fromkeys(symbol for each in (*expressions, *conditions) for symbol in typed.symbols_in(each)):
+        if symbol.kind is SymbolKind.CONTEXT and evaluation.shared[symbol] is None:
+            yield data.Missing(name=str(symbol), reviews=None)
+        elif symbol.kind is SymbolKind.META and (number := sum(row[symbol] is None for row in evaluation.rows)):
+            yield data.Missing(name=str(symbol), reviews=number)
 
 
 def _step(found: Evaluated, step: nodes.Step, definition: str, uses: list[str], defaults: set[str]) -> data.Step:

@@ -166,6 +166,13 @@ class Change(_Part):
     parameter: str | None = Field(None, description="The parameter to set to `number`.")
 
 
+class Missing(_Part):
+    """A field that is null and that a step on the way to the verdict uses."""
+
+    name: str = Field(description="The field, such as context.noise_level.")
+    reviews: int | None = Field(description="How many reviews lack it; null for a field of the restaurant.")
+
+
 class Failure(_Part):
     """Why there is no verdict."""
 
@@ -189,6 +196,7 @@ class Explanation(_Part):
     outputs: dict[str, Value] = Field(description="All outputs by name, as far as they have values.")
     error: Failure | None = Field(description="Why there is no verdict; null where there is one.")
     because: list[str] = Field(description="The reasons, a sentence each, the most important first.")
+    missing: list[Missing] = Field(description="The fields that are null and that a step on the way uses.")
     rules: list[Rule] = Field(description="The rules of the step that gives the verdict, in their order.")
     steps: list[Step] = Field(description="The verdict's step first, each before those that it uses.")
     lookups: list[Match] = Field(description="What the lookups among the steps found.")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.data.jsonl import Line, parsed
-from formulaseed.data.records import RestaurantRows
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.jsonl import Line
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
@@ -24,6 +24,8 @@ from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import ExtractedRestaurant
+from formulaseed.runtime.running import add_failure, read_rows
 
 _NOISE = 1e-12
 """Numbers that are closer, relative to their size, are equal: sums in another order differ by as much."""
@@ -266,43 +268,68 @@ def compare(
     lines: Iterable[Line],
     failures: Failures,
     new_lines: Iterable[Line] | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Outcomes:
     """Evaluate every restaurant twice, and compare. `new_lines` are the rows of the new seed, if it has its own."""
     matrix: Counter[tuple[str | None, str | None]] = Counter()
     moved: list[Moved] = []
-    for place, *records in _pairs(lines, new_lines, failures):
-        before, after = (_traced(*given, place, failures) for given in zip((old, new), records, strict=True))
-        known = next(record for record in records if record is not None)
-        found = _moved(known, before, after, pairing)
+    for before, after in _pairs(old, new, lines, new_lines, failures, duplicates):
+        traced = _traced(old, before), _traced(new, after)
+        known = before if before is not None else after
+        assert known is not None  # it has rows for one of them
+        _add_failures(failures, known, (old, new), traced)
+        found = _moved(known, *traced, pairing)
         matrix[found.verdicts] += 1
         if found.differs:
             moved.append(found)
     return Outcomes(pairing, dict(matrix), tuple(moved), failures, new_lines is not None)
 
 
-_Pair = tuple[str, RestaurantRows | None, RestaurantRows | None]
+_Pair = tuple[ExtractedRestaurant | None, ExtractedRestaurant | None]
 
 
-def _pairs(lines: Iterable[Line], new_lines: Iterable[Line] | None, failures: Failures) -> Iterator[_Pair]:
-    """Each restaurant with its rows for the old seed and for the new one; None where it has none."""
+def _pairs(
+    old: Setting,
+    new: Setting,
+    lines: Iterable[Line],
+    new_lines: Iterable[Line] | None,
+    failures: Failures,
+    duplicates: Duplicates,
+) -> Iterator[_Pair]:
+    """Yield each restaurant with its rows for the old seed and for the new one; None for a seed for which it has none."""
+    restaurants = _readable(old, lines, failures, duplicates)
     if new_lines is None:
-        yield from ((place, record, record) for place, record in _restaurants(lines, failures))
+        yield from ((found, found) for found in restaurants)
         return
-    others: dict[str, list[tuple[str, RestaurantRows]]] = {}
-    for place, record in _restaurants(new_lines, failures):
-        others.setdefault(record.business_id, []).append((place, record))
-    for place, record in _restaurants(lines, failures):
-        found = others.get(record.business_id)
-        yield place, record, found.pop(0)[1] if found else None
-    yield from ((place, None, record) for left in others.values() for place, record in left)
+    others: dict[str, list[ExtractedRestaurant]] = {}
+    failures_of_new = Failures()  # its duplicates are those of the old seed, counted once
+    for found in _readable(new, new_lines, failures_of_new, duplicates):
+        others.setdefault(found.business_id, []).append(found)
+    failures.lines += failures_of_new.lines
+    for found in restaurants:
+        same_id = others.get(found.business_id)
+        yield found, same_id.pop(0) if same_id else None
+    yield from ((None, found) for left in others.values() for found in left)
 
 
-def _restaurants(lines: Iterable[Line], failures: Failures) -> Iterator[tuple[str, RestaurantRows]]:
-    for line, record in parsed(lines, RestaurantRows.read):
-        if isinstance(record, DataError):
-            failures.add_unreadable(line.place, str(record))
-        else:
-            yield f"{line.place}: {record.business_id}", record
+def _readable(
+    setting: Setting, lines: Iterable[Line], failures: Failures, duplicates: Duplicates
+) -> Iterator[ExtractedRestaurant]:
+    found = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)
+    return (restaurant for restaurant in found if restaurant.error is None)
+
+
+def _add_failures(
+    failures: Failures, found: ExtractedRestaurant, settings: tuple[Setting, Setting], traced: tuple[_Traced, _Traced]
+) -> None:
+    """Report what failed: rows that neither seed can read once, anything else with the seed for which it failed."""
+    faults = [each.fault for each in traced]
+    if isinstance(faults[0], DataError) and str(faults[0]) == str(faults[1]):
+        add_failure(failures, found, faults[0])
+        return
+    for setting, fault in zip(settings, faults, strict=True):
+        if fault is not None:
+            add_failure(failures, found, fault, f" (with the {setting.what} seed)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,19 +338,19 @@ class _Traced:
 
     steps: Mapping[str, Value]
     failed_at: str | None = None
+    fault: EvaluationError | DataError | None = None
 
 
-def _traced(setting: Setting, record: RestaurantRows | None, place: str, failures: Failures) -> _Traced:
-    if record is None:  # the reason has been reported where it was extracted
+def _traced(setting: Setting, found: ExtractedRestaurant | None) -> _Traced:
+    if found is None:  # the reason has been reported where it was extracted
         return _Traced({}, "(extraction)")
     try:
-        return _Traced(setting.evaluator.trace(record.rows, record.context, setting.parameters))
+        return _Traced(setting.evaluator.trace(found.rows, found.context, setting.parameters))
     except (EvaluationError, DataError) as error:
-        failures.add(f"{setting.what}: {place}", str(error))
-        return _Traced({}, error.step if isinstance(error, EvaluationError) else "(data)")
+        return _Traced({}, error.step if isinstance(error, EvaluationError) else "(data)", error)
 
 
-def _moved(record: RestaurantRows, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
+def _moved(record: ExtractedRestaurant, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
     both = before.failed_at is None and after.failed_at is None
     values = {name: (before.steps[was], after.steps[name]) for name, was in pairing.steps.items()} if both else {}
     verdicts = [_label(found, name) for found, name in zip((before, after), _verdict_names(pairing), strict=True)]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from formulaseed.data.results import Failures, error_of
 from formulaseed.diagnostics.model import number_of
-from formulaseed.errors import DataError
+from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.article import article, shades
 from formulaseed.explanation.charts import Histogram, histogram
 from formulaseed.explanation.elements import Packing, visible
@@ -28,6 +28,7 @@ from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
+from formulaseed.runtime.running import add_failure
 
 MOST_REVIEWS = 40
 """So many reviews of a restaurant are in a report."""
@@ -49,10 +50,14 @@ def explained(
         said = _explained(explainer, evaluator, found, parameters)
         fault = said.error
         if fault is not None and found.error is None:
-            step = f"{fault.step}: {fault.kind}: " if fault.step else ""
-            in_seed = f" ({fault.place})" if fault.place else ""
-            failures.add(f"{found.place}: {found.business_id}", f"{step}{fault.message}{in_seed}")
+            add_failure(failures, found, _error_of(fault, evaluator))
         yield said
+
+
+def _error_of(fault: Failure, evaluator: Evaluator) -> EvaluationError | DataError:
+    if fault.step is None:
+        return DataError(fault.message)
+    return evaluator.located(EvaluationError(fault.step, fault.kind, fault.message))
 
 
 def _explained(
@@ -63,6 +68,7 @@ def _explained(
     search = Search(explainer.leading, evaluator, found.rows, found.context, parameters)
     given = (found.business_id, found.rows, found.context, parameters, found.run.to_json())
     try:
+        evaluator.check(found.rows, found.context)  # the explainer's own reading names neither row nor review
         return explainer.explain(*given, search.changes())
     except DataError as error:
         return _failed(explainer, found, error_of(error))
@@ -79,6 +85,7 @@ def _failed(explainer: Explainer, found: ExtractedRestaurant, error: Mapping[str
         outputs={},
         error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
         because=[],
+        missing=[],
         rules=[],
         steps=[],
         lookups=[],

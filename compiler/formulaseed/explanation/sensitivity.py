@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RestaurantRows
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, SeedError
@@ -28,6 +28,7 @@ from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
+from formulaseed.runtime.running import usable_rows
 
 _SHOWN = 40
 _SKIPPED = ("variant", "reason", "place")
@@ -181,14 +182,20 @@ def sensitivity(
     by: float = 10.0,
     output: str | None = None,
     parameters: Mapping[str, Value] | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Sensitivity:
     """Move each numeric constant of the steps and each numeric parameter by `by` percent, down and up, one at a time.
 
-    Integers move by 1 at least, years that the years of reviews are compared with by 1. `rows` is a path to JSON Lines, or the
-    objects that they would hold; `output` is the verdict or the number to look at. Raises `SeedError` for a seed with
-    errors, and `DataError` for a file that cannot be opened, an unknown output or a wrong parameter.
+    Integers move by 1 at least, years that the years of reviews are compared with by 1. `rows` is a path to JSON Lines, the
+    objects that they would hold, or a data frame; `extract` makes them of contexts. `output` is the verdict or the number to
+    look at. With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the
+    restaurant fails. Restaurants that fail are in the result's `failures`. Raises `SeedError` for a seed with errors, and
+    `DataError` for a file that cannot be opened, an unknown output, a wrong parameter, and if no restaurant can be read.
     """
-    return ranked(load_seed(seed), lines_of(rows, "rows"), by, output, parameters, Failures())
+    failures = Failures()
+    found = ranked(load_seed(seed), lines_of(rows, "rows"), by, output, parameters, failures, duplicates=duplicates)
+    failures.refuse_nothing_read(found.restaurants)
+    return found
 
 
 def ranked(
@@ -199,10 +206,11 @@ def ranked(
     parameters: Mapping[str, Value] | None,
     failures: Failures,
     advance: Callable[[int, str], None] = lambda total, note: None,
+    duplicates: Duplicates = "fail",
 ) -> Sensitivity:
     """Do as `sensitivity` does with a loaded seed; `advance` is called before each variant with their number."""
     step = verdict_of(seed.program, output)
-    trial = _Trial(seed, lines, step, output, dict(parameters or {}), failures)
+    trial = _Trial(seed, lines, step, output, dict(parameters or {}), failures, duplicates)
     numbers = [*_constants(seed, trial), *_parameters(seed, trial)]
     found: list[Moved] = []
     skipped: list[tuple[str, str, str]] = []
@@ -280,6 +288,7 @@ class _Trial:
         output: str | None,
         parameters: dict[str, Value],
         failures: Failures,
+        duplicates: Duplicates,
     ) -> None:
         self.evaluator = evaluator_of(seed)
         self.parameters = parameters
@@ -287,23 +296,16 @@ class _Trial:
         self.verdict = verdict.name if verdict is not None else None
         self.numbers = numbers_of(seed.program, seed.program.output, verdict, output)
         self.score = next(iter(self.numbers), None)
-        self.given = list(self._read(lines, failures))
+        self.given = list(self._read(lines, failures, duplicates))
         self.before = [self._outputs(self.evaluator.module, self.arguments, *given) for _, *given in self.given]
 
-    def _read(self, lines: Iterable[Line], failures: Failures) -> Iterator[tuple[str, Any, Any]]:
+    def _read(
+        self, lines: Iterable[Line], failures: Failures, duplicates: Duplicates
+    ) -> Iterator[tuple[str, Any, Any]]:
         module = self.evaluator.module
-        for line, record in parsed(lines, RestaurantRows.read):
-            if isinstance(record, DataError):
-                failures.add_unreadable(line.place, str(record))
-                continue
-            try:
-                yield (
-                    record.business_id,
-                    [module.parse_row(row) for row in record.rows],
-                    module.parse_context(record.context),
-                )
-            except module.DataError as error:
-                failures.add(f"{line.place}: {record.business_id}", str(error))
+        for found in usable_rows(self.evaluator, lines, failures, self.parameters or None, duplicates):
+            rows = self.evaluator.parsed_rows(found.rows)
+            yield found.business_id, rows, module.parse_context(found.context)
 
     def _outputs(self, module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> _Outputs:
         try:

@@ -15,6 +15,7 @@ from formulaseed.explanation.counted import (
     fields_text,
     filter_texts,
     is_zero,
+    missing_text,
     near_texts,
     others_text,
     review_text,
@@ -87,7 +88,7 @@ def blocks(found: Explanation) -> Iterator[Block]:
         where = f" ({found.error.place})" if found.error.place else ""
         step = f"{found.error.step}: " if found.error.step else ""
         yield Paragraph(f"{step}{found.error.kind}: {found.error.message}{where}")
-    for sentence in found.because:
+    for sentence in (*found.because, *(missing_text(each, found.reviews) for each in found.missing)):
         yield Paragraph(sentence)
     if found.rules:
         yield Heading(f"The rules of {found.step}")

@@ -243,7 +243,9 @@ def model_extractor(
                 transport = BatchRun(answers, limits, most_usd=options["max_usd"], poll=options["poll"], notify=notify)
                 transport.ask(reviews)
             else:
-                budget, progress = CostBudget(prices, options["max_usd"]), _progress(answers.usage, notify)
+                answers.unconfirmed()
+                budget = CostBudget(prices, options["max_usd"], answers.usage.unconfirmed_usd)
+                progress = _progress(answers.usage, notify)
 
                 def live() -> LiveExtractor:
                     budget.use_in_new_loop()

@@ -290,6 +290,9 @@ class Evaluation:
                 return -number if sign == "-" else number
             case typed.Binary(symbol_, left, right):
                 return OPERATORS[symbol_].value(self.value(left, row), self.value(right, row))
+            case typed.Call(name, (first, default)) if FUNCTIONS[name].replaces_null:
+                found = self.value(first, row)
+                return self.value(default, row) if found is None else found
             case typed.Call(name, arguments):
                 return FUNCTIONS[name].value(*[self.value(argument, row) for argument in arguments])
             case typed.Comparison(first, operators, rest):

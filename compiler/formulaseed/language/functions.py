@@ -10,6 +10,7 @@ from operator import add
 from typing import Literal
 
 from formulaseed.language import intervals
+from formulaseed.language.exactness import exact_of_exact, nearest, nearest_of_exact, same
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import (
     OPERATORS,
@@ -20,7 +21,7 @@ from formulaseed.language.operators import (
     outside_domain,
     widest,
 )
-from formulaseed.language.types import INTEGER, Base, Value
+from formulaseed.language.types import ERROR, INTEGER, Base, Value, join
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +50,17 @@ class Function(Operation):
     """Whether the result is the argument where that has the type of the result."""
     selects: bool = False
     """Whether the result is one of the arguments."""
+    replaces_null: bool = False
+    """Whether the first argument may be null; only then the second is evaluated, and is the result."""
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
     hints: Mapping[int, str] = field(default_factory=dict)
     """What helps where so many arguments are given, which are too many or too few."""
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the result is one of the arguments, so that it is a float where they are floats."""
+        return self.selects or self.replaces_null
 
     @property
     def signature(self) -> str:
@@ -144,6 +152,7 @@ TO_FLOAT = Function(
     name="float", parameters=("value",), description="The value as a number; true is 1.0, false is 0.0",
     examples=(("float(3)", 3.0), ("float(true)", 1.0)), takes=_NUMBER_OR_BOOLEAN,
     result=a_number, is_float=True, range=lambda a: a, apply=float, is_rounding=True, is_conversion=True,
+    exactness=same,
 )  # fmt: skip
 """The conversion that formulas over a domain end with."""
 
@@ -154,15 +163,17 @@ FUNCTIONS: dict[str, Function] = {
             name="max", parameters=("a", "b", "..."), description="The largest of the values",
             examples=(("max(0.1, 0.05)", 0.1), ("max([1, 3, 2])", 3)), list_argument="may",
             result=widest, range=_max_range, apply=lambda *values: max(values), selects=True, bounds="below",
+            exactness=same,
         ),
         Function(
             name="min", parameters=("a", "b", "..."), description="The smallest of the values",
             examples=(("min(20.0, 35.5)", 20.0), ("min([2, 1])", 1)), list_argument="may",
             result=widest, range=_min_range, apply=lambda *values: min(values), selects=True, bounds="above",
+            exactness=same,
         ),
         Function(
             name="abs", parameters=("value",), description="The value without its sign", examples=(("abs(3 - 5)", 2),),
-            result=widest, range=_abs_range, apply=abs,
+            result=widest, range=_abs_range, apply=abs, exactness=same,
         ),
         Function(
             name="log", parameters=("value",), description="The natural logarithm of a number above 0",
@@ -177,6 +188,7 @@ FUNCTIONS: dict[str, Function] = {
             name="sqrt", parameters=("value",), description="The square root of a number of 0 or more",
             examples=(("sqrt(16)", 4.0),), result=a_number, is_float=True,
             range=lambda a: Range(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0))), apply=math.sqrt,
+            exactness=nearest_of_exact,
             failures=(outside_domain("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
             spellings={
                 "python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error", is_refused=True)
@@ -187,7 +199,7 @@ FUNCTIONS: dict[str, Function] = {
             description="The value rounded to a number of decimal places, halves to even",
             examples=(("round(2.675, 1)", 2.7), ("round(2.5)", 2)),
             result=lambda operands: INTEGER if len(operands) == 1 else operands[0].ty.present(),
-            range=_decimals_range, apply=round, is_rounding=True,
+            range=_decimals_range, apply=round, is_rounding=True, exactness=nearest,
         ),
         Function(
             name="int", parameters=("value",), description="The value as an integer, decimals cut off; true is 1, false is 0",
@@ -199,7 +211,7 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="sum", parameters=("a", "b", "..."), description="The sum of the values of a list; of an empty one 0",
             examples=(("sum([1, 2, 3.5])", 6.5), ("sum([])", 0)), list_argument="must", folds="+", of_none=0,
-            result=widest, apply=lambda *values: reduce(add, values, 0),
+            result=widest, apply=lambda *values: reduce(add, values, 0), exactness=exact_of_exact,
             range=lambda *args: reduce(intervals.add, args, intervals.exactly(0)),
         ),
         Function(
@@ -220,6 +232,7 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
             examples=(("clamp(7.5, 0, 5)", 5),), result=widest, selects=True, failures=(_EXCHANGED,),
+            exactness=same,
             range=lambda value, low, high: _max_range(low, _min_range(high, value)),
             apply=lambda value, low, high: max(low, min(high, value)),
             spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
@@ -228,6 +241,15 @@ FUNCTIONS: dict[str, Function] = {
             name="len", parameters=("text",), description="The number of characters of a text",
             examples=(("len('Thai')", 4),), returns="integer", takes=frozenset({Base.STRING}),
             result=lambda _: INTEGER, range=lambda a: intervals.COUNT, apply=len,
+        ),
+        Function(
+            name="coalesce", parameters=("value", "default"),
+            description="The value, or the default if the value is null; unlike `or` it keeps 0, '' and false",
+            examples=(("coalesce(None, 5)", 5), ("coalesce(0, 5)", 0), ("coalesce('', 'none')", "")), returns="any",
+            takes=frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN, Base.STRING}), replaces_null=True,
+            result=lambda operands: join(operands[0].ty.present(), operands[1].ty) or ERROR,
+            range=intervals.union, apply=lambda value, default: default if value is None else value,
+            exactness=same, hints={3: "nest it: `coalesce(a, coalesce(b, c))`"},
         ),
     )
 }  # fmt: skip

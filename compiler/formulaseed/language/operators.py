@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.language import intervals
+from formulaseed.language.exactness import Exactness, exact_of_exact, inexact, nearest_of_exact
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Info
 from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value, join
@@ -192,6 +193,8 @@ class Operation:
     failures: tuple[Failure, ...] = ()
     is_float: bool = False
     """Whether the result is a float for integers, too."""
+    exactness: Callable[[Sequence[Exactness]], Exactness] = inexact
+    """How exact a result is that is no integer, from the exactness of the operands."""
     spellings: Mapping[str, Spelling] = field(default_factory=dict)
     """By backend; a backend that is left out writes it as formulas do."""
 
@@ -203,6 +206,11 @@ class Operation:
     def is_partial(self) -> bool:
         """Whether it has no value for some operands, however small the result."""
         return any(each.effect == "raises" and each.kind != "overflow" for each in self.failures)
+
+    def refuses_zero(self, place: int) -> bool:
+        """Whether the operation has no value if the operand at a place is 0."""
+        tests = (each.test for each in self.failures if each.test is not None)
+        return any(index == place and COMPARE[sign](0, bound) for index, sign, bound in tests)
 
     def is_safe(self, operands: Operands) -> bool:
         """Whether computing it cannot raise."""
@@ -315,30 +323,33 @@ OPERATORS: dict[str, Operator] = {
         Operator(
             name="+", precedence=ADDITIVE, description="Addition", examples=(("2 + 3", 5),),
             result=widest, range=intervals.add, apply=operator.add, failures=_CHECKED_LATER,
+            exactness=exact_of_exact,
         ),
         Operator(
             name="-", precedence=ADDITIVE, description="Subtraction", examples=(("5 - 1.5", 3.5),),
             result=widest, range=intervals.subtract, apply=operator.sub, failures=_CHECKED_LATER,
+            exactness=exact_of_exact,
         ),
         Operator(
             name="*", precedence=MULTIPLICATIVE, description="Multiplication", examples=(("4 * 2", 8),),
             result=widest, range=intervals.multiply, apply=operator.mul, failures=_CHECKED_LATER,
+            exactness=exact_of_exact,
         ),
         Operator(
             name="/", precedence=MULTIPLICATIVE, description="Division; the result is a number", examples=(("6 / 4", 1.5),),
             result=a_number, is_float=True, range=intervals.divide, apply=operator.truediv, failures=_QUOTIENT,
-            spellings={"python": Spelling(helper="_divide")},
+            exactness=nearest_of_exact, spellings={"python": Spelling(helper="_divide")},
         ),
         Operator(
             name="//", precedence=MULTIPLICATIVE, description="Division rounded down", examples=(("7 // 2", 3), ("-7 // 2", -4)),
             result=widest, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT,
-            spellings={"python": Spelling(helper="_floor_divide")},
+            exactness=exact_of_exact, spellings={"python": Spelling(helper="_floor_divide")},
         ),
         Operator(
             name="%", precedence=MULTIPLICATIVE, description="Remainder, with the sign of the divisor",
             examples=(("7 % 4", 3), ("-7 % 4", 1)),
             result=widest, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
-            spellings={"python": Spelling(helper="_modulo")},
+            exactness=exact_of_exact, spellings={"python": Spelling(helper="_modulo")},
         ),
         Operator(
             name="**", precedence=POWER, description="Exponentiation", examples=(("2 ** 10", 1024), ("2 ** -1", 0.5)),

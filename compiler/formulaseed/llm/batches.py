@@ -87,14 +87,19 @@ class BatchClient(Client):
             raise failure_of(error) from None
 
     async def batches_since(self, moment: float) -> AsyncIterator[BatchState]:
-        """Yield the batches that were created after a moment, in seconds since 1970, the latest first."""
+        """Yield the batches that were created after a moment, in seconds since 1970, the latest first.
+
+        A server without a list of batches lists none.
+        """
         try:
             async for batch in self.sdk.messages.batches.list(limit=100):
                 if batch.created_at.timestamp() < moment:
                     return
                 yield _state(batch)
         except Exception as error:
-            raise failure_of(error) from None
+            failed = failure_of(error)
+            if failed.status != 404:
+                raise failed from None
 
     async def first_key(self, batch: BatchState) -> str | None:
         """Return the key of one of a batch's calls; None where its results are not kept any more."""

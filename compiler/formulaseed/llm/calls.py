@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from formulaseed.data.records import UsageRecord
 from formulaseed.errors import DataError
 from formulaseed.resources import resource_folder
 
@@ -85,6 +86,12 @@ class Usage:
     cache_write: int = 0
     cache_read: int = 0
     output: int = 0
+
+    @classmethod
+    def read(cls, value: Any) -> Usage:
+        """Return the usage in a JSON object of one answer. Raises `DataError` for numbers that cannot be those of one."""
+        record = UsageRecord.read(value)
+        return cls(record.input, record.cache_write, record.cache_read, record.output)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Usage)))
@@ -161,16 +168,13 @@ def answer_of(message: Any, request_id: str = "", at_most: Usage = _NOTHING) -> 
     """
     try:
         message = json.loads(message) if isinstance(message, bytes) else message
-        given = message["usage"]
-        usage = [given.get(name) for name in _COUNTED] + [given.get(name) or 0 for name in _CACHED]
-        is_bound = not all(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS for tokens in usage)
-        read, said, written, cached = usage
+        usage = _stated_usage(message["usage"])
         return Answer(
             text=_encodable("".join(block["text"] for block in message["content"] if block["type"] == "text")),
             stop_reason=_encodable(str(message["stop_reason"] or "nothing said")),
-            usage=at_most if is_bound else Usage(read, written, cached, said),
+            usage=at_most if usage is None else usage,
             request_id=request_id,
-            is_bound=is_bound,
+            is_bound=usage is None,
         )
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise ValueError("the API's answer is not a message") from None
@@ -181,10 +185,19 @@ def _encodable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-_COUNTED = ("input_tokens", "output_tokens")
-_CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
-"""Absent or null where there is no cache."""
-_MOST_TOKENS = 10**9
+def _stated_usage(usage: Any) -> Usage | None:
+    """Return the usage that a message states; None where its numbers cannot be those of an answer."""
+    stated = {
+        "input": usage.get("input_tokens"),
+        "output": usage.get("output_tokens"),
+        # absent or null where there is no cache
+        "cache_write": usage.get("cache_creation_input_tokens") or 0,
+        "cache_read": usage.get("cache_read_input_tokens") or 0,
+    }
+    try:
+        return Usage.read(stated)
+    except DataError:
+        return None
 
 
 def cost_text(cost: float | None) -> str:

@@ -7,6 +7,7 @@ server's limit is found without being configured.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -101,15 +102,16 @@ class RateLimiter:
 
 
 class CostBudget:
-    """Limits what calls may cost to `most` US dollars; None for no limit.
+    """Limits what calls may cost to `most` US dollars, with what was `spent` before; None for no limit.
 
-    Each call reserves an upper bound until its answer states its usage. An attempt without one counts with that bound.
+    A `spent` of None is an unknown cost, which no limit allows. Each call reserves an upper bound until its answer states
+    its usage. An attempt without one counts with that bound.
     """
 
-    def __init__(self, prices: Prices, most: float | None) -> None:
+    def __init__(self, prices: Prices, most: float | None, spent: float | None = 0.0) -> None:
         self.most = most
         self._prices = prices
-        self._spent = 0.0
+        self._spent = math.inf if spent is None else spent
         self._reserved: dict[str, float] = {}
         self._changed = asyncio.Event()
 

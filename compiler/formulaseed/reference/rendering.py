@@ -92,7 +92,7 @@ def _codes(texts: Sequence[str]) -> str:
 BYTES_PER_TOKEN = 3
 _RULES = (
     "A formula is one expression in Python's syntax: no assignments, loops, imports, indexing or methods. Its result "
-    "becomes a float (true is 1.0). `?` marks what may be null: guard it, `(x or 0)` or `x * 5 if entity else 0`."
+    "becomes a float (true is 1.0). `?` marks what may be null: guard it, `coalesce(x, 0)` or `x * 5 if entity else 0`."
 )
 _ENTITIES, _FIELDS, _RELATED, _EXAMPLES, _CUSTOM, _FUNCTIONS, _PATTERNS, _UNREADABLE, _MEANINGS = range(1, 10)
 """The ranks: the lower, the later something is left out."""

@@ -172,6 +172,8 @@ def reasons(request: ir.Request, result: RequestResult, cache: EvidenceCache) ->
 
 def _gold_reasons(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
     gold = request.gold_restaurant
+    if gold is None:
+        return
     if gold in cache.dataset.unusable:
         yield f"the gold restaurant cannot be used: {cache.dataset.unusable[gold]}"
     elif gold not in cache.dataset.candidates:
@@ -221,10 +223,11 @@ def explanation(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
 
     rivals = [business_id for business_id in cache.dataset.candidates if business_id != request.gold_restaurant]
     rivals.sort(key=nearness, reverse=True)
-    shown = [request.gold_restaurant] if request.gold_restaurant in cache.dataset.candidates else []
+    gold = request.gold_restaurant
+    shown = [gold] if gold is not None and gold in cache.dataset.candidates else []
     for business_id in [*shown, *rivals[:2]]:
         traced = cache.trace(request.structure, business_id)
-        role = "gold" if business_id == request.gold_restaurant else "rival"
+        role = "gold" if business_id == gold else "rival"
         yield f"{role}: {cache.dataset.label(business_id)}: {WORDS[traced.truth]}"
         yield from _tree(traced, business_id, cache, "  ")
 
@@ -241,7 +244,7 @@ def _tree(traced: Traced, business_id: str, cache: EvidenceCache, indent: str) -
 def suggestions(request: ir.Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
     """Changes with conditions of the file that would make the request `ok`; the smallest first, nothing where it is."""
     gold = request.gold_restaurant
-    if result.status == "ok" or gold not in cache.dataset.candidates:
+    if result.status == "ok" or gold is None or gold not in cache.dataset.candidates:
         return []
     if result.status == "multi_match":
         return [f"add {_named(added)}" for added in _that_exclude(result.matches, gold, cache)]

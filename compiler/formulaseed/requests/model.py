@@ -152,15 +152,18 @@ Node = Condition | Junction
 
 @tree_node
 class Request:
-    """One line of a requests file. `span` is that of the line, `line` its number."""
+    """One request of a file. `span` is its place, `line` the number of the line that it begins on.
+
+    A structure without a request around it has no group, no gold restaurant and no words.
+    """
 
     id: str
-    group: str
+    group: str | None
     scenario: str
     text: str
     shorthand: str
     structure: Node
-    gold_restaurant: str
+    gold_restaurant: str | None
     line: int
     span: Span
 

@@ -1,13 +1,15 @@
-"""A file of requests, one JSON object a line, as the lines of `model`.
+"""Reads a file of requests, one JSON object a line, a list of them or one laid out after another, as the lines of `model`.
 
-In: the file's text. Out: every line as a request, or as an invalid one with its errors; every deviation from the format
-is a diagnostic. Evidence is lowered in `evidence`, the groups' patterns are in `groups`. Source: the request structure
-reference.
+In: the file's text. Out: every request, or an invalid one with its errors; every deviation from the format is a
+diagnostic. A structure alone, without the request around it, is read too. Evidence is lowered in `evidence`, the groups'
+patterns are in `groups`. Source: the request structure reference.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 from itertools import islice
 from typing import Literal, cast
 
@@ -20,9 +22,20 @@ from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.evidence import lower_evidence
 from formulaseed.requests.groups import GROUPS, fits, group_of
-from formulaseed.requests.shorthand import disagreements, parse_shorthand
+from formulaseed.requests.shorthand import disagreements, parse_shorthand, shorthand_of
 from formulaseed.seed.read.shape import Shape
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
+from formulaseed.source.json_reader import (
+    JsonArray,
+    JsonFault,
+    JsonObject,
+    JsonString,
+    JsonValue,
+    Plain,
+    json_lines,
+    plain,
+    read_json_line,
+    read_json_values,
+)
 from formulaseed.source.text import Source, Span
 
 _EXAMPLES = {
@@ -35,20 +48,26 @@ _EXAMPLES = {
     "gold_restaurant": '"gold_restaurant": the business_id of the correct answer',
 }
 KEYS = tuple(_EXAMPLES)
+_NODE_KEYS = ("aspect", "evidence", "op", "args")
 
 
 def lower_requests(source: Source, problems: Problems, *, benchmark: bool = False) -> tuple[ir.Line, ...]:
-    """Lower a file line by line; nothing where it cannot be read as lines. With `benchmark` ids are R01 to R100."""
-    lines = list(islice(json_lines(source), limits.REQUESTS + 1))
+    """Lower every request; nothing if the file is not JSON. With `benchmark` ids are R01 to R100."""
     whole = Span(source, 0, 0)
-    if not lines:
-        problems.report(catalogue.no_requests(whole))
-    if len(lines) > limits.REQUESTS:
+    entries: Iterable[tuple[Span, JsonValue | None, list[JsonFault]]]
+    if is_json_lines(source):
         number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
+        entries = ((line, *read_json_line(source, line, limits.REQUEST_DEPTH)) for line in json_lines(source))
+    else:
+        values, faults = read_json_values(source, limits.REQUEST_DEPTH)
+        number = len(values)
+        entries = ((value.span, value, inside) for value, inside in values)
+        for fault in faults:
+            problems.report(reading.invalid_json(fault))
+    if number == 0 and not problems.has_errors:
+        problems.report(catalogue.no_requests(whole))
+    if number > limits.REQUESTS:
         Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
-        return ()
-    if len(lines) > 1 and source.text[lines[0].start : lines[0].end].strip() in ("{", "["):
-        problems.report(catalogue.request_over_lines(whole))
         return ()
     first_lines: dict[str, int] = {}
     with (
@@ -56,21 +75,52 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
         patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
         shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
     ):
-        return tuple(_lower_line(line, first_lines, problems, benchmark) for line in lines)
+        return tuple(
+            _lower_entry(_Entry(span, at, first_lines, benchmark), value, inside, problems)
+            for at, (span, value, inside) in enumerate(entries, 1)
+        )
 
 
-def _lower_line(line: Span, first_lines: dict[str, int], problems: Problems, benchmark: bool) -> ir.Line:
-    """Lower one line. A line with errors is invalid as a whole, whatever else could be read of it."""
-    found = Problems()
-    reader = _Line(line, first_lines, found, benchmark)
-    document = reader.read()
+def request_values(source: Source) -> list[Plain]:
+    """Return the requests of a file without errors as plain values."""
+    if is_json_lines(source):
+        return [json.loads(source.text[line.start : line.end]) for line in json_lines(source)]
+    return [plain(value) for value, _ in read_json_values(source, limits.REQUEST_DEPTH)[0]]
+
+
+def is_json_lines(source: Source) -> bool:
+    """Return whether each line is to be read alone, rather than a list, or values that are laid out over several lines.
+
+    Where both fail, a first line that is a whole value decides, else how the lines begin.
+    """
+    lines = list(islice(json_lines(source), limits.REQUESTS + 1))
+    texts = [source.text[line.start : line.end] for line in lines]
+    if texts and texts[0].lstrip().startswith("["):
+        return False
+    if all(map(_is_json, texts)):
+        return True
+    values, faults = read_json_values(source, limits.REQUEST_DEPTH)
+    return not (values and not faults) and (_is_json(texts[0]) or all(text.startswith("{") for text in texts))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _lower_entry(reader: _Entry, value: JsonValue | None, faults: Iterable[JsonFault], problems: Problems) -> ir.Line:
+    """Lower one request. With errors it is invalid as a whole, whatever else could be read of it."""
+    document = reader.read(value, faults)
     request = reader.request(document) if document is not None else None
-    problems.extend(found)
-    if request is not None and not found.has_errors:
+    problems.extend(reader.problems)
+    if request is not None and not reader.problems.has_errors:
         return request
     id, group, scenario, gold = (_string_of(document, key) for key in ("id", "group", "scenario", "gold_restaurant"))
-    errors = tuple(d.brief for d in found.sorted() if d.severity == "error")
-    return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, reader.number, line)
+    errors = tuple(d.brief for d in reader.problems.sorted() if d.severity == "error")
+    return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, reader.number, reader.span)
 
 
 def _string_of(document: JsonObject | None, key: str) -> str | None:
@@ -79,27 +129,30 @@ def _string_of(document: JsonObject | None, key: str) -> str | None:
     return value.value if isinstance(value, JsonString) and value.value.strip() else None
 
 
-class _Line:
-    """Lowers one line. `first_lines` are the lines on which the ids before it first occur, and get this one's."""
+class _Entry:
+    """Lowers the request at a place of the file, counted from 1. `first_lines` has the lines of the ids before it, and gets its own."""
 
-    def __init__(self, line: Span, first_lines: dict[str, int], problems: Problems, benchmark: bool) -> None:
-        self.span = line
-        self.number, _ = line.source.position(line.start)
-        self.problems = problems
-        self.shape = Shape(problems)
+    def __init__(self, span: Span, place: int, first_lines: dict[str, int], benchmark: bool) -> None:
+        self.span = span
+        self.place = place
+        self.number, _ = span.source.position(span.start)
+        self.problems = Problems()
+        self.shape = Shape(self.problems)
         self.first_lines = first_lines
         self.benchmark = benchmark
         self.conditions = 0
 
-    def read(self) -> JsonObject | None:
-        """The line as JSON; None where it is no object."""
-        value, faults = read_json_line(self.span.source, self.span, limits.REQUEST_DEPTH)
+    def read(self, value: JsonValue | None, faults: Iterable[JsonFault]) -> JsonObject | None:
+        """Report the faults of the request's JSON, and return its object; None if it is not one."""
         for fault in faults:
             self.problems.report(reading.invalid_json(fault))
         return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
 
     def request(self, document: JsonObject) -> ir.Request | None:
-        """The request, as far as it can be read: with errors it is not used."""
+        """Return the request, or None if too little of it could be read; with errors it is not used."""
+        keys = {key.value for key in document.names()}
+        if not keys & {*KEYS} and keys & {*_NODE_KEYS}:
+            return self.bare_structure(document)
         self.shape.keys(document, KEYS, "a request")
         given = {key: self.text(document, key) for key in KEYS if key != "structure"}
         id, group, text = given["id"], given["group"], given["shorthand"]
@@ -123,6 +176,18 @@ class _Line:
             return None
         texts = {key: value.value for key, value in given.items() if value is not None}
         return ir.Request(structure=structure, line=self.number, span=self.span, **texts)
+
+    def bare_structure(self, document: JsonObject) -> ir.Request | None:
+        """Read a structure without the request around it: it has no gold restaurant, and its place in the file as its id."""
+        structure = self.node(document, "the structure")
+        if structure is None:
+            return None
+        self.problems.report(catalogue.bare_structure(document.span))
+        id = f"structure {self.place}"
+        if id in self.first_lines:
+            self.problems.report(catalogue.duplicate_id(document.span, id, self.first_lines[id]))
+        self.first_lines.setdefault(id, self.number)
+        return ir.Request(id, None, "", "", shorthand_of(structure), structure, None, self.number, self.span)
 
     def text(self, document: JsonObject, key: str) -> JsonString | None:
         found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
@@ -152,7 +217,7 @@ class _Line:
         if section is None:
             return None
         names = {key.value for key in section.names()}
-        if not names & {"aspect", "evidence", "op", "args"}:
+        if not names & {*_NODE_KEYS}:
             shown = example.removeprefix("an object such as ")
             self.problems.report(catalogue.neither_condition_nor_junction(section.span, what, shown))
             return None

@@ -80,7 +80,7 @@ class RequestResult:
     """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it.
 
     `invalid`: the request has `errors`, each with its place, and was not validated. Of such a request the id, the group
-    and the gold restaurant are None where it does not say them.
+    and the gold restaurant are None where it does not say them; of a structure alone the group and the gold restaurant.
     """
 
     request_id: str | None
@@ -179,11 +179,11 @@ def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:
     return tuple(business_id for business_id, truth in row.items() if truth == ir.SATISFIED)
 
 
-def status_of(gold: str, matches: Sequence[str]) -> Status:
-    """`gold_not_match` where one other matches, or several without the gold restaurant."""
+def status_of(gold: str | None, matches: Sequence[str]) -> Status:
+    """Return `gold_not_match` if others match without the gold restaurant; without one a single match is `ok`."""
     if not matches:
         return "no_match"
-    if gold not in matches:
+    if gold is not None and gold not in matches:
         return "gold_not_match"
     return "ok" if len(matches) == 1 else "multi_match"
 

@@ -1,8 +1,8 @@
 """Scores chunks of restaurants with a generated module: the one function that every engine runs.
 
 In: sorted record batches with the columns of `Plan`. Out: batches of results, a line for each restaurant, in the order of the
-keys. A restaurant that fails is a line with its error. It imports the standard library, pyarrow, `chunks` and `columns` only: the
-three are sent to the executors of a cluster together with the generated module.
+keys. A restaurant that fails is a line with its error. It imports the standard library, pyarrow, `chunks`,
+`columns` and `duplicates` only: these are sent to the executors of a cluster together with the generated module.
 """
 
 from __future__ import annotations
@@ -21,16 +21,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from formulaseed.data.duplicates import describe_duplicate
 from formulaseed.runtime.chunks import (
+    DUPLICATES,
     ORDER,
     Chunk,
     Groups,
     chunk_of,
     chunks_of,
+    duplicates_of,
     first_of,
     groups_of,
     parts_of,
     twins_of,
+    without_rows,
 )
 from formulaseed.runtime.columns import Field, Records
 
@@ -54,6 +58,8 @@ class Plan:
 
     `order` is the name of the order key in the table. Without contexts (`has_contexts` is False) restaurants are those of the
     rows. `evidence` adds the order keys of the rows behind each aggregate, and every step takes the place of the outputs.
+    `ids` is the column of a batch with the ids of reviews, empty if the table has none. With the `duplicates` `first`, a row
+    whose id an earlier row of the restaurant has is left out; otherwise it fails the restaurant.
     """
 
     key: str
@@ -64,6 +70,8 @@ class Plan:
     outputs: tuple[tuple[str, str], ...]
     trace: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    ids: str = ""
+    duplicates: str = "fail"
 
     def to_json(self) -> str:
         """Return the plan as a string that any process can read."""
@@ -109,10 +117,16 @@ class Scorer:
             return self._scored(chunk, counts)
 
     def _scored(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
+        duplicates = self._duplicates(chunk)
+        if duplicates and self._plan.duplicates == "first":
+            dropped = self._droppable(chunk.rows, duplicates)
+            counts[DUPLICATES] += len(dropped)
+            chunk = without_rows(chunk, dropped)
+            duplicates = self._duplicates(chunk)
         rows = Records(chunk.rows, self._plan.rows, self._module.parse_row, self._module)
         found = groups_of(chunk, counts)
         contexts, bad_contexts = self._contexts(chunk.contexts, found)
-        errors = self._data_errors(chunk, rows, found, bad_contexts)
+        errors = self._data_errors(chunk, rows, found, bad_contexts, duplicates)
         values, evidence = self._evaluated(rows, found, contexts, errors)
         columns = _columns(self._plan.outputs, values, errors)
         counts[RESTAURANTS] += len(values)
@@ -160,15 +174,43 @@ class Scorer:
         bad = {at: records.bad[line] for at, line in enumerate(found.chosen) if line in records.bad}
         return [contexts[line] for line in found.chosen], bad
 
+    def _duplicates(self, chunk: Chunk) -> dict[int, int]:
+        """Return the rows whose id an earlier row of the restaurant has, each with the first such row."""
+        ids = self._plan.ids
+        if not ids or (ids == ORDER and not twins_of(chunk.rows.column(ORDER), chunk.ends)):
+            return {}
+        return duplicates_of(chunk.rows.column(ids), chunk.ends)
+
+    def _droppable(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
+        """Return the rows that are not the first with their id. If ids order the rows, none is first: only copies are dropped."""
+        if self._plan.ids != ORDER:
+            return set(duplicates)
+        return {later for later, first in duplicates.items() if rows.slice(later, 1).equals(rows.slice(first, 1))}
+
     def _data_errors(
-        self, chunk: Chunk, rows: Records, found: Groups, bad_contexts: Mapping[int, str]
+        self,
+        chunk: Chunk,
+        rows: Records,
+        found: Groups,
+        bad_contexts: Mapping[int, str],
+        duplicates: Mapping[int, int],
     ) -> dict[int, Error]:
-        order, bad = chunk.rows.column(ORDER), sorted(rows.bad)
+        order, bad, later_rows = chunk.rows.column(ORDER), sorted(rows.bad), sorted(duplicates)
         twins = twins_of(order, chunk.ends)
         errors: dict[int, Error] = {at: (None, "data", message) for at, message in bad_contexts.items()}
-        for index, (start, end) in enumerate(found.spans) if bad or twins else ():
+        for index, (start, end) in enumerate(found.spans) if bad or twins or duplicates else ():
             row, twin = first_of(bad, start, end), first_of(twins, start, end)
-            if twin is not None:
+            later = first_of(later_rows, start, end)
+            if later is not None:
+                places = (f"rows[{at - start}]" for at in (duplicates[later], later))
+                review_id = chunk.rows.column(self._plan.ids)[later].as_py()
+                described = describe_duplicate(*places, review_id)
+                if self._plan.duplicates == "first":
+                    described = (
+                        f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
+                    )
+                errors[index] = (None, "data", described)
+            elif twin is not None:
                 value = order[twin].as_py()
                 name = self._plan.order
                 same = f"two rows have the same `{name}`, {value!r}"

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-KEY, ORDER = "key", "order_key"
-"""Columns of a batch: the restaurant's key, and what orders its rows."""
-ORPHANS, NAMELESS = "orphans", "nameless"
-"""What counts hold beside the kinds of errors: rows that belong to no restaurant, and contexts without a key."""
+from formulaseed.data.duplicates import find_duplicates
+
+KEY, ORDER, REVIEW = "key", "order_key", "review_key"
+"""Columns of a batch: the restaurant's key, what orders its rows, and the ids of reviews where these do not order them."""
+ORPHANS, NAMELESS, DUPLICATES = "orphans", "nameless", "duplicates"
+"""What counts hold beside the kinds of errors: rows that belong to no restaurant, contexts without a key, rows left out."""
 
 
 class UnsortedError(Exception):
@@ -156,6 +158,31 @@ def parts_of(spans: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[slic
                 since, first = at + 1, None
     if since < len(spans):
         yield slice(since, None), first or 0, last if first is not None else 0
+
+
+def duplicates_of(ids: pa.Array, ends: pa.Array) -> dict[int, int]:
+    """Return the rows whose id an earlier row of the restaurant has, each with the first such row."""
+    encoded = pc.dictionary_encode(ids)
+    present = len(ids) - ids.null_count
+    if len(encoded.dictionary) == present:  # no id occurs twice, as nearly always
+        return {}
+    restaurants = pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(range(len(ends)), pa.int64())))
+    pairs = pc.add(pc.multiply(restaurants, len(encoded.dictionary)), encoded.indices.cast(pa.int64()))
+    if pc.count_distinct(pairs, mode="only_valid").as_py() == present:
+        return {}
+    found: dict[int, int] = {}
+    start = 0
+    for end in ends.to_pylist():
+        duplicates = find_duplicates(ids.slice(start, end - start).to_pylist())
+        found.update({start + later: start + first for later, first in duplicates.items()})
+        start = end
+    return found
+
+
+def without_rows(chunk: Chunk, dropped: Collection[int]) -> Chunk:
+    """Return the chunk without some rows, which are not all rows of any restaurant."""
+    kept = pa.array([row not in dropped for row in range(chunk.rows.num_rows)], pa.bool_())
+    return chunk_of([chunk.rows.filter(kept)])._replace(contexts=chunk.contexts)
 
 
 def twins_of(order: pa.Array, ends: pa.Array) -> list[int]:

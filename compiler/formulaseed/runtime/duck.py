@@ -314,6 +314,8 @@ def _expression(each: Reading, column: str, mapped: Mapped) -> str:
             return f"CAST(CAST({column} AS {'TIMESTAMP' if mapped.whole_dates else 'DATE'}) AS VARCHAR)"
         case "date", "date":
             return f"CAST({column} AS VARCHAR)"
+        case "id", _:
+            return f"CAST({column} AS {'BIGINT' if each.kind == 'integer' else 'VARCHAR'})"
         case "number", _:
             return f"CAST({column} AS DOUBLE)"
         case "integer", "number":

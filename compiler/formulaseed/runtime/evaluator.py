@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
+from formulaseed.data.duplicates import refuse_duplicates
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
@@ -141,6 +142,11 @@ class Evaluator:
         """Raise the `DataError` that evaluating these rows and this context would raise, if any."""
         self._parsed(rows, context)
 
+    def located(self, error: EvaluationError) -> EvaluationError:
+        """Return the error with its place in the seed; the place is empty if the seed is not available."""
+        place = self._locate(error.step, error.kind) if self._locate is not None else ""
+        return EvaluationError(error.step, error.kind, error.message, error.operands, place)
+
     def output_types(self) -> dict[str, type]:
         """Return the type of each output: `str`, `int`, `float` or `bool`; all of them may be null if the seed says so."""
         declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
@@ -154,8 +160,7 @@ class Evaluator:
         try:
             return function(*arguments)
         except module.EvaluationError as error:
-            place = self._locate(error.step, error.kind) if self._locate is not None else ""
-            raise EvaluationError(error.step, error.kind, error.message, error.operands, place) from None
+            raise self.located(EvaluationError(error.step, error.kind, error.message, error.operands)) from None
         except Exception as error:  # only a module that was edited by hand raises another
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
@@ -167,6 +172,7 @@ class Evaluator:
 
     def _parsed_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
         module = self.module
+        refuse_duplicates(rows)
         if not self._strict:
             try:
                 return [module.parse_row(row) for row in rows]

@@ -19,6 +19,7 @@ from formulaseed.data.files import shown_bytes
 from formulaseed.data.jsonl import LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, RestaurantRows, ReviewRecord
 from formulaseed.data.results import (
+    CUT_OFF,
     IN_BATCH,
     NOT_ASKED,
     Extraction,
@@ -135,7 +136,7 @@ def unusable(
     if not business_id:
         failures.add_unreadable(place, str(error))
         return None
-    failures.add(place, str(error))
+    failures.add(f"{place}: {business_id}", str(error))
     return ExtractedRestaurant(place, business_id, {}, [], None, made_with, error_of(error))
 
 
@@ -238,7 +239,9 @@ def _rows(
     total, all_relevant = len(restaurant.reviews), len(relevant) + (prepared.unsampled or 0)
     sources: dict[str, int] = dict(sorted(Counter(each.source for each in extracted if each.source).items()))
     sampled = len(relevant) if prepared.unsampled is not None else None
-    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled, sources or None)
+    duplicates = restaurant.duplicates
+    failures.duplicates += duplicates
+    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled, sources or None, duplicates)
     error: dict[str, str | None] | None = None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
@@ -260,7 +263,7 @@ def _row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, A
 
 def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
     """Each review that failed, and why; those that nobody was asked about are one entry for each reason."""
-    unasked = (NOT_ASKED, IN_BATCH)
+    unasked = (NOT_ASKED, IN_BATCH, CUT_OFF)
     yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure not in unasked)
     for reason in unasked:
         left = [each.review_id for each in failed if each.failure == reason]

@@ -97,16 +97,14 @@ def _names_agree(module: GeneratedModule) -> bool:
     return all(len(names) == len(found) and all(isinstance(n, str) for n in names) for names, found in fields)
 
 
-def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
-    """Return the seed that the module's header names, searched for in every folder above the module."""
-    from formulaseed.backends.python.identity import header_path
+def find_seed(named: str, path: Path) -> Path | None:
+    """Return the seed that the header of the module at `path` names; None if it names none, or there is no such file."""
+    from formulaseed.backends.python.identity import named_files
 
-    named = header_path(module.__doc__ or "")
     if not named:
         return None
-    candidates = (folder / named for folder in path.resolve().parents)
     try:
-        return next((candidate for candidate in candidates if candidate.is_file()), None)
+        return next((file for file in named_files(named, path.resolve().parent) if file.is_file()), None)
     except OSError:  # no file has such a name
         return None
 
@@ -115,13 +113,14 @@ def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
 class ModuleFile:
     """A generated module from a file.
 
-    `seed_path` is the seed that its header names, if it exists; `seed` is that seed if the module was compiled from it as it
-    is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the seed is called now, empty where that
-    is what the module is called or is not known.
+    `named` is the path of the seed in its header, or empty; `seed_path` that seed, if it exists; `seed` is that seed if the module
+    was compiled from it as it is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the seed is
+    called now; empty if the module has that name, or the name is not known.
     """
 
     path: Path
     module: GeneratedModule
+    named: str
     seed_path: Path | None
     seed: FormulaSeed | None
     fault: str
@@ -136,13 +135,16 @@ class ModuleFile:
 
 def load_module(path: Path) -> ModuleFile:
     """Read and import a module. Raises `SeedError` where it holds what the compiler never writes, `UnreadableError`."""
+    from formulaseed.backends.python.identity import header_path
+
     source = read_module(path)
     module = verified_module(source, path)
-    seed_path = seed_path_of(module, path)
+    named = header_path(module.__doc__ or "") or ""
+    seed_path = find_seed(named, path)
     current = _seed_at(seed_path) if seed_path is not None else None
     seed = current if current is not None and current.sha256 == module.SEED_SHA256 else None
     new_name = current.task_name if current is not None and current.task_name != module.TASK_NAME else ""
-    return ModuleFile(path, module, seed_path, seed, _fault(source, seed), new_name)
+    return ModuleFile(path, module, named, seed_path, seed, _fault(source, seed), new_name)
 
 
 def _seed_at(path: Path) -> FormulaSeed | None:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, LocatedRestaurant
 from formulaseed.data.records import RestaurantRows, RowsRun
 from formulaseed.data.results import Extractor, Failures, Provenance, Result, error_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, unusable
-from formulaseed.runtime.typed_rows import TypedRows
+from formulaseed.runtime.typed_rows import ParsedRows, TypedRows
 
 
 def evaluate_lines(
@@ -27,11 +28,12 @@ def evaluate_lines(
     *,
     trace: bool = False,
     parameters: Mapping[str, Any] | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
     options = RunOptions(trace=trace, parameters=parameters)
     typed = evaluator.typed_rows() if not trace else None
-    for found in read_rows(evaluator, lines, failures, parameters, typed):
+    for found in read_rows(evaluator, lines, failures, parameters, duplicates, typed):
         yield _result(evaluator, found, options, failures)
 
 
@@ -40,11 +42,13 @@ def read_rows(
     lines: Iterable[Line],
     failures: Failures,
     parameters: Mapping[str, Any] | None = None,
+    duplicates: Duplicates = "fail",
     typed: TypedRows | None = None,
 ) -> Iterator[ExtractedRestaurant]:
     """Yield the restaurant of every line of rows that names one; lines that cannot be used are in `failures`.
 
-    Rows are objects, but with `typed` they are `ParsedRows` where they can be.
+    With the `duplicates` `first`, rows whose id an earlier row has are left out and counted in `failures`; otherwise the
+    evaluator refuses them. Rows are objects, but with `typed` they are `ParsedRows` where they can be.
     """
     made_with = evaluator.provenance(parameters)
     provenance, last = made_with, None
@@ -55,11 +59,41 @@ def read_rows(
             if found is not None:
                 yield found
             continue
+        if duplicates == "first" and type(record.rows) is not ParsedRows:
+            record = record.without_duplicates()
         business_id, context, rows, reviews, origin = record
+        failures.duplicates += reviews.duplicates
         made = None if origin is None else (origin.extractor, origin.prompt_sha256, origin.edited, origin.sample)
         if made != last:  # as most lines say the same, it is encoded once
             provenance, last = made_with if origin is None else _carried_over(made_with, origin), made
         yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
+
+
+def usable_rows(
+    evaluator: Evaluator,
+    lines: Iterable[Line],
+    failures: Failures,
+    parameters: Mapping[str, Any] | None = None,
+    duplicates: Duplicates = "fail",
+) -> Iterator[ExtractedRestaurant]:
+    """Yield the restaurants that the evaluator can read; `failures` has the others, in the words of `evaluate`."""
+    for found in read_rows(evaluator, lines, failures, parameters, duplicates):
+        if found.error is not None:
+            continue
+        try:
+            evaluator.check(found.rows, found.context)
+        except DataError as fault:
+            add_failure(failures, found, fault)
+        else:
+            yield found
+
+
+def add_failure(
+    failures: Failures, found: ExtractedRestaurant, fault: EvaluationError | DataError, note: str = ""
+) -> None:
+    """Report why a restaurant failed: its place and id, the row or step, the reason, the place in the seed, and a note."""
+    in_seed = f" ({fault.place})" if isinstance(fault, EvaluationError) and fault.place else ""
+    failures.add(f"{found.place}: {found.business_id}", f"{fault}{in_seed}{note}")
 
 
 def _restaurant(line: Line, typed: TypedRows | None) -> RestaurantRows | DataError:
@@ -116,8 +150,7 @@ def _result(evaluator: Evaluator, found: ExtractedRestaurant, options: RunOption
                 output = evaluator.evaluate(*given)
         except (EvaluationError, DataError) as fault:
             steps, error = None, error_of(fault)
-            in_seed = f" ({fault.place})" if isinstance(fault, EvaluationError) and fault.place else ""
-            failures.add(f"{place}: {business_id}", f"{fault}{in_seed}")
+            add_failure(failures, found, fault)
     return Result(
         business_id, name if isinstance(name, str) else None, evaluator.task_name, reviews,
         output, steps, evidence, error, quotes, reasons, made_with,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines as GivenLines
 from formulaseed.data.jsonl import lines_of
 from formulaseed.data.results import Failures
@@ -44,6 +45,7 @@ class ScoreOptions:
     jobs: int = 1
     memory: str | None = None
     database: str | None = None
+    duplicates: Duplicates = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def score_tables(
         known = [None if table is None else table.columns for table in tables]
         mapped = map_columns(
             evaluator, seed.program, known[0] or {}, known[1], key=options.key, order=options.order, trace=options.trace,
-            parameters=options.parameters,
+            parameters=options.parameters, duplicates=options.duplicates,
         )  # fmt: skip
         plan = mapped.plan
         made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
@@ -137,8 +139,9 @@ def scored_lines(
 
     def values() -> Iterator[tuple[Any, ...]]:
         found = evaluate_lines(
-            evaluator, lines_of(rows, "a row"), failures, trace=options.trace, parameters=options.parameters
-        )
+            evaluator, lines_of(rows, "rows"), failures, trace=options.trace, parameters=options.parameters,
+            duplicates=options.duplicates,
+        )  # fmt: skip
         for result in found:
             counts[RESTAURANTS] += 1
             given = result.steps if options.trace else result.output

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
@@ -32,8 +33,9 @@ A kind is `string`, `json` (a string of any JSON value), `integer`, `wide` (an i
 
 KEY = "business_id"
 ERRORS = ("error_step", "error_kind", "error_message")
-RESTAURANTS, ORPHANS, NAMELESS = "restaurants", "orphans", "nameless"
+RESTAURANTS, ORPHANS, NAMELESS, DUPLICATES = "restaurants", "orphans", "nameless", "duplicates"
 OVERSIZED = "its value has more than the 64 bits of a column"
+ORDER_KEY, REVIEW_KEY = "order_key", "review_key"
 """These are as in `batches` and `chunks`, which import pyarrow."""
 _ORDERS = ("position", "review_id")
 _KEYS = ("string", "integer", "wide", "date", "null")
@@ -89,6 +91,7 @@ def map_columns(
     order: str | None = None,
     trace: bool = False,
     parameters: Mapping[str, Any] | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Mapped:
     """Map the columns of both tables. Raises `DataError` for columns that are missing or of a wrong type."""
     from formulaseed.runtime.batches import Plan
@@ -111,6 +114,10 @@ def map_columns(
                 use = "name restaurants" if name == key else "order rows"
                 faults.append(f"the column `{name}` of the {table} cannot {use}: it holds {kind}")
     row_readings, row_fields = _Matcher("rows", rows, faults).rows(evaluator, program)
+    ids = ORDER_KEY if order == ID else ""
+    if not ids and rows.get((ID,)) in _KEYS:
+        ids = REVIEW_KEY
+        row_readings.append(Reading(REVIEW_KEY, (ID,), rows[ID,], "id"))
     context_fields = _context_fields(program)
     context_readings: list[Reading] = []
     if contexts is not None:
@@ -124,7 +131,9 @@ def map_columns(
         raise DataError("; ".join(faults))
     assert order is not None
     given = dict(parameters or {})
-    plan = Plan(key, order, tuple(row_fields), tuple(context_fields), contexts is not None, types, trace, given)
+    plan = Plan(
+        key, order, tuple(row_fields), tuple(context_fields), contexts is not None, types, trace, given, ids, duplicates
+    )
     is_whole = any(each.section == "meta" and each.name == "date" for each in row_fields)
     return Mapped(plan, tuple(row_readings), tuple(context_readings), is_whole)
 

@@ -1,7 +1,7 @@
 """Decodes lines of rows straight into the tuples of a module's `parse_row`, with msgspec's decoder for types.
 
 In: a line's bytes. Out: its restaurant, or None for a line that is not as simple as it takes: its rows have the keys of an
-earlier line's, each of them once, and plain values that the seed allows. Every other line is read by way of objects, by the
+earlier line's, each of them once, plain values that the seed allows, and different ids. Every other line is read by way of objects, by the
 module, which also says what is wrong with it. So nothing is refused here, and nothing is taken that `parse_row` would
 refuse or read as another value.
 """
@@ -14,6 +14,7 @@ from types import GenericAlias
 from typing import Annotated, Any, Literal
 
 from formulaseed.data.decoding import entries_of, is_whole
+from formulaseed.data.duplicates import ID
 from formulaseed.data.jsonl import Line
 from formulaseed.data.records import RestaurantRows
 from formulaseed.errors import DataError
@@ -33,7 +34,7 @@ _EXACT = 2**53 - 1
 """A number read from an integer up to this one is that integer."""
 _PARTS = ("year", "month")
 """Fields of `meta` that a date beside them must agree with, and gives where they are absent."""
-_NAMES = ("extraction", "meta", "date", *_PARTS)
+_NAMES = (ID, "extraction", "meta", "date", *_PARTS)
 """Keys that are attributes of the same name."""
 _DATE_CHARACTERS = 40
 """No date is longer."""
@@ -133,6 +134,7 @@ class _Shape:
             (name, key): f"{at[name]}.{path}" for name in keys for key, path in _attributes(sections[name]).items()
         }
         self._tuples = _tuples_getter(sections, fields)
+        self._has_ids = ID in at
         self._with_colons = [attrgetter(at[name]) for name, value in row.items() if _has_colon(value)]
         self._with_colons += [attrgetter(path) for (name, key), path in paths.items() if _has_colon(row[name].get(key))]
         self._is_dated, self._given, self._derived = bool(dated), set(dated) - {"date", *derived}, derived
@@ -153,6 +155,8 @@ class _Shape:
         try:
             for get in self._with_colons:
                 marks += "".join(map(get, rows)).count(":")
+            if self._has_ids and len({row.review_id for row in rows}) != len(rows):
+                return None  # a duplicate, or ids that are null
             if not is_whole(line, entries, marks) or not self._are_dated(rows):
                 return None
             return RestaurantRows.with_others(business_id, context, ParsedRows(self._tuples(rows)), others)

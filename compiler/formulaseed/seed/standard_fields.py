@@ -34,6 +34,8 @@ META = {name[5:]: ty for name, (ty, _) in _FIELDS.items() if name.startswith("me
 """Review metadata. `year` and `month` come from the date; `date` is an ISO date or date-time."""
 CONTEXT = {name[8:]: ty for name, (ty, _) in _FIELDS.items() if name.startswith("context.")}
 """The restaurant, as Yelp's business object has it. `is_open` is 1 or 0."""
+LISTED = "context.categories"
+"""The field that lists several values in one string."""
 BY_KIND = {"meta": META, "context": CONTEXT}
 DESCRIPTIONS = {name: description for name, (_, description) in _FIELDS.items()}
 """What these fields mean, by namespace and name."""

@@ -151,6 +151,18 @@ def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | 
     return _Reader(source, source.text[line.start : line.end], line.start, depth).document()
 
 
+FaultyValue = tuple[JsonValue, list[JsonFault]]
+"""A value with the faults inside it, after which reading went on."""
+
+
+def read_json_values(source: Source, depth: int) -> tuple[list[FaultyValue], list[JsonFault]]:
+    """Read a list of values, or values one after another, over any lines, each nested at most `depth` levels deep.
+
+    Returns the values, and the faults outside of them; no values if the text is not JSON.
+    """
+    return _Reader(source, source.text, 0, depth).values()
+
+
 def json_lines(source: Source) -> Iterator[Span]:
     """Return the lines of a JSON Lines file that are not blank, without their line breaks."""
     start = 0
@@ -185,12 +197,38 @@ class _Reader:
     def document(self) -> tuple[JsonValue | None, list[JsonFault]]:
         try:
             value = self.value(self.space(0), "", 0)
-            end = self.space(self.position)
-            if end < len(self.text):
-                raise self.stop("trailing-content", end, end + 1)
+            self.end()
         except _Stop as stop:
             return None, [*self.faults, stop.fault]
         return value, self.faults
+
+    def values(self) -> tuple[list[FaultyValue], list[JsonFault]]:
+        found: list[FaultyValue] = []
+        at = self.space(0)
+        try:
+            if self.text.startswith("[", at):
+                for item in self.items(at, "", "]"):
+                    found.append(self.faulty_value(item, f"/{len(found)}"))
+                self.end()
+            else:
+                while at < len(self.text):
+                    found.append(self.faulty_value(at, ""))
+                    at = self.space(self.position)
+        except _Stop as stop:
+            return [], [*self.faults, stop.fault]
+        return found, self.faults
+
+    def faulty_value(self, start: int, pointer: str) -> FaultyValue:
+        outside, self.faults = self.faults, []
+        value = self.value(start, pointer, 0)
+        inside, self.faults = self.faults, outside
+        return value, inside
+
+    def end(self) -> None:
+        """Raise `_Stop` if something follows what was read last."""
+        end = self.space(self.position)
+        if end < len(self.text):
+            raise self.stop("trailing-content", end, end + 1)
 
     def space(self, position: int) -> int:
         match = _SPACE.match(self.text, position)
@@ -243,6 +281,8 @@ class _Reader:
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
         if start >= len(self.text):
+            if not self.text.strip():
+                return self.stop("empty", 0, 0)
             return self.stop("missing-value", max(len(self.text.rstrip()) - 1, 0), start)
         if self.pointer == "" and (word or self.text[start] == "`"):
             return self.stop("not-json", start, start + 1)

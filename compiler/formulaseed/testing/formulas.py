@@ -147,8 +147,8 @@ _EXPONENTS = ("2", "3", "0", "1", "0.5", "-1", "2.0", "-2", "64", "1.5", "1000")
 _DIGITS = ("2", "0", "1", "-2", "15", "-15")
 
 _GUARDS = (
-    "{x} or {y}", "{x} if {x} != None else {y}", "{y} if {x} == None else {x}", "{x} if not ({x} == None) else {y}",
-    "{x} if {x} else {y}", "{x} if None != {x} and True else {y}",
+    "{x} or {y}", "coalesce({x}, {y})", "{x} if {x} != None else {y}", "{y} if {x} == None else {x}",
+    "{x} if not ({x} == None) else {y}", "{x} if {x} else {y}", "{x} if None != {x} and True else {y}",
 )  # fmt: skip
 _NUMBER_GUARDS = (
     *_GUARDS, "{x} * 2 if {x} else {y}", "{x} - 1 if {x} != null else {y}", "{y} if {x} == None else -{x}",
@@ -182,6 +182,8 @@ def _binary(symbol: str) -> Form:
 
 def _calls(function: Function) -> list[Form]:
     """Return the calls of a function with each number of arguments, as a list where it takes one."""
+    if function.replaces_null:  # the default is now and then null, too, and what may fail counts only where it is used
+        return [(f"{function.name}({{o}}, {default})", "()") for default in ("{l}", "{m}", "{d}")]
     kinds = [{Base.BOOLEAN: "c", Base.STRING: "s"}.get(base, "d") for base in Base if base in function.takes]
     counts = range(0 if function.of_none is not None else function.least, (function.most or 3) + 1)
     calls = []
@@ -224,7 +226,12 @@ _CONDITIONS: Forms = (
     _COMPARED, _COMPARED, ["_named_flag"], ["_strings_compared"], ["_strings_compared"], ["_null_tested"], *[_joined("c")] * 3,
     [("not {t:not}", "not")], _CHAINS, _LISTED, _CONTAINED, _FLAGS_COMPARED,
 )  # fmt: skip
-_STRING_CHOICES = [("{x:and} or {y:and}", "or"), ("{x:not} and {y:not}", "and"), ("{x:or} if {t:or} else {y}", "")]
+_STRING_CHOICES = [
+    ("{x:and} or {y:and}", "or"),
+    ("coalesce({x}, {y})", "()"),
+    ("{x:not} and {y:not}", "and"),
+    ("{x:or} if {t:or} else {y}", ""),
+]
 _STRINGS: Forms = (*[["_named_string"]] * 2, ["_string_literal"], *[["_one_of_two_strings"]] * 2)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, literal
-from formulaseed.backends.python.functions import BACKEND, fault_name, helper_name
+from formulaseed.backends.python.functions import BACKEND, default_flag, fault_name, helper_name
 from formulaseed.backends.python.names import Names
 from formulaseed.language import operators, typed
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT
@@ -103,7 +103,7 @@ class ExpressionPrinter:
                 return self._conditional(expression, as_float=True)
             case typed.Logical():
                 return self._logical(expression, as_float=True)
-            case typed.Call(name) if FUNCTIONS[name].selects and not expression.info.ty.nullable:
+            case typed.Call(name) if FUNCTIONS[name].chooses and not expression.info.ty.nullable:
                 return self._call(expression, as_float=True)
             case typed.Call(TO_FLOAT.name, (argument,)) if (
                 argument.info.ty.is_numeric and not argument.info.ty.nullable
@@ -240,8 +240,25 @@ class ExpressionPrinter:
         ):
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
         finished = [self.finished(argument, as_float=as_float) for argument in node.arguments]
+        if FUNCTIONS[node.function].replaces_null:
+            return self._coalesced(node, *finished)
         before, arguments = self._flat(node.arguments, finished)
         return self._after(before, self._called(node, arguments))
+
+    def _coalesced(self, node: typed.Call, value: Printed, default: Printed) -> Printed:
+        """`value if value is not None else default`; a value that is no name is computed before, once."""
+        flag = default_flag(node)
+        if flag is not None:
+            return _flag_test(value, "is not False" if flag else "is True")
+        before, value = self._parted.get(value.code, ([], value))
+        if not _SIMPLE.fullmatch(value.code):
+            local = self.parts.local(node.arguments[0])
+            before = [*before, replace(value, code=Code(f"{local} := {value.code}"))]
+            value = replace(value, code=local, precedence=operators.ATOM, raises=False, depth=0)
+        code = Code(f"{value.code} if {value.code} is not None else {default.code}")
+        raises, floats = value.raises or default.raises, value.floats and default.floats
+        chosen = Printed(code, operators.CONDITIONAL, raises=raises, floats=floats, depth=default.depth)
+        return self._after(before, chosen)
 
     def _called(self, node: typed.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]
@@ -309,6 +326,9 @@ class ExpressionPrinter:
             return self.print(replace(operand, operators=(operators.NEGATED[operand.operators[0]],)))
         if isinstance(operand, typed.Not) and operand.operand.info.ty == BOOLEAN:
             return self.print(operand.operand)
+        flag = default_flag(operand)
+        if flag is not None:
+            return _flag_test(self.finished(typed.children(operand)[0]), "is False" if flag else "is not True")
         inner = self.finished(operand)
         code, depth = Code(f"not {inner.at(operators.NOT)}"), inner.depth_at(operators.NOT)
         return Printed(code, operators.NOT, raises=inner.raises, depth=depth)
@@ -326,6 +346,11 @@ _SIMPLE = re.compile(r"-?(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[0-9][0-9.]*(?:e[+-]?[0-
 """A name, an attribute or a number."""
 _DEEPEST = 10
 """So many brackets may stand inside one another below an operation: a reader follows no more, Python two hundred."""
+
+
+def _flag_test(flag: Printed, test: str) -> Printed:
+    code, depth = Code(f"{flag.at(operators.ADDITIVE)} {test}"), flag.depth_at(operators.ADDITIVE)
+    return Printed(code, operators.COMPARISON, raises=flag.raises, depth=depth)
 
 
 def _after_all(parts: list[Printed], result: bool) -> Printed:

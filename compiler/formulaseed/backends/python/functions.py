@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 
+from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import Operation
+from formulaseed.language.typed import Expr
+from formulaseed.language.types import BOOLEAN
 
 BACKEND = "python"
 """The key of our spellings in the tables."""
@@ -56,6 +59,14 @@ def _helper(function: Function) -> str:
         fault=failure.fault.format(shown=shown),
         spelled=function.spelling(BACKEND).text.format(*names),
     )
+
+
+def default_flag(node: Expr) -> bool | None:
+    """Return the literal that `coalesce` gives a boolean in place of null; None if the node is anything else."""
+    if not isinstance(node, typed.Call) or not FUNCTIONS[node.function].replaces_null or node.info.ty != BOOLEAN:
+        return None
+    default = node.arguments[1]
+    return default.value if isinstance(default, typed.Literal) and isinstance(default.value, bool) else None
 
 
 def names_used() -> tuple[frozenset[str], frozenset[str]]:

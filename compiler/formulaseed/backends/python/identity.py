@@ -11,6 +11,7 @@ import hashlib
 import re
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 STYLES = ("2026-12",)
 """The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""
@@ -33,13 +34,15 @@ HASH = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
 _HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
+_TESTED = re.compile(r'^MODULE: Final = load_module\(HERE / "([^"\n]+)"\)$', re.MULTILINE)
+
 _KINDS = {"SEED_SHA256": "TASK_NAME", "REQUESTS_SHA256": "NAME", "RULES_SHA256": "NAME"}
 """The constant that holds the hash of what a module was made from, and the one that holds its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`kind` is the constant with the hash; `path` that of the file in its project, empty where it is not known."""
+    """`kind` is the constant with the hash; `path` that of the file, as the header has it, empty if it is not known."""
 
     kind: str
     name: str
@@ -62,10 +65,26 @@ def identity_of(source: str) -> Identity | None:
     return Identity(kind, strings[_KINDS[kind]], path)
 
 
+def tested_module(source: str) -> str | None:
+    """Return the path of the module that generated tests are of, relative to their folder; None for any other file."""
+    found = _TESTED.search(source)
+    return found[1] if found is not None else None
+
+
 def header_path(docstring: str) -> str | None:
     """The path of the file that a module was made from, as its docstring names it; None where that is none of ours."""
     found = _header(docstring)
     return found["path"] or "" if found is not None else None
+
+
+def named_files(path: str, folder: Path) -> list[Path]:
+    """Return where the file may be that the header of a module in `folder` names, the likeliest first.
+
+    A header names the file from its project, a folder above the module; outside of a project from the module's folder.
+    """
+    here = folder.resolve()
+    folders = [here] if path.startswith("../") else [here, *here.parents]
+    return [above / path for above in folders]
 
 
 def style_of(source: str) -> str | None:

@@ -6,9 +6,10 @@ import builtins
 import hashlib
 import keyword
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
 from formulaseed.backends.python.code import Code
 
@@ -21,8 +22,11 @@ _TYPE_NAMES = frozenset({"int", "float", "str", "bool"})
 _INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """Names that only Python's prompt has."""
 
-_MODULES = sys.stdlib_module_names | {"sitecustomize", "usercustomize", "formulaseed"}
-"""Where generated modules lie on Python's path, one of this name would hide Python's own, or ours."""
+TAKEN_MODULES = Path(__file__).with_name("taken_modules.txt")
+"""The import names of the standard library and of widely used distributions, the same whatever Python runs."""
+
+_MODULES = frozenset({"sitecustomize", "usercustomize", "formulaseed"})
+"""Modules that Python imports when it starts, and ours."""
 
 _PICKED_UP = frozenset({"conftest", "setup"})
 """Modules of these names are run by pytest and by packaging tools, as are `test_…` and `…_test`."""
@@ -47,10 +51,21 @@ FRAME_NAMES = frozenset(
 """Attributes such as `gi_frame`, by which code reaches the code that runs it; no field is called so."""
 
 
-def module_name(task_name: str) -> str:
-    """The module's name for a task: `G1a-v2` becomes `g1a_v2`, `Café` becomes `cafe`.
+_SUFFIX = "_module"
 
-    Where other letters or symbols would be lost, or the name is too long, a hash of the task's name makes it unique.
+
+@cache
+def taken_modules() -> frozenset[str]:
+    """Return the names that would hide an installed module if a folder of generated modules is on Python's path."""
+    lines = TAKEN_MODULES.read_text(encoding="utf-8").splitlines()
+    return _MODULES.union(*(line.split() for line in lines if not line.startswith("#")))
+
+
+def module_name(task_name: str) -> str:
+    """Return the name of a task's module: `G1a-v2` becomes `g1a_v2`, `Café` becomes `cafe`, `requests` `requests_module`.
+
+    If other letters or symbols would be lost, or the name is too long, a hash of the task's name makes it unique. A name
+    that is taken gets the suffix `_module`.
     """
     decomposed = unicodedata.normalize("NFKD", task_name)
     plain = decomposed.encode("ascii", "ignore").decode("ascii")
@@ -62,8 +77,16 @@ def module_name(task_name: str) -> str:
         name = f"{name[: _MODULE_CHARACTERS - 9].strip('_') or 'task'}_{digest}"
     if name[0].isdigit() or name.split("_")[0] == "test":
         name = f"task_{name}"
-    is_taken = keyword.iskeyword(name) or name in _MODULES | _PICKED_UP | _DEVICES or name.endswith("_test")
-    return f"{name}_" if is_taken else name
+    is_tool_name = name in _PICKED_UP | _DEVICES or name.endswith("_test")
+    is_taken = keyword.iskeyword(name) or name in taken_modules() or is_tool_name
+    return f"{name}{_SUFFIX}" if is_taken else name
+
+
+def former_module_names(task_name: str) -> tuple[str, ...]:
+    """Return the names that earlier releases gave to the module of a task whose name is taken now."""
+    name = module_name(task_name)
+    plain = name.removesuffix(_SUFFIX)
+    return (plain, f"{plain}_") if name != plain else ()
 
 
 class Names:

@@ -61,13 +61,18 @@ def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> V
                 lines += commented(f"{called[evidence]}: {_evidence(evidence)},", comment_text(comment), 8)
     requests: list[Code] = []
     for request in program.requests:
-        about = comment_text(f"{request.scenario}: {request.text}")
+        said = f"{request.scenario}: {request.text}" if request.text else request.shorthand
+        about = comment_text(said)
         line = f"{comment_text(request.id)}: {about}" if addresses_a_tool(about) else about
         line = f"request {line}" if addresses_a_tool(line) else line
         requests += [] if bare else [Code(f"# {line}")]
         requests.append(Code(f"{literal(request.id)}: {_node(request.structure, called)},"))
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
-    gold = [f"{literal(request.id)}: {literal(request.gold_restaurant)}" for request in program.requests]
+    gold = [
+        f"{literal(request.id)}: {literal(request.gold_restaurant)}"
+        for request in program.requests
+        if request.gold_restaurant is not None
+    ]
     return {
         "about": Code("") if bare else docstring_text(title),
         "header": header,

@@ -65,17 +65,6 @@ def mixed_operands(span: Span, operator: str, nouns: Sequence[str]) -> Diagnosti
     return diagnostic("FS301", span, message, "compare each of them with something")
 
 
-# --- null
-
-
-def may_be_null(span: Span, called: str, name: str, fallback: str) -> Diagnostic:
-    """`fallback` is a value of its type. A span that begins with a quote is the key of a condition object."""
-    help = f"write `({name} or {fallback})`, or `… if {name} != None else …`"
-    if span.source.text.startswith('"', span.start):
-        help = 'test for null first: {"!=": null, …}'
-    return diagnostic("FS305", span, f"{called} may be null here", help)
-
-
 # --- names
 
 unquoted_null = of_one("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")

@@ -14,6 +14,7 @@ from formulaseed.source.text import Source, Span
 _WHOLE = "write the whole character"
 _JSON: dict[str, tuple[str, str, str]] = {
     "trailing-content": ("FS001", "unexpected content after the end of the document", "remove it"),
+    "empty": ("FS001", "the file is empty", "write a seed or requests; `formulaseed init` writes examples of both"),
     "missing-value": ("FS001", "the document ends where a value is expected", "complete it"),
     "not-json": ("FS001", "the document does not begin with JSON", "remove everything before the first `{{`"),
     "no-value": ("FS001", "expected a JSON value, found `{}`", "write a JSON value here"),
@@ -67,6 +68,15 @@ def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
 def _of_file(code: str, message: str, help: str) -> Callable[[Source, str], Diagnostic]:
     """Return the constructor of a mistake of a whole file."""
     return lambda source, name: diagnostic(code, Span(source, 0, 0), message.format(name), help)
+
+
+def wrong_kind(source: Source, noun: str, wanted: str, help: str) -> Diagnostic:
+    """`noun` is what the file is, `wanted` what it should be."""
+    return diagnostic("FS008", Span(source, 0, 0), f"this is {noun}, not {wanted}", help)
+
+
+def not_json(source: Source, noun: str, help: str) -> Diagnostic:
+    return diagnostic("FS001", Span(source, 0, 0), f"this is {noun}, not JSON", help)
 
 
 file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} bytes", "shorten it")

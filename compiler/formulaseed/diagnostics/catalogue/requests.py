@@ -14,8 +14,10 @@ from formulaseed.source.text import Span
 # --- lines
 
 no_requests = fixed("FS509", "the file holds no request", "write one JSON object a line")
-request_over_lines = fixed(
-    "FS001", "a request is laid out over several lines", "write each request on a line of its own"
+bare_structure = fixed(
+    "FS009",
+    "the structure is in no request, so nothing says which restaurant is the answer",
+    'write {"id": …, "structure": …, "gold_restaurant": …} with the other keys of a request',
 )
 empty_string = of_two("FS815", "`{0}` is empty", "write {1}")
 duplicate_id = of_two("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")

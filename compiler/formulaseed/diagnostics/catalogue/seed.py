@@ -104,7 +104,6 @@ independent = of_two(
     "name a step that it uses, or remove the property",
 )
 uses_itself = of_one("FS202", "the step `{0}` uses itself", "use another step's value")
-nullable_step = of_one("FS305", "`{0}` may be null here", "write `({0} or 0)`, or `… if {0} != None else …`")
 lookup_without_default = of_one("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
 always_null = of_one("FS301", "{0} is always null", "write a value")
 not_indexable = of_one("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
@@ -177,6 +176,11 @@ too_many = of_three("FS510", "{0} has {1} entries, more than {2}", "split it, or
 def no_seed(span: Span, brackets: str) -> Diagnostic:
     help = f'write {{"task_name": …}} itself, without {brackets}' if brackets else 'begin with {"task_name": …}'
     return diagnostic("FS008", span, "a seed is a JSON object", help)
+
+
+KEY_IS_GIVEN = "remove it: `{}` is given already"
+OF_REVIEWS = "count or sum `{}` over the reviews in a step of its own, and use that"
+"""Help for the field of a review in a formula over the restaurant."""
 
 
 def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Help | None) -> Diagnostic:

@@ -6,16 +6,19 @@ the store, so a store from elsewhere can bring no value that a field does not ha
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of, printable
-from formulaseed.extractors.model.ledger import Spent
+from formulaseed.extractors.model.ledger import Spent, UnconfirmedBatch
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
+from formulaseed.extractors.model.store_file import StoreError
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
 from formulaseed.llm.failures import line_of
 
@@ -47,6 +50,8 @@ class UsageStats:
     paid: float | None = 0.0
     at_most: float | None = 0.0
     """What the unknown attempts cost at most, beside what was paid."""
+    unconfirmed: Sequence[UnconfirmedBatch] = ()
+    """Batches that may be billed although their creation was cut off; see `AnswerCache.unconfirmed`."""
     saved: float | None = 0.0
     quotes: int = 0
     unverified: int = 0
@@ -65,6 +70,22 @@ class UsageStats:
         elif attempt.usage is not None:
             self.usage += attempt.usage
             self.paid = total([self.paid, cost])
+
+    def add_lost(self, lost: Sequence[Spent]) -> None:
+        """Count the attempts of a batch that has no result for them."""
+        self.attempts += sum(spent.count for spent in lost)
+        self.unknown += sum(spent.count for spent in lost)
+        self.at_most = total([self.at_most, cost_of(lost, self.prices)])
+
+    @property
+    def upper_bound(self) -> float | None:
+        """What the run has cost at most."""
+        return total([self.paid, self.at_most, self.unconfirmed_usd])
+
+    @property
+    def unconfirmed_usd(self) -> float | None:
+        """What the unconfirmed batches cost at most."""
+        return cost_of((batch.spent for batch in self.unconfirmed), self.prices)
 
     def add_values(self, passes: Sequence[PassValues], chosen: PassValues) -> None:
         """Count the quotes of a review's values, and the agreement of its passes."""
@@ -89,10 +110,19 @@ class UsageStats:
             f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
             f"{number_of(self.unknown, 'attempt')} ended without an answer that states its cost: up to "
             f"{cost_text(self.at_most)} more may have been charged": self.unknown,
+            self._unconfirmed_line(): self.unconfirmed,
+            "the API lists batches with their time and number of requests, in its console and at GET /v1/messages/batches; "
+            "a run with --batch looks for them, too": self.unconfirmed,
             f"{self.quotes - self.unverified:,} of {number_of(self.quotes, 'quote')} found in their reviews": self.quotes,
             f"all passes agree on: {shares} of {number_of(self.compared, 'review')}": self.compared,
         }
         return [line for line, is_shown in found.items() if is_shown]
+
+    def _unconfirmed_line(self) -> str:
+        cost = cost_text(self.unconfirmed_usd)
+        batches = "a batch" if len(self.unconfirmed) == 1 else f"{len(self.unconfirmed)} batches"
+        created = ", ".join(map(created_text, self.unconfirmed))
+        return f"at most {cost} may have been billed for {batches} whose creation was cut off: {created}"
 
 
 class AnswerCache:
@@ -166,8 +196,20 @@ class AnswerCache:
         self.usage.add_attempt(attempt, is_batch=is_batch)
         self.store.ledger.settle(attempt)
 
+    def unconfirmed(self) -> Sequence[UnconfirmedBatch]:
+        """Return the batches that may be billed although their creation was cut off, and note them in the usage.
+
+        These are batches of any run with an unanswered question, and those that counted earlier in this run.
+        """
+        counted = {batch.number for batch in self.usage.unconfirmed}
+        batches = self.store.ledger.unconfirmed_batches(self.spec.id)
+        self.usage.unconfirmed = [each for each in batches if each.is_unanswered or each.number in counted]
+        return self.usage.unconfirmed
+
     def lines(self) -> list[str]:
         """Return the closing lines, for people."""
+        with suppress(StoreError):  # of which the run itself has reported
+            self.unconfirmed()
         lost, cost = (
             sum(each.count for each in self.store.ledger.lost),
             cost_of(self.store.ledger.lost, self.usage.prices),
@@ -200,6 +242,11 @@ class AnswerCache:
                 for question in self.spec.questions(review):
                     if question.key in again or self.find(question) is None:
                         yield question
+
+
+def created_text(batch: UnconfirmedBatch) -> str:
+    """Return how large a batch is and when its creation began, for people."""
+    return f"{number_of(batch.spent.count, 'call')} at {time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime(batch.at))}"
 
 
 def cost_of(attempts: Iterable[Spent], prices: Prices) -> float | None:

@@ -3,7 +3,8 @@
 A batch and its questions are in the ledger before it is created, so that none is created twice: where nobody knows whether
 a creation arrived, the batch is looked for among those of the API, and the ids of its calls prove which one it is. Then
 each result is stored once, whoever reads it. What the budget does not allow at once follows when the results have shown
-what the calls before have cost.
+what the calls before have cost. A batch that the API does not list stays in the ledger and counts with its bound: it may
+exist. Its questions are sent again after a growing wait, and not for ever.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
+from formulaseed.data.results import CUT_OFF, NOT_ASKED, Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor
-from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
+from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache, cost_of
 from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.batches import BatchClient, BatchResult, MayExist
@@ -30,12 +32,12 @@ from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 
 ROUNDS = 3
-"""How often a question is sent where it expires, or ends in an error or an unusable answer."""
+"""How often a question without a usable answer is sent, and how often in a row the creation of a batch may be cut off."""
 MOST_REQUESTS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
 """The limits of a batch. The API accepts 100,000 requests and 256 MB; this much fits into any memory."""
 SECONDS_TO_APPEAR = 60.0
-"""For which a batch whose creation was cut off is looked for before it counts as never created."""
+"""For which a batch whose creation was cut off is looked for before its questions are sent again; twice as long each time."""
 _SECONDS_TO_ARRIVE = 900.0
 """After which a creation is not under way any more."""
 _CLOCKS_DIFFER = 300.0
@@ -53,7 +55,8 @@ Source = Callable[[], Iterable[Sequence[ReviewInput]]]
 class BatchRun(SyncExtractor):
     """Asks everything that a source needs; then it extracts from the store alone.
 
-    `notify` is called with the progress; `poll` is the seconds between two polls.
+    `notify` is called with the progress; `poll` is the seconds between two polls. `clock` returns the time in seconds since
+    1970, and `sleep` waits for a number of seconds.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class BatchRun(SyncExtractor):
         most_usd: float | None = None,
         poll: float = 30.0,
         notify: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name = answers.spec.extractor
         self.prompt_sha256 = answers.spec.prompt_sha256
@@ -73,6 +78,8 @@ class BatchRun(SyncExtractor):
         self._most_usd = most_usd
         self._poll = poll
         self._notify = notify
+        self._clock = clock
+        self._sleep = sleep
         self._bound = 0.0
         self._sent: Counter[str] = Counter()
         """How often each question was sent in this run, by its key."""
@@ -84,7 +91,11 @@ class BatchRun(SyncExtractor):
         """The questions that are not sent again."""
         self._incomplete: Counter[int] = Counter()
         self._looked_for: dict[int, float] = {}
-        """Since when a batch without an id is looked for."""
+        """Since when a batch without an id is looked for, by its number."""
+        self._cut_off: set[int] = set()
+        """The batches whose creation was cut off in this run, by their numbers."""
+        self._cut_off_in_a_row = 0
+        """How many creations were cut off since the last one that succeeded, and are not listed by the API."""
         self._capabilities = ModelCapabilities()
         self.stopped = ""
         """Why not everything was asked; empty where it was."""
@@ -110,12 +121,14 @@ class BatchRun(SyncExtractor):
         try:
             if not self._open() and next(self._answers.unanswered(source()), None) is None:
                 return
+            self._answers.unconfirmed()  # which count in this run, also after their questions are answered
             budget = CostBudget(self._answers.usage.prices, None)
             async with contextlib.aclosing(BatchClient(self._limits, budget)) as client:
                 self._capabilities = await client.capabilities(self._answers.spec.model)
                 while await self._send_all(client, source) or self._open():
                     await self._wait(client)
-            self.goes_on = self._answers.usage.asked > 0  # the limit of money holds for each run
+            # the limit of money holds for each run
+            self.goes_on = self._answers.usage.asked > 0 and self._cut_off_in_a_row < ROUNDS
         except CallFailed as error:
             self.stopped, self.goes_on = str(error), error.may_pass or bool(self._incomplete)
 
@@ -128,6 +141,13 @@ class BatchRun(SyncExtractor):
         """Send what is missing, as far as the budget allows; return whether there is something to wait for."""
         self.stopped = ""
         self._ledger.recover()
+        if self._has_reopened():
+            return True
+        if self._cut_off_in_a_row >= ROUNDS:
+            self.stopped = (
+                f"the creation of a batch was cut off {ROUNDS} times in a row, and the API lists no such batch"
+            )
+            return False
         is_elsewhere = False
         for calls in self._batches(self._missing(source)):
             number, free = self._ledger.begin_batch(self._answers.spec.id, calls)
@@ -135,9 +155,22 @@ class BatchRun(SyncExtractor):
             if free:
                 await self._create(client, number, free)
                 self.stopped = ""  # what the budget does not allow now, it may when the results are there
+                if number in self._cut_off:
+                    return True  # whatever cuts off creations must not cut off the next one, too
         if is_elsewhere and not self._open():
-            await asyncio.sleep(min(self._poll, 1.0))  # another process asks these live
+            await self._sleep(min(self._poll, 1.0))  # another process asks these live
         return is_elsewhere
+
+    def _has_reopened(self) -> bool:
+        """Open the unconfirmed batches of earlier runs again, which the API may list by now; return whether there are any.
+
+        Each counts as a creation that was cut off, but a run may create a batch at least once.
+        """
+        numbers = self._ledger.reopen(self._answers.spec.id, self._looked_for.keys())
+        self._looked_for.update(dict.fromkeys(numbers, -math.inf))
+        if numbers and self._cut_off_in_a_row < ROUNDS:
+            self._cut_off_in_a_row = min(self._cut_off_in_a_row + len(numbers), ROUNDS - 1)
+        return bool(numbers)
 
     async def _create(self, client: BatchClient, number: int, calls: list[Call]) -> None:
         """Create a batch. Where this is interrupted, it is finished all the same, since its calls will be paid for."""
@@ -156,25 +189,36 @@ class BatchRun(SyncExtractor):
             batch = await client.create_batch(calls)
         except MayExist as error:
             self._notify(f"{error}; it is looked for")
+            self._cut_off.add(number)
             return
         except CallFailed:
             self._ledger.not_created(number)
             raise
         self._ledger.created(number, batch)
+        self._cut_off_in_a_row = 0
         self._notify(f"sent {number_of(len(calls), 'call')} as {batch}")
 
     def _missing(self, source: Source) -> Iterator[Call]:
-        usage = self._answers.usage
-        self._bound = (usage.paid or 0.0) + (usage.at_most or 0.0)
+        usage, prices = self._answers.usage, self._answers.usage.prices
+        # an open batch claims its questions, which count below
+        closed = [batch.spent for batch in self._answers.unconfirmed() if not batch.is_open]
+        self._bound = sum(map(_at_most, (usage.paid, usage.at_most, cost_of(closed, prices))))
         seen: set[str] = set()
         for question in self._answers.unanswered(source()):
             key = question.key
             if key in seen or key in self._hopeless:
                 continue
             seen.add(key)
+            last = self._answers.store.get(key) if self._sent[key] >= ROUNDS else None
+            # a stored answer may have turned out to be unusable, by a quote that only the review can verify
+            if self._sent[key] >= (ROUNDS if last is None else MAX_TRIES):
+                self._failures[key] = "its batches have no result for it" if last is None else last.reason
+                self._hopeless.add(key)
+                usage.unanswered += 1
+                continue
             call = self._answers.call(question, self._capabilities)
             if self._ledger.claim_on(key) == "batch":  # whose cost counts
-                self._bound += usage.prices.at_most(call, is_batch=True) or 0.0
+                self._bound += _at_most(prices.at_most(call, is_batch=True))
             elif self._fits(call):
                 yield call
 
@@ -222,12 +266,12 @@ class BatchRun(SyncExtractor):
                     raise
                 pause = min(2 * pause, max(self._poll, MOST_SECONDS_BETWEEN_POLLS))
                 self._notify(f"{error}; the batches go on without us, the next look is in {pause:,.0f} s")
-            await asyncio.sleep(pause)
+            await self._sleep(pause)
 
     async def _is_read(self, client: BatchClient, batch: OpenBatch) -> bool:
         """Whether nothing more is to be expected of the batch; stores its results if it has ended."""
         if batch.id is None:
-            return not batch.is_being_created and await self._is_identified(client, batch)
+            return not batch.is_being_created and await self._is_given_up(client, batch)
         start = time.perf_counter()
         try:
             state = await client.state(batch.id)
@@ -249,13 +293,16 @@ class BatchRun(SyncExtractor):
             if error.status != 404:
                 raise
             self._notify(f"{batch.id} does not exist any more; its questions are asked again")
-        self._ledger.end_batch(batch.number)
+        self._answers.usage.add_lost(self._ledger.end_batch(batch.number))
         return True
 
-    async def _is_identified(self, client: BatchClient, batch: OpenBatch) -> bool:
-        """Look for a batch whose creation was cut off; whether it is certain that the API never had it."""
-        now = time.time()
-        is_recent = now - self._looked_for.setdefault(batch.number, now) < SECONDS_TO_APPEAR
+    async def _is_given_up(self, client: BatchClient, batch: OpenBatch) -> bool:
+        """Look for a batch whose creation was cut off; return whether to wait for it no longer.
+
+        A batch that is given up stays unconfirmed in the ledger, and its questions are free.
+        """
+        now, window = self._clock(), SECONDS_TO_APPEAR * 2**self._cut_off_in_a_row
+        is_recent = now - self._looked_for.setdefault(batch.number, now) < window
         keys, known = self._ledger.keys_of(batch.number), self._ledger.batch_ids()
         may_appear = is_recent and now - batch.at < _SECONDS_TO_ARRIVE
         async for state in client.batches_since(batch.at - _CLOCKS_DIFFER):
@@ -264,12 +311,15 @@ class BatchRun(SyncExtractor):
                     may_appear = True
                 elif await client.first_key(state) in keys:
                     self._ledger.created(batch.number, state.id)
+                    self._cut_off_in_a_row = 0
                     self._notify(f"found {state.id}, whose creation was cut off: {number_of(len(keys), 'call')}")
                     return False
         if may_appear:
             return False
-        self._notify(f"a batch of {number_of(len(keys), 'call')} was never created; they are sent again")
-        self._ledger.not_created(batch.number)
+        self._notify(f"the API lists no batch of {number_of(len(keys), 'call')} whose creation was cut off")
+        self._failures.update(dict.fromkeys(keys, CUT_OFF))
+        self._ledger.end_batch(batch.number)
+        self._cut_off_in_a_row += batch.number in self._cut_off
         return True
 
     def _take(self, batch: int, entry: BatchResult, ms: int) -> None:
@@ -296,3 +346,8 @@ class BatchRun(SyncExtractor):
             if not may_help or self._sent[entry.key] >= ROUNDS:
                 self._hopeless.add(entry.key)
                 self._answers.usage.unanswered += may_help
+
+
+def _at_most(cost: float | None) -> float:
+    """Return a cost as an upper bound: no limit allows an unknown one."""
+    return math.inf if cost is None else cost

@@ -3,7 +3,8 @@
 An attempt that is in flight is a claim on its question: the store has one at most for each, and another process waits for
 its answer. The claim of an owner that has ended, or has not renewed its lease, is taken over; what became of its attempts
 is then unknown, and they count with their bounds. The questions of a batch are in flight from before its creation, when
-it has no id yet, until its results are read, whoever reads them.
+it has no id yet, until its results are read, whoever reads them. A batch whose creation was cut off is unconfirmed until
+the API lists it: it stays in the ledger, since it may exist and be billed, also after its questions are free again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ _SETTLE = (
     "UPDATE attempts SET model = ?, status = ?, is_bound = ?, input = ?, cache_write = ?, cache_read = ?, output = ?, "
     "request_id = ?, ms = ?, at = ? WHERE id = ?"
 )
+_UNANSWERED = "NOT EXISTS (SELECT 1 FROM answers WHERE answers.key = attempts.key AND content IS NOT NULL)"
+_CLAIMED = "EXISTS (SELECT 1 FROM attempts AS other WHERE other.key = attempts.key AND other.status = 'sent')"
 _RENEW = "INSERT OR REPLACE INTO owners (id, host, pid, renewed) VALUES (?, ?, ?, ?)"
 
 
@@ -70,6 +73,21 @@ class OpenBatch:
     at: float
     waiting: int
     is_being_created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnconfirmedBatch:
+    """A batch that may exist and be billed, since its creation was cut off and the API has not listed it yet.
+
+    `at` is when its creation began, in seconds since 1970. `is_open`: it is still looked for, and claims its questions.
+    `is_unanswered`: a question of it has no usable answer in the store.
+    """
+
+    number: int
+    at: float
+    spent: Spent
+    is_open: bool
+    is_unanswered: bool
 
 
 class Ledger:
@@ -167,6 +185,42 @@ class Ledger:
             found.append(OpenBatch(number, batch, at, waiting, is_elsewhere))
         return found
 
+    def unconfirmed_batches(self, asked: str | None = None) -> list[UnconfirmedBatch]:
+        """Return the batches whose creation was cut off and not confirmed since, the oldest first: one specification's, or all.
+
+        Leaves out batches that a living process is creating now.
+        """
+        query = "SELECT number, at, owner, ended FROM batches WHERE id IS NULL AND asked = COALESCE(?, asked) ORDER BY number"
+        unconfirmed = []
+        for number, at, owner, ended in self._db.rows(query, (asked,)):
+            is_being_created = ended is None and owner != self._own and self._lives(owner)
+            if not is_being_created:
+                is_unanswered = self._has(_UNANSWERED, number)
+                for spent in self._sums("in_batch = ?", (number,)):
+                    unconfirmed.append(UnconfirmedBatch(number, at, spent, ended is None, is_unanswered))
+        return unconfirmed
+
+    def reopen(self, asked: str, known: Collection[int]) -> list[int]:
+        """Claim the questions of a specification's unconfirmed batches again, to look for these batches; return their numbers.
+
+        Skips batches in `known`, batches whose questions all have answers, and batches that share a question with a claim.
+        """
+        closed = "SELECT number FROM batches WHERE id IS NULL AND ended IS NOT NULL AND asked = ? ORDER BY number"
+        reopened = []
+        with self._db.transaction():
+            for (number,) in self._db.rows(closed, (asked,)):
+                if number in known or not self._has(_UNANSWERED, number) or self._has(_CLAIMED, number):
+                    continue
+                # no owner: the process that created it is not creating it now, even if it is still running
+                self._db.execute("UPDATE batches SET ended = NULL, owner = '' WHERE number = ?", (number,))
+                self._db.execute("UPDATE attempts SET status = 'sent' WHERE in_batch = ?", (number,))
+                reopened.append(number)
+        return reopened
+
+    def _has(self, condition: str, number: int) -> bool:
+        """Return whether an attempt of a batch meets a condition."""
+        return bool(self._db.rows(f"SELECT 1 FROM attempts WHERE in_batch = ? AND {condition} LIMIT 1", (number,)))
+
     def batch_ids(self) -> set[str]:
         """Return the ids of all batches that the store has known."""
         return {row[0] for row in self._db.rows("SELECT id FROM batches WHERE id IS NOT NULL")}
@@ -188,11 +242,17 @@ class Ledger:
                 bound = None if row[2] is None else Usage(*row[2:])
                 yield Attempt(key, row[1], "sent", 0, bound, id=row[0], is_bound=True)
 
-    def end_batch(self, number: int) -> None:
-        """Note that all results of the batch have been read, or that it has none: what has no result is lost."""
+    def end_batch(self, number: int) -> list[Spent]:
+        """Note that nothing more is to be expected of a batch; return the attempts without a result, which are lost.
+
+        Their questions are free again. Without an id, the batch stays unconfirmed.
+        """
+        condition = "in_batch = ? AND status = 'sent'"
         with self._db.transaction():
+            lost = self._sums(condition, (number,))
             self._db.execute("UPDATE batches SET ended = ? WHERE number = ?", (time.time(), number))
-            self._db.execute("UPDATE attempts SET status = 'lost' WHERE in_batch = ? AND status = 'sent'", (number,))
+            self._db.execute(f"UPDATE attempts SET status = 'lost' WHERE {condition}", (number,))
+        return lost
 
     # --- accounts
 
@@ -222,7 +282,7 @@ class Ledger:
         marks = ", ".join("?" * len(living))
         return self._sums(f"status = 'sent' AND (batch = 1 OR owner IN ({marks}))", living)
 
-    def _sums(self, condition: str, values: Sequence[str] = ()) -> list[Spent]:
+    def _sums(self, condition: str, values: Sequence[str | int] = ()) -> list[Spent]:
         query = f"SELECT model, batch, {_SUMS} FROM attempts WHERE {condition} GROUP BY model, batch ORDER BY 1, 2"
         return [
             Spent(model, bool(batch), count, Usage(*tokens) if known == count else None)

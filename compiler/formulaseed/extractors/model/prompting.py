@@ -1,8 +1,8 @@
 """The pure core of extraction by a model: which questions a review needs, what a call contains, what an answer means.
 
-In: a seed's fields and reviews. Out: calls, and values read from answers. A question's key is a hash of everything
-that the answer may depend on, so whoever stores answers by key never asks twice. Nothing here knows of a
-network or a file. Source: the two-phase design, phase 2, step 2.
+In: a seed's fields and reviews. Out: calls, and values read from answers. A question's key is a hash of the request that
+asks it and of the number of its pass, and of nothing else: whoever stores answers by key never pays for the same request
+twice. Nothing here knows of a network or a file. Source: the two-phase design, phase 2, step 2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any, Literal
 
@@ -21,12 +21,10 @@ from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _shown
-from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, prompt
+from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, params, prompt
 from formulaseed.source.json_reader import refuse_constant, unique_keys
 from formulaseed.source.text import one_line
 
-_VERSION = "1"
-"""The version of the keys: another one invalidates every stored answer."""
 _KEY_LENGTH = 48
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(review_text|review_date|review_stars|review_useful)\}")
 _THINKING = 4_000
@@ -94,24 +92,29 @@ class PromptSpec:
         self.keys = _answer_keys(self.fields)
         self.system = self._system()
         self.schema = self._schema()
-        head = [_VERSION, [_hashed(field) for field in self.fields], self.system, model, effort]
-        self._head = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
-        self.id = self._head.hexdigest()[:_KEY_LENGTH]
-        """Identifies the specification: the same for the same fields, prompt, model and effort."""
+        self.max_tokens = self._max_tokens()
+        # in the order in which it is sent: a model writes its answer in the order of the schema's properties
+        request = params(self.call(Question("", "", "")))
+        self._request_hash = hashlib.sha256(json.dumps(request).encode())
+        self.id = self._request_hash.hexdigest()[:_KEY_LENGTH]
+        """Identifies the specification: a hash of the request without a review."""
         self.extractor = f"anthropic:{model}"
         """The extractor's name in results."""
         sent = {"system": self.system, "schema": self.schema, "user": own_prompt}
         self.prompt_sha256 = hashlib.sha256(_json(sent).encode()).hexdigest()
         """The hash, in hex, of all that is sent beside a review: the prompts and the answer's schema."""
-        self.max_tokens = self._max_tokens()
 
     def questions(self, review: ReviewInput) -> list[Question]:
-        """Return one question for each pass; none where the seed has no fields."""
+        """Return one question for each pass; none where the seed has no fields.
+
+        The key is that of the first request to a current model. What a model cannot do, and what a repeated request says of
+        the last answer, are known only when the question is asked, and do not change it.
+        """
         if not self.fields:
             return []
         user, found = self._user(review), []
         for index in range(self.passes):
-            digest = self._head.copy()
+            digest = self._request_hash.copy()
             digest.update(f"\n{index}\n{user}".encode())
             found.append(Question(digest.hexdigest()[:_KEY_LENGTH], user, review.text))
         return found
@@ -200,7 +203,8 @@ class PromptSpec:
             for key in self.keys
         ]
         examples = [
-            (_json({"review": each.text}), json.dumps(self._answer(each), ensure_ascii=False)) for each in self.examples
+            (_json({"review": each.text.strip()}), json.dumps(self._answer(each), ensure_ascii=False))
+            for each in self.examples
         ]
         return prompt("extract", keys=shown, examples=examples, shows_facts=bool(self._own_prompt))
 
@@ -235,11 +239,14 @@ class PromptSpec:
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
     def _user(self, review: ReviewInput) -> str:
-        """The message that shows a review. Whatever comes from the review is inserted as JSON, in one pass."""
+        """The message that shows a review. Whatever comes from the review is inserted as JSON, in one pass.
+
+        White space around the text says nothing, and would make the same review another question.
+        """
         if not self._own_prompt:
-            return _json({"review": review.text})
+            return _json({"review": review.text.strip()})
         shown = {f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")}
-        shown["review_text"] = review.text
+        shown["review_text"] = review.text.strip()
         return _PLACEHOLDER.sub(lambda found: _json(shown[found[1]]) if found[1] else found[0], self._own_prompt)
 
     def _max_tokens(self) -> int:
@@ -298,13 +305,6 @@ def _unquoted(field: AskedField) -> str:
 
 def _string(about: str) -> dict[str, Any]:
     return {"type": "string", "description": about}
-
-
-def _hashed(field: AskedField) -> dict[str, Any]:
-    """What of a field an answer depends on: not its default or hint, and bounds only where it has some."""
-    hashed = {**asdict(field), "default": None, "hint": None, "reason": field.reason or None}
-    optional = ("minimum", "maximum", "hint", "reason")
-    return {name: value for name, value in hashed.items() if value is not None or name not in optional}
 
 
 def _json(value: object) -> str:

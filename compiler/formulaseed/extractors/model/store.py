@@ -15,22 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.errors import DataError
+from formulaseed.data.records import StoredAnswerLine
 from formulaseed.extractors.model.ledger import Ledger
 from formulaseed.extractors.model.salvage import Gap, salvaged
 from formulaseed.extractors.model.store_file import Database, StoreError
 from formulaseed.llm.calls import Usage
 
-_COLUMNS: dict[str, tuple[type, ...]] = {
-    "key": (str,), "model": (str,), "content": (dict, type(None)), "reason": (str,), "batch": (int,), "input": (int,),
-    "cache_write": (int,), "cache_read": (int,), "output": (int,), "at": (int, float), "tries": (int,),
-}  # fmt: skip
-"""The columns of an answer, and the types that an exported one has in JSON."""
+_COLUMNS = (
+    "key", "model", "content", "reason", "batch", "input", "cache_write", "cache_read", "output", "at", "tries",
+)  # fmt: skip
+"""The columns of an answer, and the keys of an exported one."""
 # named, since SQLite rereads a table that another process has just altered only where a statement names columns
 _INSERT = f"INTO answers ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_REPLACE = f"ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in list(_COLUMNS)[1:])}"
-_MOST = 10**12
-"""The largest number in an exported answer."""
+_REPLACE = f"ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +151,9 @@ class Store:
 
     def take(self, line: dict[str, Any]) -> bool:
         """Import an exported answer; return whether it was new. Raises `DataError` for what is not one."""
-        for name, kinds in _COLUMNS.items():
-            value = line.get(name)
-            if type(value) not in kinds or (isinstance(value, int | float) and not 0 <= value <= _MOST):
-                raise DataError(f"`{name}` is missing or not that of an exported answer")
-        content = json.dumps(line["content"], ensure_ascii=False) if line["content"] is not None else None
-        values = tuple({**line, "content": content}[name] for name in _COLUMNS)
+        answer = StoredAnswerLine.read(line)
+        content = json.dumps(answer.content, ensure_ascii=False) if answer.content is not None else None
+        values = tuple(content if name == "content" else getattr(answer, name) for name in _COLUMNS)
         return self._db.execute(f"INSERT OR IGNORE {_INSERT}", values).rowcount > 0
 
     def prune(self, *, before: float | None = None, model: str | None = None, unusable: bool = False) -> int:

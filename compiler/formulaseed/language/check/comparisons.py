@@ -12,6 +12,8 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check import wording
 from formulaseed.language.check.facts import Facts, Narrowing, constant_pair, is_null, items
+from formulaseed.language.check.nulls import report_difference
+from formulaseed.language.check.rounding import report_inexact
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.operators import COMPARE
 from formulaseed.language.printer import called
@@ -101,6 +103,9 @@ class ComparisonChecker(ABC):
         info = Info(BOOLEAN, span)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
             self._note_if_constant(left, operator, right, before, node.span)
+            report_difference(left, operator, right, self.scope, before)
+            is_link = len(node.operators) > 1
+            report_inexact(left, operator, right, node.span, self.scope, before, is_link=is_link)
         if len(operands) == 2 and not _are_literals(operands[0], operands[1]):
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:

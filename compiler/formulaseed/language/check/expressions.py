@@ -6,14 +6,22 @@ everywhere, so that each mistake is reported once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.calls import arguments_of, has_literal
+from formulaseed.language.check.choices import coalesced, is_missing, range_of_first
 from formulaseed.language.check.comparisons import ComparisonChecker, joined_conditions, literal
 from formulaseed.language.check.facts import Facts, Narrowing, is_null
+from formulaseed.language.check.nulls import (
+    is_unproven,
+    report_joined,
+    report_negated_difference,
+    report_null,
+    report_truth,
+)
 from formulaseed.language.check.partial_operations import (
     ALWAYS_NULL,
     CertainFailure,
@@ -58,7 +66,7 @@ class ExpressionChecker(ComparisonChecker):
             case ast.Logical():
                 return self._logical(node, facts)
             case ast.Not(span, operand):
-                return self._negation(self.condition(operand, facts), span)
+                return self._negation(self.condition(operand, facts, is_negated=True), span, facts)
             case ast.Conditional():
                 return self._conditional(node, facts)
             case ast.Call():
@@ -89,13 +97,17 @@ class ExpressionChecker(ComparisonChecker):
         argument = self._argument(function, found, Facts())
         return argument if argument.info.ty.is_error else self._applied(function, [argument], found.info.span, Facts())
 
-    def condition(self, node: ast.Expr, facts: Facts) -> Expr:
-        """An expression that is true or false; of a nullable one it is asked whether there is a value."""
-        found = self.check(node, facts)
+    def condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
+        """An expression that is true or false, or under `not`; of a nullable number it is asked whether there is a value."""
+        if isinstance(node, ast.Logical):
+            found = self._logical(node, facts, is_condition=True)
+        else:
+            found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             self.problems.report(catalogue.not_a_condition(node.span, called(found), ty.noun, tested(found)))
             return error_at(node.span)
+        report_truth(found, self.scope, facts, is_negated=is_negated)
         return found
 
     def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
@@ -124,16 +136,15 @@ class ExpressionChecker(ComparisonChecker):
             return typed.Present(found, Info(present, info.span, intervals.ANY_NUMBER if present.is_numeric else None))
         if ty.is_error or not facts.may_be_null(found):
             return found
-        if facts.is_silent or facts.of(found).is_implied or self.scope.is_implied(found, facts.is_present):
-            pass  # it is there, or never reached
-        elif isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
-            self.scope.report_null_step(found)
-        else:
-            name = expression_text(found)
-            shown = name if isinstance(found, typed.Ref) else f"({name})"
-            fallback = "''" if ty.base is Base.STRING else "0"
-            self.scope.report_once(catalogue.may_be_null(info.span, called(found), shown, fallback), name)
+        if is_unproven(found, self.scope, facts) and not self._lacks_default(found):
+            report_null(found, self.scope, facts)
         return typed.Present(found, Info(ty.present(), info.span, info.range))
+
+    def _lacks_default(self, found: Expr) -> bool:
+        """Whether this is a step that needs a default, which is reported."""
+        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
+            return False
+        return self.scope.report_missing_default(found.symbol.name)
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if isinstance(found, typed.Ref) and found.symbol.is_per_review and not self.per_review:
@@ -170,7 +181,7 @@ class ExpressionChecker(ComparisonChecker):
 
     def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._numeric(self.check(node.left, facts), node.operator, facts)
-        right = self.check(node.right, facts)
+        right = self._operand(OPERATORS[node.operator], 1, node.right, facts)
         if left.info.ty.is_error:
             return error_at(node.span)
         right = self._numeric(right, node.operator, facts)
@@ -181,6 +192,12 @@ class ExpressionChecker(ComparisonChecker):
             text = expression_text(left)
             self.problems.report(catalogue.identical_operands(node.span, node.operator, text, same))
         return self._operation(OPERATORS[node.operator], [left, right], node.span, facts)
+
+    def _operand(self, entry: Operator | Function, place: int, node: ast.Expr, facts: Facts) -> Expr:
+        """An operand as it is; `n or 1` in a place where 0 has no value is taken as meant."""
+        if isinstance(node, ast.Logical) and entry.refuses_zero(place):
+            return self._logical(node, facts, refuses_zero=True)
+        return self.check(node, facts)
 
     def _operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
         """An operator or a function on operands of the right types that are present."""
@@ -213,21 +230,32 @@ class ExpressionChecker(ComparisonChecker):
 
     # --- conditions
 
-    def _negation(self, operand: Expr, span: Span) -> Expr:
+    def _negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
         if operand.info.ty.is_error:
             return error_at(span)
+        report_negated_difference(operand, self.scope, facts)
         made = typed.Not(operand, Info(BOOLEAN, span))
         return _folded(made, not operand.info.constant) if operand.info.is_constant else made
 
-    def _logical(self, node: ast.Logical, facts: Facts) -> Expr:
-        """`and` and `or` give one of their operands, as in Python."""
+    def _logical(
+        self, node: ast.Logical, facts: Facts, *, is_condition: bool = False, refuses_zero: bool = False
+    ) -> Expr:
+        """`and` and `or` give one of their operands, as in Python.
+
+        `is_condition` says that only the truth of the result counts, `refuses_zero` that the result must not be 0.
+        """
         truth = node.operator == "and"
         operands: list[Expr] = []
         reached: list[tuple[Expr, Range | None, bool]] = []
         inner = facts
+        known_facts: list[Facts] = []
         for operand_node in node.operands:
-            operand = self.check(operand_node, inner)
+            if is_condition and isinstance(operand_node, ast.Logical):
+                operand = self._logical(operand_node, inner, is_condition=True)
+            else:
+                operand = self.check(operand_node, inner)
             operands.append(operand)
+            known_facts.append(inner)
             if facts.impossible or not inner.impossible:
                 reached.append((operand, inner.range_of(operand), operand_node is node.operands[-1]))
             if operand.info.ty.is_error:
@@ -250,7 +278,16 @@ class ExpressionChecker(ComparisonChecker):
             nouns = [operand.info.ty.noun for operand in operands]
             self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
             return error_at(node.span)
-        known = _range_of_first([each for each in reached if each[0].info.ty.base is not Base.NULL], truth)
+        report_joined(
+            node.operator,
+            operands,
+            known_facts,
+            node.span,
+            self.scope,
+            is_condition=is_condition,
+            refuses_zero=refuses_zero,
+        )
+        known = range_of_first([each for each in reached if each[0].info.ty.base is not Base.NULL], truth)
         if known is None and ty.is_numeric:
             known = intervals.ANY_NUMBER
         info = Info(ty, node.span, known)
@@ -303,37 +340,20 @@ class ExpressionChecker(ComparisonChecker):
             found = [self.check(argument, facts) for argument in node.arguments if not isinstance(argument, ast.List)]
             report_unknown_function(self.scope, node.name, [] if lists else found, facts)
             return error_at(node.span)
-        arguments = self._arguments(node, function)
+        arguments = arguments_of(node, function, self.problems)
         if arguments is None:
             return error_at(node.span)
-        checked = [self._argument(function, self.check(argument, facts), facts) for argument in arguments]
-        if any(argument.info.ty.is_error for argument in checked) or not self._is_literal(function, checked):
+        if function.replaces_null:
+            value = self.check(arguments[0], facts)
+            behind = facts.unknown() if value.info.ty.is_error else self.behind(is_missing(value), facts)[0]
+            return coalesced(value, self.check(arguments[1], behind), node.span, self.scope, (facts, behind))
+        checked = [
+            self._argument(function, self._operand(function, place, argument, facts), facts)
+            for place, argument in enumerate(arguments)
+        ]
+        if any(argument.info.ty.is_error for argument in checked) or not has_literal(function, checked, self.problems):
             return error_at(node.span)
         return self._applied(function, checked, node.span, facts)
-
-    def _arguments(self, node: ast.Call, function: Function) -> tuple[ast.Expr, ...] | None:
-        """The arguments of a call, those of a list one by one; None where their number is wrong, which is reported."""
-        arguments, least = node.arguments, function.least
-        if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
-            arguments = arguments[0].items
-            least = 0 if function.of_none is not None else 1
-        elif function.list_argument == "must":
-            texts = [each.span.source.text[each.span.start : each.span.end] for each in arguments]
-            if any(isinstance(each, ast.List) for each in arguments):
-                texts = []
-            are_plain = all(isinstance(each, ast.Name | ast.Literal | ast.Call) for each in arguments)
-            found = catalogue.needs_list(node.span, function.name, texts, are_plain=are_plain, example=function.example)
-            self.problems.report(found)
-            return None
-        if len(arguments) >= least and (function.most is None or len(arguments) <= function.most):
-            return arguments
-        if node.arguments and not arguments:
-            self.problems.report(catalogue.empty_arguments(node.span, function.example))
-        else:
-            help = function.hints.get(len(arguments)) or catalogue.LIKE.format(function.example)
-            found = catalogue.wrong_count(node.span, function.name, function.least, function.most, len(arguments), help)
-            self.problems.report(found)
-        return None
 
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         if not arguments:
@@ -362,38 +382,10 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(found.info.span)
         return self.needed(found, facts, STRING if takes_strings else INTEGER)
 
-    def _is_literal(self, function: Function, arguments: Sequence[Expr]) -> bool:
-        """Whether the last argument is a literal integer in bounds where the function asks for one; reports it if not."""
-        if function.literal is None or len(arguments) < len(function.parameters):
-            return True
-        low, high = function.literal
-        info = arguments[-1].info
-        if info.is_constant and isinstance(info.constant, int) and low <= info.constant <= high:
-            return True
-        self.problems.report(
-            catalogue.not_literal(info.span, function.name, function.parameters[-1], (low, high), function.example)
-        )
-        return False
-
 
 def _known(found: Expr, facts: Facts) -> Range:
     """The range of a number, or of a boolean, which `int` and `float` take; the range of a string is not used."""
     return facts.range_of(found) or (intervals.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0))
-
-
-def _range_of_first(operands: Sequence[tuple[Expr, Range | None, bool]], truth: bool) -> Range | None:
-    """The range of what `and` (where `truth`) or `or` gives: of an operand that is not the last only what decides."""
-    found: Range | None = None
-    for operand, known, is_last in operands:
-        if known is not None and not is_last:
-            is_whole = operand.info.ty.base is not Base.NUMBER
-            known = intervals.where_false(known) if truth else intervals.where_true(known, is_whole=is_whole)
-            if known is None:
-                continue
-        if known is None:
-            return None
-        found = known if found is None else intervals.union(found, known)
-    return found
 
 
 def _folded(made: Expr, value: Value) -> Expr:

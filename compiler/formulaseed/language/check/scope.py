@@ -16,6 +16,7 @@ from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
+from formulaseed.language.exactness import Exactness
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Info
@@ -71,8 +72,12 @@ class Scope(ABC):
         """Return the values that a step chooses from, if they are literals; else None."""
 
     @abstractmethod
-    def report_null_step(self, found: typed.Ref) -> None:
-        """Report that the value of a step may be null where a value is needed."""
+    def exactness_of_step(self, step: str) -> Exactness:
+        """Return how exact the value of a step is that is a number."""
+
+    @abstractmethod
+    def report_missing_default(self, step: str) -> bool:
+        """Report that a step is used that has no value over no reviews; return False, and report nothing, if it has one."""
 
     @abstractmethod
     def names(self) -> Iterator[str]:

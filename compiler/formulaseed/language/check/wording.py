@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts, Narrowing, is_whole_and_fraction, items, links
+from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, items, links
 from formulaseed.language.intervals import described, is_any
 from formulaseed.language.printer import called, expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -61,6 +61,8 @@ def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts,
             yield from _reasons(operand, noted, facts, narrowing)
         case typed.Logical(operator, operands):
             yield from _of_operands(operator == "and", operands, noted, facts, narrowing)
+        case typed.Comparison(first, ("==" | "!=",), (right,)) if is_null(first) or is_null(right):
+            yield catalogue.NEVER_NULL.format(called(right if is_null(first) else first))
         case typed.Comparison(first, (_,), (right,)):
             if reason := whole_text(first, right):
                 yield reason

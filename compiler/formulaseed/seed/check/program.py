@@ -5,11 +5,11 @@ In: `surface.Program`. Out: `nodes.Program`, with the steps that have no error. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
@@ -146,13 +146,17 @@ class _ProgramChecker:
     # --- the whole
 
     def _output(self) -> None:
+        returned = {name.text for name in self.program.output}
         for name in self.program.output:
-            step = self._step_called(name)
+            step = self._step_called(name, returned)
             if step is not None and step.needs_default:
                 self.scope.report_default_needed(step)
 
-    def _step_called(self, name: surface.Named) -> nodes.Step | None:
-        """Return the step with a value that is named outside of formulas; None where there is none, which is reported."""
+    def _step_called(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
+        """Return the step with a value that is named outside of formulas; None, with the problem reported, if there is none.
+
+        A step that is `named` already is not suggested.
+        """
         if name.text in self.scope.filter_names:
             self.problems.report(catalogue.filter_as_value(name.span, name.text, per_review=False))
         elif name.text in self.scope.steps and not self.scope.steps[name.text].part_of:
@@ -162,6 +166,8 @@ class _ProgramChecker:
         elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
             values = [step.name.text for step in self.program.steps if not step.is_filter]
             help = did_you_mean(name.text, values, what="steps")
+            if isinstance(help, Suggestion) and help.replacement in named:
+                help = catalogue.KEY_IS_GIVEN.format(help.replacement)
             self.problems.report(catalogue.unknown_step(name.span, name.text, help))
         return None
 

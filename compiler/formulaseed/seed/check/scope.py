@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.rounding import exactness_of
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
 from formulaseed.language.check.wording import with_default
+from formulaseed.language.exactness import Exactness, exact_of_exact, of_value
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
@@ -23,6 +25,7 @@ from formulaseed.language.typed import Info, Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
+LATER = " its step comes later"
 _SECTIONS = (
     "compute", "compute_dag", "step", "steps", "output", "outputs", "result", "results", "seed", "self", "this",
 )  # fmt: skip
@@ -35,6 +38,7 @@ _OTHER_WORDS = {
 }
 _OTHER_NAMESPACES = {word: kind for kind, words in _OTHER_WORDS.items() for word in words.split()}
 """Other words for a namespace; never unambiguous, as several namespaces may have a field of the name."""
+_OF_REVIEWS = ("extraction.", "meta.")
 _DECLARED_IN = {
     SymbolKind.META: "extract.meta",
     SymbolKind.CONTEXT: "context",
@@ -70,6 +74,7 @@ class SeedScope(Scope):
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _default_needed: set[str] = field(default_factory=set)
+    _exactness: dict[str, Exactness] = field(default_factory=dict)
     _reported_cycles: set[frozenset[str]] = field(default_factory=set)
 
     @cached_property
@@ -146,13 +151,41 @@ class SeedScope(Scope):
             return None
         return self.steps.get(found.symbol.name)
 
-    def report_null_step(self, found: typed.Ref) -> None:
-        name = found.symbol.name
-        step = self.steps[name]
-        if step.needs_default:
-            self.report_default_needed(step, self.current)
-        else:
-            self.report_once(catalogue.nullable_step(found.info.span, name), name)
+    def report_missing_default(self, step: str) -> bool:
+        if self.steps[step].needs_default:
+            self.report_default_needed(self.steps[step], self.current)
+        return self.steps[step].needs_default
+
+    def exactness_of_step(self, step: str) -> Exactness:
+        stack = [step]
+        while stack:  # not recursive: a long chain of steps may use one another
+            name = stack[-1]
+            numbers = [s.name for s in self.steps[name].symbols() if s.kind is SymbolKind.STEP]
+            missing = [used for used in numbers if used not in self._exactness]
+            if missing:
+                stack += missing
+            else:
+                self._exactness[stack.pop()] = self._exactness_of(self.steps[name])
+        return self._exactness[step]
+
+    def _exactness_of(self, step: nodes.Step) -> Exactness:
+        match step.operation:
+            case _ if step.ty.base is not Base.NUMBER:
+                return Exactness.EXACT
+            case nodes.Formula(expression):
+                return exactness_of(expression, self._exactness.__getitem__)
+            case nodes.Aggregate("sum", expression) if expression is not None:
+                return exact_of_exact([exactness_of(expression, self._exactness.__getitem__)])
+            case nodes.Aggregate("max" | "min", expression, default=default) if expression is not None:
+                return max(exactness_of(expression, self._exactness.__getitem__), of_value(default))
+            case nodes.Const(value):
+                return of_value(value)
+            case nodes.Lookup(table=table, default=default):
+                return max(of_value(value) for value in (*(value for _, value in table), default))
+            case nodes.Case(rules, otherwise):
+                return max(of_value(value) for value in (*(then for _, then in rules), otherwise))
+            case _:
+                raise AssertionError(f"{type(step.operation).__name__} gives no number")
 
     def type_of(self, node: ast.Expr) -> Type | None:
         """Return the type of what a name refers to, None if that is not known; reports nothing."""
@@ -219,8 +252,14 @@ class SeedScope(Scope):
             fields = self._fields_called(text, None, per_review=True)
             help = did_you_mean(text, others, what="filters", prefix="$", others=[text] if self.incomplete else [])
             help = _suggested(fields) if fields and closest(text, others) is None else help
+            if isinstance(help, Suggestion) and self._is_later(help.replacement.removeprefix("$")):
+                help = replace(help, text=f"{help.text}{LATER}")
             self.report_once(catalogue.unknown_filter(span, text, help), f"${text}")
         return error_at(span)
+
+    def _is_later(self, name: str) -> bool:
+        here = self.places.get(self.current, len(self.places))
+        return self.places.get(name, -1) > here
 
     def _may_be_nameless(self, name: str) -> bool:
         """Whether a name, which no field has, may be that of another step, whose own could not be read."""
@@ -277,6 +316,8 @@ class SeedScope(Scope):
         fields = self._fields_called(text, None, per_review=per_review)
         if fields:
             similar = [step for step in steps if is_typo(text, step, [step])]
+            if not (per_review or similar) and all(name.startswith(_OF_REVIEWS) for name in fields):
+                return catalogue.OF_REVIEWS.format(fields[0])
             return _suggested([*fields, *similar], certain=not self.incomplete)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
@@ -287,7 +328,7 @@ class SeedScope(Scope):
             later = closest(text, steps)
             if later is not None:
                 is_certain = is_typo(text, later, chain(self.names(), others))
-                return suggest(later, certain=is_certain, more=" its step comes later")
+                return suggest(later, certain=is_certain, more=LATER)
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(text), certain=False, more=QUOTED)
         others += [name for name in self.names() if name not in self.places or self.places[name] >= here]

@@ -163,6 +163,8 @@ class Shape:
         for key in value.names():
             if key.value not in known and key.value not in reported:
                 resembled, help = self._resembled(key.value, known, value)
+                if resembled is not None and value.get(resembled) is not None:
+                    resembled, help = None, catalogue.KEY_IS_GIVEN.format(resembled)
                 self.problems.report(catalogue.unknown_key(key.span, key.value, what, known, help))
                 if resembled is not None:
                     self._resembling.setdefault((value.span.start, resembled), value.get(key.value))

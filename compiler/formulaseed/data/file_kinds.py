@@ -1,0 +1,217 @@
+"""Recognises what a file holds, and knows which command takes it: one table for documents, data and pasted snippets.
+
+In: a JSON value, or a text that is not JSON. Out: a `FileKind`, or None if nothing is certain; each reader then reports
+what it cannot use. A reader names the kinds that it takes; a file of another kind is one error, with the help of the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import NamedTuple
+
+_SECTIONS = frozenset((
+    "filter", "extract", "compute", "output", "filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag",
+    "output_fields",
+))  # fmt: skip
+_OPERATORS = frozenset(("in", ">=", ">", "<=", "<", "!="))
+_NAMESPACES = ("extraction.", "meta.", "context.", "$")
+_CHECKED = "`formulaseed check {0}` and `compile` take it"
+
+_Keys = Set[str]
+
+
+class FileKind(NamedTuple):
+    """A kind of file or snippet: `noun` names it in messages, `help` says what takes it, with `{0}` for the file's name.
+
+    `has_keys` is whether an object with these keys is of the kind; None for what is no object.
+    """
+
+    name: str
+    noun: str
+    help: str
+    has_keys: Callable[[_Keys], bool] | None = None
+
+
+def _any_of(*names: str) -> Callable[[_Keys], bool]:
+    return lambda keys: not keys.isdisjoint(names)
+
+
+def _all_of(*names: str) -> Callable[[_Keys], bool]:
+    return lambda keys: keys >= {*names}
+
+
+def _section(keys: _Keys) -> bool:
+    return len(keys) == 1 and keys <= _SECTIONS
+
+
+_OF_DATA = (
+    FileKind("seed", "a seed", "pass it as SEED, as to `formulaseed check {0}`",
+             lambda keys: "task_name" in keys or len(keys & _SECTIONS) > 1),
+    FileKind("step", "a step", "put it into `compute`", lambda keys: "op" in keys and "args" not in keys),
+    FileKind("rows", "a file of rows", "`formulaseed evaluate SEED --rows {0}` takes it", _any_of("rows")),
+    FileKind("results", "a file of results", "pass the rows or the contexts that they were computed from",
+             lambda keys: "task" in keys and not keys.isdisjoint(("output", "error"))),
+    FileKind("contexts", "a file of contexts", "`formulaseed run SEED --contexts {0}` takes it",
+             lambda keys: "reviews" in keys and "task" not in keys),
+    FileKind("extractions", "a file of recorded extractions",
+             "`formulaseed run SEED --contexts FILE --extractor recorded --extractions {0}` takes it",
+             _all_of("review_id", "fields")),
+    FileKind("judgements", "a file of judgements",
+             "`formulaseed validate REQUESTS --restaurants FILE --judgements {0}` takes it", _any_of("judgement")),
+    FileKind("social", "a social graph", "`formulaseed validate REQUESTS --restaurants FILE --social {0}` takes it",
+             _any_of("friend_graph")),
+    FileKind("reviews", "a file of reviews", "`formulaseed run SEED --restaurants FILE --reviews {0}` takes it",
+             lambda keys: "review_id" in keys and not keys.isdisjoint(("text", "stars"))),
+    FileKind("restaurants", "a file of restaurants", "`formulaseed run SEED --restaurants {0} --reviews FILE` takes it",
+             lambda keys: "business_id" in keys and not keys.isdisjoint(("business", "name", "categories", "attributes"))),
+)  # fmt: skip
+_OF_DOCUMENTS = (
+    FileKind("requests", "a file of requests", "`formulaseed check {0}`, `compile` and `validate` take it",
+             lambda keys: not keys.isdisjoint(("gold_restaurant", "structure", "shorthand", "scenario"))
+             or keys >= {"op", "args"} or keys >= {"aspect", "evidence"}),
+    FileKind("reference", "a formula reference", "`formulaseed formula TEXT --reference {0}` takes it", _any_of("entities")),
+    FileKind("rules", "a file of rules", _CHECKED, _any_of("rules")),
+)  # fmt: skip
+_SNIPPETS = (
+    FileKind("evidence", "the evidence of a condition", 'put it into {{"aspect": …, "evidence": {{…}}}}', _any_of("kind")),
+    FileKind("rule of case", "a rule of `case`", "put it into the `rules` of a step", _any_of("when", "else")),
+    FileKind("formula", "a rule or a step of seed v1", "put a rule into a list, `[…]`, and a step into `compute_dag`",
+             _any_of("formula")),
+    FileKind("field", "the declaration of a field", "put it into the `fields` of `extract`", _all_of("name", "type")),
+    FileKind("keywords", "the filter of a seed", 'put it into `filter`: {{"keywords": […]}}', _any_of("keywords")),
+    FileKind("fields", "the `extract` of a seed", "put it into `extract`", _any_of("fields")),
+    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}', _section),
+    FileKind("comparison", "the comparison of a condition", 'put it into `where`: {{"meta.year": {{…}}}}',
+             lambda keys: bool(keys) and keys <= _OPERATORS),
+    FileKind("condition", "a condition", "put it into the `where` of a step",
+             lambda keys: bool(keys) and all(key.startswith(_NAMESPACES) for key in keys)),
+)  # fmt: skip
+_FILES = frozenset(kind.name for kind in (*_OF_DATA, *_OF_DOCUMENTS))
+KINDS = {kind.name: kind for kind in (*_OF_DATA, *_OF_DOCUMENTS, *_SNIPPETS)}
+"""Every kind of JSON object by its name; an object is of the first that its keys fit."""
+
+_TABLE = FileKind("table", "a lookup table", "put it into the `table` of a step with the operation `lookup`")
+_LISTS = {"step": "a list of steps", "field": "a list of fields", "rule of case": "the rules of `case`"}
+_SEEDS = FileKind("seeds", "a file of several seeds", "write each into a file of its own")
+_ONE_A_LINE = "write one object a line, as `jq -c '.[]' {0}` does: "
+
+
+class _TextKind(NamedTuple):
+    kind: FileKind
+    suffixes: tuple[str, ...]
+    beginning: re.Pattern[str]
+
+
+_DRAFTED = "`formulaseed draft {0}` writes a seed from a policy in words"
+_EXPORTED = "export it as CSV, which `formulaseed score SEED --rows FILE` takes"
+_NO_TEXT = re.compile(r"(?!)")
+_TEXTS = (
+    _TextKind(FileKind("module", "a generated module", "`formulaseed evaluate {0}` and `run` take it in place of its seed"),
+              (), re.compile(r'"""(?:Code generated|Compiled) by formulaseed')),
+    _TextKind(FileKind("python", "Python", "`formulaseed init` writes an example of a seed"), (".py",), _NO_TEXT),
+    _TextKind(FileKind("markdown", "Markdown", _DRAFTED), (".md", ".markdown"), re.compile(r"#{1,6} (?!.*^\s*[{\[])", re.M | re.S)),
+    _TextKind(FileKind("text", "plain text", _DRAFTED), (".txt", ".text"), _NO_TEXT),
+    _TextKind(FileKind("yaml", "YAML", "convert it to JSON, as `yq -o json {0}` does"), (".yaml", ".yml"),
+              re.compile(r"---\s|[A-Za-z_]\w*:(?:\s|$)", re.M)),
+    _TextKind(FileKind("csv", "CSV", "`formulaseed score SEED --rows {0}` takes tables"), (".csv", ".tsv"),
+              re.compile(r'"?[A-Za-z_][\w.]*"?(?:,"?[A-Za-z_][\w.]*"?)+$', re.M)),
+    _TextKind(FileKind("parquet", "Parquet", "`formulaseed evaluate SEED --rows {0}` takes it"), (".parquet",),
+              re.compile("PAR1")),
+    _TextKind(FileKind("excel", "an Excel workbook", _EXPORTED), (".xlsx", ".xls"), re.compile("PK\x03\x04")),
+)  # fmt: skip
+_OF_JSON = (".json", ".jsonl", ".ndjson")
+"""The beginning of a file with such a name says nothing: a comment or a stray line in it is reported as what it is."""
+
+
+def kind_of(value: object) -> FileKind | None:
+    """Return the kind of a JSON value, of a list that of its first object; None if nothing is certain."""
+    if isinstance(value, list):
+        return _kind_of_list(next((item for item in value[:10] if isinstance(item, Mapping)), {}))
+    if not isinstance(value, Mapping):
+        return None
+    keys = {key for key in value if isinstance(key, str)}
+    kind = next((kind for kind in KINDS.values() if kind.has_keys is not None and kind.has_keys(keys)), None)
+    is_table = value and all(isinstance(number, int | float) and number is not True for number in value.values())
+    return _TABLE if kind is None and is_table else kind
+
+
+def _kind_of_list(first: Mapping[str, object]) -> FileKind | None:
+    kind = kind_of(first)
+    if kind is None or kind.name == "seed":
+        return None
+    if kind.name == "formula":
+        return KINDS["rules"]
+    if kind in _OF_DATA[2:]:
+        return kind._replace(
+            noun=kind.noun.replace("a file of", "a JSON list of"), help=_ONE_A_LINE + kind.help.replace("{0}", "FILE")
+        )
+    return kind._replace(noun=_LISTS.get(kind.name, kind.noun))
+
+
+def kind_of_text(text: str, name: str) -> FileKind | None:
+    """Return the kind of the file `name` by its first JSON value, or as a text that is not JSON; None if it is not certain."""
+    start = len(text) - len(text.lstrip())
+    if text[start : start + 1] not in ("{", "["):
+        return _kind_without_json(text[start:], name)
+    value, end = _first_value(text, start)
+    kind = kind_of(value)
+    if kind is not KINDS["seed"]:
+        return kind
+    second, _ = _first_value(text, end)
+    return _SEEDS if kind_of(second) is kind else kind
+
+
+def _first_value(text: str, start: int) -> tuple[object, int]:
+    """Return the JSON value that begins at an offset, and where it ends; None and the end of the text if it is not valid."""
+    start += len(text[start:]) - len(text[start:].lstrip())
+    try:
+        return json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, len(text)
+
+
+def _kind_without_json(text: str, name: str) -> FileKind | None:
+    plain = name.lower().removesuffix(".gz")
+    by_name = next((found.kind for found in _TEXTS if found.suffixes and plain.endswith(found.suffixes)), None)
+    if not text or plain.endswith(_OF_JSON):
+        return None
+    by_text = next((found.kind for found in _TEXTS if found.beginning.match(text)), None)
+    return KINDS_OF_TEXT["module"] if by_text is KINDS_OF_TEXT["module"] else by_name or by_text
+
+
+KINDS_OF_TEXT = {found.kind.name: found.kind for found in _TEXTS}
+
+
+def is_snippet(kind: FileKind) -> bool:
+    """Return whether a kind is a part of a seed rather than a whole file."""
+    return kind.name in ("step", "table") or any(kind.name == snippet.name for snippet in _SNIPPETS)
+
+
+def wanted_text(kinds: Iterable[str]) -> str:
+    """Return what a reader takes, for messages: `a seed, requests or rules`."""
+    *nouns, last = [KINDS[name].noun.removeprefix("a file of ") for name in kinds]
+    return f"{', '.join(nouns)} or {last}" if nouns else last
+
+
+def unfit(kind: FileKind, expected: str, name: str) -> str:
+    """Return that a file is of this kind and not of the expected one, and what takes it."""
+    return f"it is {kind.noun}, not {KINDS[expected].noun}; {kind.help.format(name)}"
+
+
+def why_unfit(value: object, expected: str, name: str) -> str:
+    """Return why a data file cannot be of the expected kind, by its first object; empty if it may be.
+
+    `value` is the text of a file whose first line is not JSON. Restaurants may have reviews, and contexts none.
+    """
+    if isinstance(value, str):
+        kind = _kind_without_json(value, name)
+        return f"it is {kind.noun}, not JSON Lines; {kind.help.format(name)}" if kind is not None else ""
+    wanted, kind = KINDS[expected], kind_of(value)
+    keys = {key for key in value if isinstance(key, str)} if isinstance(value, Mapping) else set()
+    assert wanted.has_keys is not None
+    is_alike = kind is not None and {kind.name, expected} == {"contexts", "restaurants"}
+    if kind is None or wanted.has_keys(keys) or is_alike or kind.name not in _FILES:
+        return ""
+    return unfit(kind, expected, name)

@@ -1,0 +1,82 @@
+"""The hooks for pre-commit: run on the files that they select, they find what is not as its seed compiles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from helpers import ROOT, Outcome, command, tiny_seed, write_json
+
+CONFIGURATIONS = {
+    "of the package": ROOT / ".pre-commit-hooks.yaml",
+    "of a new project": ROOT / "templates" / "init" / "pre-commit-config.yaml",
+}
+
+
+@dataclass(frozen=True)
+class Hook:
+    entry: str
+    files: str
+
+    def run(self, folder: Path, *staged: str) -> Outcome:
+        """Do what pre-commit does with these files, or all: run the entry with those whose paths the pattern is found in."""
+        paths = staged or sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        program, *arguments = self.entry.split()
+        assert program == "formulaseed"
+        return command(*arguments, *(path for path in paths if re.search(self.files, path)), cwd=folder)
+
+
+def hooks(configuration: Path) -> dict[str, Hook]:
+    """The hooks of a file by their ids; the values are plain scalars, with a comment behind some of them."""
+    found = {}
+    for block in configuration.read_text(encoding="utf-8").split("- id: ")[1:]:
+        name, *lines = block.splitlines()
+        values = {key: value.partition(" #")[0] for key, _, value in (line.strip().partition(": ") for line in lines)}
+        found[name] = Hook(values["entry"], values["files"])
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project: a seed in canonical form, its module and its tests, and code of its own."""
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "tasks" / "tiny").mkdir(parents=True)
+    write_json(tmp_path / "tasks" / "tiny" / "seed.json", tiny_seed())
+    (tmp_path / "own.py").write_text("print('mine')\n")
+    assert command("fmt", "tasks/tiny/seed.json", cwd=tmp_path).status == 0
+    assert command("compile", "tasks/tiny/seed.json", "--tests", "generated/tests", cwd=tmp_path).status == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_hooks_pass_what_is_current(configuration: Path, folder: Path) -> None:
+    """Each has a pattern that selects the seed, and nothing that it does not understand."""
+    found = hooks(configuration)
+    assert set(found) == {"formulaseed-check", "formulaseed-fmt", "formulaseed-compile"}
+    for hook in found.values():
+        assert re.search(hook.files, "tasks/tiny/seed.json")
+        done = hook.run(folder)
+        assert done.status == 0, done.out + done.err
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+@pytest.mark.parametrize("edited", ["generated/tiny_1.py", "generated/tests/test_tiny_1.py", "elsewhere/module.py"])
+def test_an_edited_module_alone_is_refused(configuration: Path, edited: str, folder: Path) -> None:
+    """Where the seed is not staged: the module in whatever folder, and its tests; the line says how to write it again."""
+    path = folder / edited
+    path.parent.mkdir(exist_ok=True)
+    source = folder / edited if path.exists() else folder / "generated" / "tiny_1.py"
+    path.write_text(source.read_text(encoding="utf-8").replace("0.5", "0.25").replace("wild=True", "wild=False"))
+    (folder / "tasks").rename(folder / "not-staged")
+    hook = hooks(configuration)["formulaseed-compile"]
+    assert hook.run(folder, edited).status == 1  # the seed is gone altogether
+    (folder / "not-staged").rename(folder / "tasks")
+    found = hook.run(folder, edited, "own.py")
+    assert found.status == 1
+    written_again = found.out.partition("`formulaseed ")[2].rstrip("`\n")
+    assert found.out == f"{edited}: not what tasks/tiny/seed.json compiles to; run `formulaseed {written_again}`\n"
+    if edited.startswith("generated/"):
+        assert command(*written_again.split(), cwd=folder).status == 0
+        assert hook.run(folder).status == 0

@@ -6,6 +6,7 @@ that begins or ends with white space.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -125,7 +126,9 @@ def _whole_list(
         help = f"drop `source` and write `{formula}`"
     else:
         formula = enclosed(formula, span) if len(texts) > 1 else formula
-        help = Suggestion(f"write `{formula}`", formula, "unsafe") if len(node.rest) == 1 else f"write `{formula}`"
+        help = f"write `{formula}`"
+        if len(node.rest) == 1:
+            help = Suggestion(help, json.dumps(formula, ensure_ascii=False)[1:-1], "unsafe", is_verbatim=True)
     problems.report(catalogue.compared_with_list(span, name, operator, help))
 
 
@@ -184,5 +187,5 @@ def lint_case_of_keys(lookup: surface.Lookup, is_list: bool, problems: Problems)
             problems.report(catalogue.other_case(span, key, titled(key), is_there=titled(key) in keys))
             continue
         other = first.setdefault(key.casefold(), entry)
-        if other is not entry and other.value.value != entry.value.value:
+        if other.value.value != entry.value.value:
             problems.report(catalogue.keys_alike(span, key, other.key.text))

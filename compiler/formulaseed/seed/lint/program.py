@@ -302,18 +302,18 @@ def lint_lookups(written: surface.Program, program: nodes.Program, problems: Pro
     lists = {str(symbol) for symbol in lists_of(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
-            is_list = isinstance(step.operation.source, ast.Name) and step.operation.source.text in lists
+            is_list = expression_text(step.operation.source) in lists
             if is_list:
-                _exact_in_list(step.operation, step.operation.source, problems)
+                _exact_in_list(step.operation, problems)
             lint_case_of_keys(step.operation, is_list, problems)
             _overlaps(step.operation, problems)
             _defaults(step.operation, problems)
 
 
-def _exact_in_list(lookup: surface.Lookup, source: ast.Name, problems: Problems) -> None:
+def _exact_in_list(lookup: surface.Lookup, problems: Problems) -> None:
     """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
     if lookup.match == "exact" and not any("," in entry.key.text for entry in lookup.table):
-        problems.report(catalogue.exact_match_in_list(source.span, source.text))
+        problems.report(catalogue.exact_match_in_list(lookup.source.span, expression_text(lookup.source)))
 
 
 def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:

@@ -30,7 +30,6 @@ _TABLE = (
     CodeEntry("FS006", "error", "number-out-of-range"),
     CodeEntry("FS007", "error", "invalid-character"),
     CodeEntry("FS008", "error", "not-a-seed"),
-    CodeEntry("FS009", "note", "bare-structure"),
     # FS1: the syntax of formulas
     CodeEntry("FS101", "error", "invalid-formula"),
     CodeEntry("FS102", "error", "incomplete-formula"),
@@ -111,6 +110,7 @@ _TABLE = (
     CodeEntry("FS815", "error", "empty-string"),
     CodeEntry("FS816", "warning", "restatement-mismatch"),
     CodeEntry("FS817", "warning", "unused-key"),
+    CodeEntry("FS818", "note", "bare-structure"),
     CodeEntry("FS821", "warning", "invalid-shorthand"),
     CodeEntry("FS822", "warning", "unknown-shorthand-operator"),
     CodeEntry("FS823", "warning", "shorthand-too-large"),

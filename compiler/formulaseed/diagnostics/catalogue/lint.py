@@ -196,7 +196,9 @@ def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -
     """`is_whole` says whether there are quotes on both sides of the placeholder."""
     message = f"`{written}` has quotes around a placeholder, which is filled with a JSON string in quotes of its own"
     help = f"write `{{{name}}}` without quotes"
-    return diagnostic("FS627", span, message, Suggestion(help, f"{{{name}}}", "unsafe", is_verbatim=True) if is_whole else help)
+    return diagnostic(
+        "FS627", span, message, Suggestion(help, f"{{{name}}}", "unsafe", is_verbatim=True) if is_whole else help
+    )
 
 
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:

@@ -46,7 +46,9 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
         match step.operation:
             case nodes.Formula(typed.Ref(source)) if source in ranges:
                 ranges[symbol] = ranges[source]
-            case nodes.Aggregate("max" | "min", typed.Ref(source), has_default=False) if source in ranges:
+            case nodes.Formula(typed.Aggregate(operand=typed.Ref(source), default=None) as aggregate) if (
+                aggregate.entry.selects and source in ranges
+            ):
                 ranges[symbol] = ranges[source]
 
 

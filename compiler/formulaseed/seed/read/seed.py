@@ -123,9 +123,7 @@ class _SeedV2(Sections):
         if section.get("op") is None:  # another key may resemble it
             shape.keys(section, all_step_keys(), "a step")
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
-        mean = _mean_of(section)
-        known = {**foreign_operations(), **dict.fromkeys(_MEANS, mean)} if mean else foreign_operations()
-        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", known)
+        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations())
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
             shape.keys(section, step_keys(operation), f"the operation `{chosen}`")
@@ -177,17 +175,6 @@ def _keywords_in(value: JsonValue | None) -> str:
     texts = [each.value for each in given if isinstance(each, JsonString)]
     written = json.dumps([*dict.fromkeys(texts)], ensure_ascii=False)
     return written if texts and len(texts) == len(given) and len(written) <= _SHOWN else '["waiter"]'
-
-
-def _mean_of(step: JsonObject) -> str:
-    """The steps to write for a mean over reviews; empty where the step does not say of what."""
-    name, where = step.get("name"), step.get("where")
-    value = step.get("field") or step.get("expr")
-    if not isinstance(name, JsonString) or not isinstance(value, JsonString) or not _OF_REVIEWS.search(value.value):
-        return ""
-    conditions = where.span.source.text[where.span.start : where.span.end] if where is not None else ""
-    whole = catalogue.mean_to_write(name.value, value.value, " ".join(conditions.split()))
-    return whole if len(whole) <= 3 * _SHOWN else ""
 
 
 def _example(key: Key, step: JsonObject) -> str:

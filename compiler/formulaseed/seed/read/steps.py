@@ -196,6 +196,7 @@ READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {
     "formula": Arguments.read_formula,
     "review formula": Arguments.read_formula,
     "condition formula": partial(Arguments.read_formula, is_condition=True),
+    "review condition": partial(Arguments.read_formula, is_condition=True),
     "name": Arguments.read_name,
     "conditions": Arguments.read_conditions,
     "bare conditions": lambda step, key, value: step.read_conditions(key, value, namespace=key),

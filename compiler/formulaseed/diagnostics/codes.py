@@ -95,6 +95,7 @@ _TABLE = (
     CodeEntry("FS628", "warning", "case-mismatch"),
     CodeEntry("FS629", "warning", "surrounding-space"),
     CodeEntry("FS630", "warning", "comparison-outside-range"),
+    CodeEntry("FS631", "warning", "keys-alike"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors

@@ -211,6 +211,10 @@ class Problems:
         for found in chain(other._found, other._beyond):
             self.report(found)
 
+    def places_of(self, code: str) -> frozenset[Span]:
+        """Return where a code has been reported."""
+        return frozenset(d.span for d in chain(self._found, self._beyond) if d.code == code)
+
     @property
     def has_errors(self) -> bool:
         return any(d.severity == "error" for d in chain(self._found, self._beyond))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import of_one
-from formulaseed.diagnostics.model import Diagnostic, Suggestion, diagnostic, number_of
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.source.text import Span
 
 _YEAR = '"parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}'
@@ -37,10 +37,11 @@ _MERGED = {
     ),
     "FS619": ("{0} entries give the default: {1}", "remove them, or change their values"),
     "FS628": (
-        "{0} strings are found in other case only, or differ from others in case alone: {1}",
-        "write categories as Yelp does, such as `Coffee & Tea`, and give keys that differ in case alone the same value",
+        "{0} categories are in other case than Yelp's: {1}",
+        "write them as Yelp does, each word with a capital, and remove those that are there already",
     ),
-    "FS629": ("{0} strings begin or end with a space: {1}", "write them without it"),
+    "FS629": ("{0} strings begin or end with white space: {1}", "write them without it"),
+    "FS631": ("{0} keys differ from others in case alone: {1}", "give both the same value, or remove one"),
 }
 """What several diagnostics of a code say together: `{0}` is their number, `{1}` lists their subjects."""
 
@@ -117,12 +118,16 @@ def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
-    *first, last = [f"`{word}`" for word in words[:4]]
-    shown = f"{', '.join(first)} and {last}" if first else last
+    shown = _all_of(words[:4])
     more = f", and in {number_of(len(words) - 4, 'more word')}" if len(words) > 4 else ""
     help = "write the intended words, or suppress this warning if the extraction sorts it out"
     message = f"`{keyword}` is also found inside {shown}{more}"
     return diagnostic("FS614", span, message, help, subject=f"`{keyword}` in {shown}")
+
+
+def _all_of(words: Sequence[str]) -> str:
+    *first, last = [f"`{word}`" for word in words]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic:
@@ -135,7 +140,7 @@ def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic
 def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
     """`words` are what the pattern finds; may be empty."""
     message = f"`{keyword}` is a pattern, and reviews are searched for these very characters"
-    listed = " and ".join(f"`{word}`" for word in words)
+    listed = _all_of(words) if words else ""
     help = f"write {listed}" if words else "write the words themselves"
     return diagnostic("FS616", span, message, help, subject=f"`{keyword}` is a pattern{listed and f', write {listed}'}")
 
@@ -154,22 +159,24 @@ exact_match_in_list = of_one(
 )
 
 
-def compared_with_list(span: Span, name: str, operator: str, help: str) -> Diagnostic:
+def compared_with_list(span: Span, name: str, operator: str, help: Help) -> Diagnostic:
     message = f"`{name}` lists several categories, such as `Thai, Bars`, and `{operator}` compares the whole"
     return diagnostic("FS623", span, message, help)
 
 
-def other_case(span: Span, written: str, titled: str) -> Diagnostic:
-    """`titled` is the category as Yelp writes it; empty if it is there already."""
-    help = Suggestion(f"write `{titled}`", titled, "unsafe") if titled else "remove it"
-    message = f"no category is written `{written}`: case matters, and Yelp begins each word with a capital"
-    return diagnostic("FS628", span, message, help, subject=f"`{written}`")
+def other_case(span: Span, written: str, titled: str, *, is_there: bool) -> Diagnostic:
+    """`titled` is the category as Yelp writes it; `is_there` says whether the table has that key too."""
+    help = f"remove it: `{titled}` is there" if is_there else Suggestion(f"write `{titled}`", titled, "unsafe")
+    message = f"`{written}` misses `{titled}`: case matters, and Yelp begins each word of a category with a capital"
+    return diagnostic("FS628", span, message, help, subject=f"`{written}` for `{titled}`")
 
 
 def keys_alike(span: Span, key: str, other: str) -> Diagnostic:
     """The values of the two keys differ."""
     message = f"only case tells `{key}` and `{other}` apart, and they give different values"
-    return diagnostic("FS628", span, message, "give both the same value, or remove one", subject=f"`{key}`")
+    return diagnostic(
+        "FS631", span, message, "give both the same value, or remove one", subject=f"`{key}` and `{other}`"
+    )
 
 
 def beyond_range(span: Span, name: str, range: str, comparison: str, result: bool) -> Diagnostic:
@@ -180,10 +187,9 @@ def beyond_range(span: Span, name: str, range: str, comparison: str, result: boo
 
 def surrounding_space(span: Span, text: str, what: str) -> Diagnostic:
     stripped = text.strip()
-    side = "begins" if text[:1].isspace() else "ends"
-    side = "begins and ends" if text[:1].isspace() and text[-1:].isspace() else side
+    side = "ends" if text == text.lstrip() else "begins" if text == text.rstrip() else "begins and ends"
     help = Suggestion(f"write `{stripped}`", stripped, "unsafe")
-    return diagnostic("FS629", span, f"{what} `{text}` {side} with a space", help, subject=f"`{text}`")
+    return diagnostic("FS629", span, f"{what} `{text}` {side} with white space", help, subject=f"`{text}`")
 
 
 def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -> Diagnostic:

@@ -20,7 +20,7 @@ from formulaseed.seed.surface import Suppression
 
 def lint(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
     lint_keywords(written.keywords, problems)
-    lint_lookups(written, problems)
+    lint_lookups(written, program, problems)
     lint_years(program, problems)
     lint_comparisons(program, problems)
     lint_outcomes(program, problems)

@@ -1,53 +1,64 @@
 """Comparisons of the standard fields with values that data does not have, which types and ranges cannot prove.
 
-A category compared with the list of all, one written in other case than Yelp's, and a number beyond a field's usual range.
+A category compared with the list of all, one in other case than Yelp's, a number beyond a field's usual range, and a string
+that begins or ends with white space.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.catalogue.seed import as_filter
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
-from formulaseed.language import ast, intervals, typed
+from formulaseed.language import intervals, typed
 from formulaseed.language.check.facts import items
+from formulaseed.language.check.nulls import enclosed
 from formulaseed.language.intervals import Range, described
 from formulaseed.language.operators import MIRRORED
-from formulaseed.language.printer import expression_text, literal_text, value_text
+from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import surface
-from formulaseed.seed.standard_fields import RANGES
+from formulaseed.seed.standard_fields import LISTED, RANGES
 
-_CATEGORIES = "context.categories"
 _ACRONYM = 3
 """A category of at most so many capitals may be written in capitals, such as `BBQ`."""
 _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 
 
 def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
-    """Warn of comparisons with a category, and with a number that a standard field does not have."""
-    lists = {Symbol(SymbolKind.CONTEXT, "categories")}
+    """Warn of comparisons with a category, and with a number that a standard field does not have, and of white space."""
+    certain = problems.places_of("FS603")
+    lists = lists_of(program)
     ranges = {_symbol(name): known for name, known in RANGES.items()}
     for step in program.steps:
         for expression in step.expressions():
             for node in typed.walk(expression):
                 if isinstance(node, typed.Comparison):
                     _category(node, lists, problems)
-                    _beyond_range(node, ranges, problems)
+                    if not node.is_constant and node.info.span not in certain:
+                        _beyond_range(node, ranges, problems)
+            _surrounding_space(expression, problems)
         symbol = Symbol(SymbolKind.STEP, step.name)
         match step.operation:
-            case nodes.Formula(typed.Ref(source)) if source in lists:
-                lists.add(symbol)
             case nodes.Formula(typed.Ref(source)) if source in ranges:
                 ranges[symbol] = ranges[source]
             case nodes.Formula(typed.Aggregate(operand=typed.Ref(source), default=None) as aggregate) if (
-                source in ranges
+                aggregate.entry.selects and source in ranges
             ):
-                if aggregate.entry.selects:
-                    ranges[symbol] = ranges[source]
+                ranges[symbol] = ranges[source]
+
+
+def lists_of(program: nodes.Program) -> set[Symbol]:
+    """Return the list of categories and the steps that repeat it, which may replace a missing one."""
+    lists = {_symbol(LISTED)}
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Formula) and _is_list(step.operation.expression, lists):
+            lists.add(Symbol(SymbolKind.STEP, step.name))
+    return lists
 
 
 def _symbol(name: str) -> Symbol:
@@ -64,10 +75,9 @@ def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
 
 def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
     """Warn of a comparison that the usual range of a field leaves in no doubt; nothing is proved from such a range."""
-    if node.is_constant:
-        return  # reported with what is known for certain
     for left, operator, right in _pairs(node):
-        for field, sign, other in ((left, operator, right), (right, MIRRORED.get(operator, ""), left)):
+        for side, sign, other in ((left, operator, right), (right, MIRRORED.get(operator, ""), left)):
+            field = side.operand if isinstance(side, typed.Present) else side
             known = ranges.get(field.symbol) if isinstance(field, typed.Ref) else None
             if known is None or not sign:
                 continue
@@ -77,8 +87,9 @@ def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems:
                     continue
                 is_member = sign in ("in", "not in")
                 result = intervals.compared("==" if is_member else sign, known, intervals.exactly(value))
-                if result is None or (is_member and result):
-                    continue
+                is_usual = known.low <= value <= known.high
+                if result is None or (result and (is_usual or is_member)):
+                    continue  # such as `meta.stars <= 5` in the last of several conditions
                 text = f"{name} {'==' if is_member else sign} {value_text(value)}"
                 span = item.info.span if is_member else node.info.span
                 problems.report(catalogue.beyond_range(span, name, described(known), text, result))
@@ -93,7 +104,7 @@ def _category(node: typed.Comparison, lists: set[Symbol], problems: Problems) ->
         if operator in ("in", "not in") and right_is_list:
             text = _string(left)
             if text and titled(text) != text:
-                problems.report(catalogue.other_case(left.info.span, text, titled(text)))
+                problems.report(catalogue.other_case(left.info.span, text, titled(text), is_there=False))
         elif operator in ("==", "!=", "in", "not in") and (left_is_list or right_is_list):
             source, others = (left, items(right)) if left_is_list else (right, items(left))
             texts = [_string(other) for other in others]
@@ -107,14 +118,19 @@ def _whole_list(
 ) -> None:
     is_negated = operator in ("!=", "not in")
     name, word, joint = expression_text(source), "not in" if is_negated else "in", " and " if is_negated else " or "
-    formula = joint.join(f"{literal_text(titled(text))} {word} {name}" for text in texts)
-    span, enclosed = node.info.span, f"({formula})" if len(texts) > 1 else formula
+    categories = f"coalesce({name}, '')" if source.info.ty.nullable else operand_text(source)
+    formula = joint.join(f"{literal_text(titled(text))} {word} {categories}" for text in texts)
+    span = node.info.span
+    help: Help
     if span.source.text.startswith('"', span.start):  # the key of a condition object
         help = as_filter(formula)
     elif source.info.span.pointer != literal.info.span.pointer:  # the `source` of a case
         help = f"drop `source` and write `{formula}`"
     else:
-        help = f"write `{enclosed}`"
+        formula = enclosed(formula, span) if len(texts) > 1 else formula
+        help = f"write `{formula}`"
+        if len(node.rest) == 1:
+            help = Suggestion(help, json.dumps(formula, ensure_ascii=False)[1:-1], "unsafe", is_verbatim=True)
     problems.report(catalogue.compared_with_list(span, name, operator, help))
 
 
@@ -123,10 +139,8 @@ def _is_list(found: Expr, lists: set[Symbol]) -> bool:
     match found:
         case typed.Ref(symbol):
             return symbol in lists
-        case typed.Present(operand):
+        case typed.Present(operand) | typed.Logical("or", (operand, _)) | typed.Call("coalesce", (operand, _)):
             return _is_list(operand, lists)
-        case typed.Logical("or", (first, _)):
-            return _is_list(first, lists)
         case _:
             return False
 
@@ -143,19 +157,37 @@ def titled(text: str) -> str:
     return _WORD_START.sub(lambda match: match[0].upper(), text.lower())
 
 
+# --- strings
+
+
+def _surrounding_space(expression: Expr, problems: Problems) -> None:
+    """Warn of strings with white space around them, but for those that are searched for, such as `' bar'`."""
+    found = list(typed.walk(expression))
+    searched = {
+        id(left)
+        for node in found
+        if isinstance(node, typed.Comparison)
+        for left, operator, right in _pairs(node)
+        if operator in ("in", "not in") and not isinstance(right, typed.List)
+    }
+    for node in found:
+        text = _string(node)
+        if text.strip() not in ("", text) and id(node) not in searched:
+            problems.report(catalogue.surrounding_space(node.info.span, text, "the string"))
+
+
 # --- keys of tables
 
 
-def lint_case_of_keys(lookup: surface.Lookup, problems: Problems) -> None:
-    """Warn of keys that no category has as they are written, and of keys that only their case tells apart."""
-    source = lookup.source.text if isinstance(lookup.source, ast.Name) else ""
+def lint_case_of_keys(lookup: surface.Lookup, is_list: bool, problems: Problems) -> None:
+    """Warn of keys that only their case tells apart, and, if the source lists categories, of those in other case."""
     keys = {entry.key.text for entry in lookup.table}
     first: dict[str, surface.Entry] = {}
     for entry in lookup.table:
         key, span = entry.key.text, entry.key.span
-        if source == _CATEGORIES and titled(key) != key:
-            problems.report(catalogue.other_case(span, key, "" if titled(key) in keys else titled(key)))
+        if is_list and titled(key) != key:
+            problems.report(catalogue.other_case(span, key, titled(key), is_there=titled(key) in keys))
             continue
         other = first.setdefault(key.casefold(), entry)
-        if other is not entry and other.value.value != entry.value.value:
+        if other.value.value != entry.value.value:
             problems.report(catalogue.keys_alike(span, key, other.key.text))

@@ -38,7 +38,7 @@ _PREFIXES = frozenset(
     ("a", "anti", "dis", "in", "mid", "mis", "multi", "non", "out", "over", "pre", "re", "semi", "sub", "super", "un", "under")
 )  # fmt: skip
 _ENDINGS = ("s", "es", "ed", "er", "ers", "ing", "ings", "y", "d", "ly", "ies", "ish", "less", "free", "ness")
-_ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess")
+_ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess", "esses")
 """Of a short word these make another one: `bee` and `been`."""
 
 
@@ -57,7 +57,11 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
             if shorter := _found_by(text, folded - {text}):
                 problems.report(catalogue.keyword_covered(keyword.span, keyword.text, shorter))
                 continue
-            _inside_words(keyword, text, folded, problems)
+            bare = text.strip()
+            if bare != text and not _inside_words(bare, folded):  # there the space keeps the longer words out
+                problems.report(catalogue.surrounding_space(keyword.span, keyword.text, "the keyword"))
+            if found := _inside_words(text, folded):
+                problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
             _inflections(keyword, text, folded, problems)
 
 
@@ -90,6 +94,7 @@ _CHOICE = re.compile(
 _OPEN = re.compile(r"\\[dDwW]|\{|\[[^\]]*\w-\w")
 """What in a pattern stands for more texts than can be listed."""
 _MOST_TEXTS = 8
+_SHORTEST = 2
 
 
 def _words_of(pattern: str) -> list[str]:
@@ -104,6 +109,8 @@ def _words_of(pattern: str) -> list[str]:
     plain = [re.sub(r"\\s\+?|\.[*+]", " ", text) for text in texts]
     plain = [" ".join(re.sub(r"\\[bB]|\\|[^\w\s'.&-]", "", text).split()) for text in plain]
     words = dict.fromkeys(word for word in plain if word)
+    if any(len(word) < _SHORTEST for word in words):
+        return []  # `[sic]`
     return [word for word in words if not _found_by(word, words.keys() - {word})]
 
 
@@ -123,13 +130,12 @@ def _chosen(text: str) -> list[str]:
     return [text[: match.start()] + choice + text[match.end() :] for choice in choices]
 
 
-def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
+def _inside_words(text: str, folded: set[str]) -> list[str]:
+    """Return the common words that contain the keyword and are no form of it, short ones first."""
     if len(text) > _LONGEST_SUSPECT or not text.isalpha() or not text.isascii():
-        return
+        return []
     found = [word for word in _containing(text) if not _is_form(word, text, folded)]
-    found.sort(key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
-    if found:
-        problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
+    return sorted(found, key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:

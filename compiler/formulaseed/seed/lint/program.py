@@ -16,7 +16,7 @@ from formulaseed.language.printer import expression_text, literal_text, value_te
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.seed import standard_fields, surface
-from formulaseed.seed.lint.comparisons import lint_case_of_keys
+from formulaseed.seed.lint.comparisons import lint_case_of_keys, lists_of
 from formulaseed.source.text import Span
 
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
@@ -306,21 +306,23 @@ def _field(expression: Expr) -> Iterator[str]:
 # --- tables of lookups: entries that others hide, and entries whose value is the default
 
 
-def lint_lookups(written: surface.Program, problems: Problems) -> None:
+def lint_lookups(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
+    lists = {str(symbol) for symbol in lists_of(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
-            _exact_in_list(step.operation, problems)
-            lint_case_of_keys(step.operation, problems)
+            source = step.operation.source
+            is_list = isinstance(source, ast.Name) and source.text in lists
+            if is_list:
+                _exact_in_list(step.operation, problems)
+            lint_case_of_keys(step.operation, is_list, problems)
             _overlaps(step.operation, problems)
             _defaults(step.operation, problems)
 
 
 def _exact_in_list(lookup: surface.Lookup, problems: Problems) -> None:
     """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
-    source = lookup.source.text if isinstance(lookup.source, ast.Name) else ""
-    is_listed = any("," in entry.key.text for entry in lookup.table)
-    if lookup.match == "exact" and source == standard_fields.LISTED and not is_listed:
-        problems.report(catalogue.exact_match_in_list(lookup.source.span, source))
+    if lookup.match == "exact" and not any("," in entry.key.text for entry in lookup.table):
+        problems.report(catalogue.exact_match_in_list(lookup.source.span, expression_text(lookup.source)))
 
 
 def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:

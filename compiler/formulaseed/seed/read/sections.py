@@ -217,7 +217,6 @@ class Sections(ABC):
         items = self.shape.list(value, what, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
         for text in texts:
-            self.shape.report_spaces(text, "the keyword")
             if not text.value.strip():
                 self.problems.report(catalogue.empty_keyword(text.span))
         return tuple(self.unique([text for text in texts if text.value.strip()], "keyword").values())

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
+from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, show_diagnostics
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.model import number_of
@@ -57,6 +57,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     for name in (*_SETTINGS, "resume", "dry_run", "max_usd") if given["replay"] else ():
         if _is_given(name):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
+    check_suffix(out, ".json")
     if not (given["replay"] or given["dry_run"]):
         must_be_ready()
     data, _ = read_bytes(task, limits.TASK_BYTES)

@@ -1,4 +1,4 @@
-"""Makes a site of docs/: README is its first page, and a link out of docs/ names the file in the repository."""
+"""Makes a site of docs/: README is its first page, each diagnostic code has a page, and a link out of docs/ names the file."""
 
 from __future__ import annotations
 
@@ -11,18 +11,29 @@ _OUTWARDS = re.compile(r"\[([^\]]*)\]\((?:\.\./)([^)#]*)[^)]*\)")
 _OF_README = re.compile(r"\[([^\]]*)\]\((?!docs/|#|\w+:)([^)]*)\)")
 
 
+_PAGES_OF_CODES = "](../compiler/formulaseed/diagnostics/pages)"
+_CODES = _ROOT / "compiler" / "formulaseed" / "diagnostics" / "pages"
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """Add README as the first page."""
+    """Add README as the first page, and the pages of the codes with a list of them."""
     from mkdocs.structure.files import File
 
     text = _OF_README.sub(_named, (_ROOT / "README.md").read_text(encoding="utf-8"))
     files.append(File.generated(config, "index.md", content=text.replace("](docs/", "](")))
+    listed = ["# Diagnostic codes", "", "| code | name |", "|---|---|"]
+    for path in sorted(_CODES.glob("FS*.md")):
+        page = path.read_text(encoding="utf-8")
+        code, name = page.splitlines()[0].removeprefix("# ").split(maxsplit=1)
+        listed.append(f"| [{code}]({path.name}) | {name} |")
+        files.append(File.generated(config, f"codes/{path.name}", content=page))
+    files.append(File.generated(config, "codes/index.md", content="\n".join(listed) + "\n"))
     return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Name the files that are not a part of the site."""
-    return _OUTWARDS.sub(_named, markdown)
+    return _OUTWARDS.sub(_named, markdown.replace(_PAGES_OF_CODES, "](codes/index.md)"))
 
 
 def _named(link: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
-BODY_SHA256: Final = "e247cf2ee0e3b9ee6ad179f474385345e1b9bd1ab0697ee174bee9255a15d1c5"
+BODY_SHA256: Final = "e3aa388bca2a1762ce2c963c57830c85ba30c602bacc643a4ab76275808b55a8"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night", "first date", "a date", "our date", "romantic", "romance", "anniversary", "valentine", "candle",
     "intimate", "cozy", "cozier", "coziest", "boyfriend", "girlfriend", "husband", "wife", "fianc", "proposed",
@@ -83,7 +83,7 @@ class Steps(NamedTuple):
     mood_points: float  # (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
     setting: Setting  # lookup of context.categories in 13 keys, substring_first, default 'restaurant'
     # 1.5 if setting in ['wine bar', 'cocktail bar', 'bistro']; 1.0 if setting in ['tapas room', 'trattoria', 'steakhouse', 'sushi room'];
-    # … -2.0 if setting in ['counter', 'sports bar']; else 0.0
+    # -2.0 if setting in ['counter', 'sports bar']; else 0.0
     setting_points: float
     nightcap: float  # 0.5 if 'Bars' in context.categories and 'Nightlife' in context.categories else 0.0
     ambience_credit: float  # min(1.0, 0.1 * n_soft_light + 0.1 * n_onlookers)

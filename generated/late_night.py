@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Late-night"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
-BODY_SHA256: Final = "dbbe1a00e9b694bd7db7a9da83d720af9b245c36856f307896c9f87bf5619bb2"
+BODY_SHA256: Final = "793fe95d8a818db8d673001dce62a437b136a1f2fc405315ba5cde86945e5a75"
 KEYWORDS: Final[tuple[str, ...]] = ()
 
 # values of VisitTime: When the visit took place, as far as the review tells
@@ -77,8 +77,8 @@ class Steps(NamedTuple):
     N_CLOSED_EARLY: int  # count where extraction.closed_early and not $IS_NEW_YEAR
     # sum of (3 if extraction.safety_concern == 'incident' else 1) * (3 if meta.month in [11, 12, 1, 2] else 2) where $IS_CONCERN
     CONCERN_WEIGHT: int
-    SAFETY_LOSS: int  # `SAFETY_LOSS`: -min(60, 4 * CONCERN_WEIGHT + 2 * N_ROWDY)
-    HOURS_LOSS: int  # `HOURS_LOSS`: -min(15, 3 * N_CLOSED_EARLY)
+    SAFETY_LOSS: int  # -min(60, 4 * CONCERN_WEIGHT + 2 * N_ROWDY)
+    HOURS_LOSS: int  # -min(15, 3 * N_CLOSED_EARLY)
     SECURITY_CREDIT: int  # min(10, 2 * N_SECURED)
     COVERAGE: float  # min(1.0, N_REVIEWS / context.review_count) if context.review_count > 0 else 0.0
     CONFIDENCE: float  # 0.5 + 0.5 * COVERAGE

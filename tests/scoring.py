@@ -58,7 +58,11 @@ def expected(
     evaluate = functools.partial(evaluator.trace if trace else evaluator.evaluate, parameters=parameters)
     for key, (rows, context) in restaurants.items():
         try:
-            found[key] = {name: _typed(value) for name, value in evaluate(rows, context).items()}
+            values = evaluate(rows, context)
+            large = [name for name, value in values.items() if type(value) is int and not -(2**63) <= value < 2**63]
+            found[key] = {name: _typed(value) for name, value in values.items()}
+            if large:
+                found[key] = (large[0], "overflow", "its value has more than the 64 bits of a column")
         except EvaluationError as error:
             found[key] = (error.step, error.kind, error.message)
         except DataError:

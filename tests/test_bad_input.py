@@ -54,7 +54,7 @@ BAD_SEEDS = {
     "a wrong escape": BadSeed(having("description", rb'"a\qb"'), "FS001", 2, 18),
     "a number like 01": BadSeed(having("x", b"01"), "FS001", 2, 6),
     "something behind the end": BadSeed(good() + b"\n}", "FS001", 2, 1),
-    "two documents": BadSeed(good() + b"\n" + good(), "FS001", 2, 1),
+    "two documents": BadSeed(good() + b"\n" + good(), "FS008"),
     "Latin-1": BadSeed('{"task_name":\n"Café"}'.encode("latin-1"), "FS002", 2, 5),
     "UTF-16": BadSeed(good().decode().encode("utf-16"), "FS002"),
     "zero bytes": BadSeed(b"\0" * 100, "FS001"),

@@ -69,10 +69,11 @@ def test_counts_add_up(data: st.DataObject) -> None:
             assert sum(counts(found, "rule", step.name).values()) == 1
         if isinstance(step.operation, nodes.Lookup):
             assert sum(counts(found, "key", step.name).values()) == 1
-        if isinstance(step.operation, nodes.Aggregate) and step.operation.where and not step.part_of:
+        aggregate = step.aggregate
+        if aggregate is not None and aggregate.where is not None:
             named = [item.count for item in found.items if (item.kind, item.name) == ("condition", step.name)]
             assert sum(named) == len(one_rows)
-            assert step.operation.function != "count" or values[step.name] == named[0]
+            assert aggregate.function != "count" or values[step.name] == named[0]
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)

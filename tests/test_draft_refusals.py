@@ -179,7 +179,7 @@ def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     """Before the text is read; a dry run and a replay need no package."""
     monkeypatch.setitem(sys.modules, "anthropic", None)
     found = draft(None, task=tmp_path / "absent.md")
-    message = "formulaseed: the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`\n"
+    message = "formulaseed: asking a model needs the extra `llm`; run `pip install 'formulaseed[llm]'`\n"
     assert (found.status, found.err) == (2, message)
     assert draft(None, "--dry-run").status == 0
     assert draft(None, "--replay", RECORDED, "--out", tmp_path / "seed.json").status == 0

@@ -159,7 +159,7 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
         "parameters": [{"name": "YEAR", "type": "integer", "default": 2025, "minimum": [2000], "maximum": [],
                         "description": "The year that counts as now", "sources": [46]}],
     }  # fmt: skip
-    tests = (("meta.year", ">=", 2020), ("meta.year", "<", "param.YEAR"), ("meta.fans", "!=", 3))
+    tests = (("meta.year", ">=", 2020), ("meta.year", "<", "param.YEAR"), ("meta.fans", "is", 3))
     where = [{"subject": subject, "test": test, "values": [value]} for subject, test, value in tests]
     steps = [
         {"name": "N", "op": "count", "where": where, "sources": [1]},

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 import pytest
 from formulaseed.editor.document import SeedDocument
 from helpers import TASKS, formulaseed
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 pytest.importorskip("pygls", reason="pygls, of the extra `lsp`, is not installed")
 from lsprotocol import types as lsp
@@ -121,6 +125,142 @@ def test_completion_knows_the_place(part: str, expected: str) -> None:
     text = SMALL.replace('{\n        "$IS_BAD"', '{"$IS_BAD"')
     offset = text.index(part) + len(part)
     assert expected in {each.text for each in SeedDocument("seed.json", text).completions(offset)}
+
+
+# --- completions fit
+
+
+EVERY = json.dumps(
+    {
+        "task_name": "Every",
+        "compute": [
+            {"name": "IS_BAD", "op": "define_filter", "extraction": {"mood": "bad"}, "meta": {"stars": {"<": 3}}},
+            {
+                "name": "IS_OLD",
+                "op": "define_filter",
+                "expr": "$IS_BAD and (meta.year < param.YEAR or context.is_open == 0)",
+            },
+            {"name": "N", "op": "count", "where": {"$IS_OLD": True, "extraction.mood": "bad"}},
+            {"name": "USEFUL", "op": "sum", "expr": "max(meta.useful, 1) if meta.stars > 2 else 0"},
+            {"name": "LAST", "op": "max", "field": "meta.year", "default": 2020},
+            {"name": "KINDS", "op": "count_distinct", "field": "extraction.mood"},
+            {"name": "HAS_BAD", "op": "any", "expr": "extraction.mood == 'bad' or meta.stars < 2"},
+            {
+                "name": "FEE",
+                "op": "lookup",
+                "source": "context.city",
+                "match": "exact",
+                "table": {"Rome": 2},
+                "default": 1,
+            },
+            {"name": "X", "op": "expr", "expr": "max(N, LAST - param.YEAR) / (1 + USEFUL) if N > 0 else context.stars"},
+            {"name": "BAND", "op": "case", "source": "X", "rules": [{"when": ">= N * 2", "then": "a"}, {"else": "b"}]},
+            {"name": "V", "op": "case", "rules": [{"when": "BAND == 'a' and X > FEE", "then": "m"}, {"else": "f"}]},
+        ],
+        "output": ["V", "X"],
+        "extract": {"fields": [{"name": "mood", "type": "enum", "values": ["good", "bad"]}]},
+        "parameters": {"YEAR": {"type": "integer", "default": 2020}},
+    },
+    indent=1,
+)
+V1 = json.dumps(
+    {
+        "task_name": "Old",
+        "filter_keywords": ["soup"],
+        "extraction_fields": [{"name": "mood", "type": "enum", "values": {"good": "good", "bad": "bad"}}],
+        "extraction_prompt": "Read {review_text}",
+        "compute_dag": [
+            {"name": "n_bad", "formula": "sum(1 for e in extractions if e['mood'] == 'bad')"},
+            {"name": "score", "formula": "max(n_bad, 1) * 2 + context.stars"},
+            {"name": "verdict", "formula": "'bad' if score > n_bad else 'good'"},
+        ],
+        "output_fields": ["verdict"],
+    },
+    indent=1,
+)
+
+
+def inserted(text: str, offset: int) -> Iterator[tuple[str, str]]:
+    """Yield each name or function that is offered at a place, and the text with it."""
+    document = SeedDocument("seed.json", text)
+    start, end = document.word_at(offset)
+    for each in document.completions(offset):
+        if each.kind not in ("key", "operation", "type", "value"):
+            yield each.text, text[:start] + each.text + each.behind + text[end:]
+
+
+def errors(text: str) -> set[str]:
+    return {each.code for each in SeedDocument("seed.json", text).diagnostics if each.severity == "error"}
+
+
+@given(st.data(), st.sampled_from([EVERY, V1]), st.booleans())
+def test_every_completion_has_a_meaning_where_it_is_offered(data: st.DataObject, text: str, is_cut: bool) -> None:
+    """Anywhere in a string, with and without what is behind the place: no name that is inserted is unknown or misplaced there."""
+    assert errors(text) == set()
+    strings = [match for match in re.finditer(r'"([^"\n]*)"', text) if match.start() > text.index("compute")]
+    string = data.draw(st.sampled_from(strings), label="string")
+    offset = data.draw(st.integers(string.start(1), string.end(1)), label="offset")
+    if is_cut:
+        text = text[:offset] + text[string.end(1) :]
+        assume(not any(code.startswith(("FS2", "FS401")) for code in errors(text)))
+    for name, changed in inserted(text, offset):
+        assert not [code for code in errors(changed) if code.startswith(("FS2", "FS401"))], (name, changed)
+
+
+@pytest.mark.parametrize(
+    ("key", "formula", "offered", "refused"),
+    [
+        (
+            "X",
+            "|",
+            "N LAST USEFUL context.stars context.city param.YEAR log",
+            "meta.stars extraction.mood $IS_BAD X BAND V",
+        ),
+        ("X", "N + |", "LAST param.YEAR log", "FEE_TEXT context.city meta.stars"),
+        ("X", "max(0, N + |", "LAST param.YEAR log context.stars", "context.city len_ X"),
+        ("X", "1 if |", "N context.city", "meta.year BAND"),
+        ("X", "N > 0 and |", "LAST context.city", "meta.year V"),
+        ("X", "'a' == |", "context.city context.name", "N LAST log"),
+        ("X", "len(|) + 1", "context.city context.name", "N log"),
+        ("X", "2 * con|text.st", "context.stars N", "context.city extraction.mood"),
+        ("X", "N |", "", "N LAST log"),
+        ("IS_OLD", "$|", "$IS_BAD meta.stars extraction.mood", "$IS_OLD N"),
+        ("USEFUL", "1 + |", "meta.useful context.stars N", "extraction.mood meta.date LAST"),
+    ],
+)
+def test_completions_are_those_that_the_checker_accepts(key: str, formula: str, offered: str, refused: str) -> None:
+    """Names by their place and the type that is needed; the place is `|`."""
+    seed = json.loads(EVERY)
+    (step,) = [step for step in seed["compute"] if step["name"] == key]
+    step["expr"] = formula
+    text = json.dumps(seed, indent=1)
+    offset = text.index(json.dumps(formula)[1:-1]) + json.dumps(formula)[1:-1].index("|")
+    found = {each.text for each in SeedDocument("seed.json", text.replace("|", "")).completions(offset)}
+    assert set(offered.split()) <= found
+    assert not set(refused.split()) & found
+
+
+@pytest.mark.parametrize(
+    "rules", ['[{"when": "N |"}]', '[{"when": "N > |", "then": 1}]', '[{"when": "|"}, {"els": 2}]']
+)
+def test_a_case_that_is_not_finished(rules: str) -> None:
+    """Without its `else`, with a wrong key: no per-review name is offered, and steps and functions where they fit."""
+    seed = json.loads(EVERY)
+    seed["compute"][-1]["rules"] = json.loads(rules)
+    text = json.dumps(seed)
+    found = {each.text for each in SeedDocument("seed.json", text.replace("|", "")).completions(text.index("|"))}
+    assert not [name for name in found if name.startswith(("meta.", "extraction.", "$"))]
+    assert found == set() if "N |" in rules else {"LAST", "log", "context.stars"} <= found
+
+
+def test_a_call_is_completed_with_its_bracket() -> None:
+    """Unless there is one behind the word, all of which is replaced."""
+    for formula, expected in (("lo| + 1", "log( + 1"), ("N + lo|g(2)", "N + log(2)")):
+        seed = json.loads(EVERY)
+        seed["compute"][8]["expr"] = formula
+        text = json.dumps(seed)
+        changed = dict(inserted(text.replace("|", ""), text.index("|")))["log"]
+        assert json.loads(changed)["compute"][8]["expr"] == expected
 
 
 def test_a_broken_text_is_no_trouble() -> None:
@@ -248,9 +388,69 @@ async def _session(uri: str) -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    """A missing package is wrong usage, with what to install."""
+    """A missing package is reported with what to install."""
     (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError(name='pygls')")
     (tmp_path / "lsprotocol.py").write_text("raise ModuleNotFoundError(name='lsprotocol')")
     found = formulaseed("lsp", env={"PYTHONPATH": str(tmp_path)})
     assert found.status == 2
     assert "formulaseed[lsp]" in found.err
+
+
+# --- the end of a session
+
+
+def message(method: str, number: int | None = None, **parameters: Any) -> bytes:
+    """A message as it is sent: a request if it has a number, else a notification."""
+    body = {"jsonrpc": "2.0", "method": method, "params": parameters} | ({"id": number} if number is not None else {})
+    text = json.dumps(body).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(text), text)
+
+
+STARTED = (
+    message("initialize", 1, processId=None, rootUri=None, capabilities={})
+    + message("initialized")
+    + message(
+        "textDocument/didOpen",
+        textDocument={"uri": "file:///seed.json", "languageId": "json", "version": 1, "text": "{}"},
+    )
+)
+SHUT_DOWN, EXIT = message("shutdown", 2), message("exit")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (STARTED + SHUT_DOWN + EXIT, 0),
+        (STARTED + SHUT_DOWN, 0),
+        (STARTED, 0),
+        (b"", 0),
+        (STARTED[:30], 0),
+        (STARTED + EXIT, 1),
+        (b"Content-Length: 5\r\n\r\n{{{{{" + STARTED + SHUT_DOWN + EXIT, 0),
+    ],
+    ids=["shutdown and exit", "shutdown", "closed", "nothing", "half a message", "exit alone", "no JSON"],
+)
+def test_a_session_ends_in_silence(sent: bytes, status: int) -> None:
+    """As a real process: status 0, or 1 as the protocol has it for an exit without a shutdown; nothing on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "formulaseed", "lsp"], input=sent, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, b"")
+    assert (b'"capabilities"' in done.stdout) is (STARTED in sent)
+
+
+def test_a_client_that_reads_no_more() -> None:
+    """It has closed its end of the pipe before the diagnostics come."""
+    command = [sys.executable, "-m", "formulaseed", "lsp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        first = STARTED.index(b"Content-Length", 1)
+        server.stdin.write(STARTED[:first])
+        server.stdin.flush()
+        server.stdout.readline()
+        server.stdout.close()
+        server.stdin.write(STARTED[first:])
+        server.stdin.close()
+        assert (server.wait(60), server.stderr.read()) == (0, b"")

@@ -359,14 +359,14 @@ def test_failures_are_listed_with_their_places() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "reason"),
     [
-        ({"extractor": "x"}, FormulaSeedError, "must be one of lexical, recorded, trained, cascade, anthropic, not 'x'"),
-        ({"extractor": ["lexical"]}, FormulaSeedError, "`extractor` must be one of"),
-        ({"on_error": "stop"}, FormulaSeedError, "`on_error` must be fail or skip, not 'stop'"),
-        ({"limit": -1}, FormulaSeedError, "`limit` must be an integer, 0 or more, not -1"),
+        ({"extractor": "x"}, FormulaSeedError, "must be 'lexical', 'recorded', 'trained', 'cascade' or 'anthropic', not 'x'"),
+        ({"extractor": ["lexical"]}, FormulaSeedError, "`extractor` must be 'lexical',"),
+        ({"on_error": "stop"}, FormulaSeedError, "`on_error` must be 'fail' or 'skip', not 'stop'"),
+        ({"limit": -1}, FormulaSeedError, "`limit` must be greater than or equal to 0, not -1"),
         ({"limit": True}, FormulaSeedError, "`limit` must be"),
-        ({"sample": 0}, FormulaSeedError, "`sample` must be an integer, 1 or more, not 0"),
-        ({"sample_seed": "x"}, FormulaSeedError, "`sample_seed` must be an integer, not 'x'"),
-        ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path or a list of objects, not int"),
+        ({"sample": 0}, FormulaSeedError, "`sample` must be greater than or equal to 1, not 0"),
+        ({"sample_seed": "x"}, FormulaSeedError, "`sample_seed` must be a valid integer, not 'x'"),
+        ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path, a list of objects or a data"),
         ({"extractor": "recorded"}, FormulaSeedError, "need `extractions`"),
         ({"extractions": []}, FormulaSeedError, "need `extractions`"),
         ({"model": "m"}, FormulaSeedError, "`model` goes with the extractor `anthropic`"),
@@ -382,12 +382,12 @@ def test_failures_are_listed_with_their_places() -> None:
         ({"extractor": "anthropic", "max_usd": 1, "model": "new"}, FormulaSeedError, "there is none for new"),
         ({"extractor": "anthropic", "contexts": "-"}, FormulaSeedError, "contexts are read several times"),
         ({"parameters": {"NONE": 1}}, DataError, "`NONE`"),
-        ({"parameters": [1]}, DataError, "the parameters must be an object"),
-        ({"contexts": 5}, DataError, "contexts must be a path or a list of objects, not int"),
-        ({"contexts": b"x"}, DataError, "contexts must be a path or a list of objects, not bytes"),
-        ({"contexts": {}}, DataError, "contexts must be a path or a list of objects, not dict"),
+        ({"parameters": [1]}, FormulaSeedError, "`parameters` must be a valid dictionary"),
+        ({"contexts": 5}, DataError, "contexts must be a path, a list of objects or a data frame, not int"),
+        ({"contexts": b"x"}, DataError, "contexts must be a path, a list of objects or a data frame, not bytes"),
+        ({"contexts": {}}, DataError, "contexts must be a path, a list of objects or a data frame, not dict"),
         ({"contexts": "nowhere.jsonl"}, DataError, "cannot read nowhere.jsonl"),
-        ({"reviews": 5}, DataError, "reviews must be a path or a list of objects, not int"),
+        ({"reviews": 5}, DataError, "reviews must be a path, a list of objects or a data frame, not int"),
         ({"seed": {}}, SeedError, "FS502"),
         ({"seed": "nowhere.json"}, DataError, "cannot read nowhere.json"),
     ],
@@ -409,7 +409,7 @@ def test_options_of_models_are_those_of_the_command() -> None:
     """The same names and the same defaults; how to hear of progress is of Python alone."""
     shared = {"seed", "contexts", "restaurants", "reviews", "extractor", "extractions", "on_error", "limit", "quiet", "strict",
               "allow_edited", "out", "form", "with_text", "dry_run", "sample", "sample_seed",
-              "min_confidence", "extractions_out"}  # fmt: skip
+              "min_confidence", "extractions_out", "duplicates"}  # fmt: skip
     given = command.make_context("extract", ["seed.json"]).params
     found = {name: value for name, value in given.items() if name not in shared}
     assert ModelOptions.__annotations__.keys() - {"notify"} == found.keys()

@@ -82,7 +82,7 @@ FIXED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "1 if N is None else 0": ({"is None": "write `== None`"}, "1 if N == None else 0"),
     "1 if N = = 3 or N ~= M else 0": ({"= =": "write `==`", "~=": "write `!=`"}, "1 if N == 3 or N != M else 0"),
-    "=(context.tier ?? 0) * 2": ({"=": "remove it", "??": "write `(x or 0)`"}, "(context.tier or 0) * 2"),
+    "=(context.tier ?? 0) * 2": ({"=": "remove it", "??": "write `coalesce(x, 0)`"}, "(context.tier or 0) * 2"),
     "1,000 * N # thousands": ({"1,000": "write 1000", "# thousands": "remove it"}, "1000 * N"),
 }  # fmt: skip
 """A formula, what is reported of it, and how it is written here."""
@@ -138,7 +138,7 @@ CALLS = {
     "BETWEEN(N, 1, 5)": "1 <= N <= 5",
     "if(N > 0, 1, 0)": "1 if N > 0 else 0",
     "IF(N > 0 or M > 0, N, M + 1)": "N if N > 0 or M > 0 else M + 1",
-    "IFNULL(context.tier, 2)": "(context.tier or 2)",
+    "IFNULL(context.tier, 2)": "coalesce(context.tier, 2)",
     "lg(N + 1)": "log(N + 1) / log(10)",
     "mod(N + 1, 3)": "(N + 1) % 3",
     "np.square(-N)": "(-N) ** 2",
@@ -200,7 +200,7 @@ ELSEWHERE = {
     "!=": ("≠", "<>", "!==", "~="), ">=": ("≥", "=>", ">=="), "<=": ("≤", "=<"), "==": ("=", "===", "= ="), "*": ("×", "·"),
     "/": ("÷",), "-": ("−", "–"), "and": ("&&", "AND", "And"), "or": ("||", "OR"), "not": ("!", "NOT"),
     "if": ("IF", "If"), "else": ("ELSE",), "'Thai'": ("“Thai”", "‘Thai’", "«Thai»"), "%": ("mod", "MOD"),
-    "in": ("IN",), "1000": ("1,000", "1_000"), "**": ("^",),
+    "in": ("IN",), "1000": ("1,000",), "**": ("^",),
 }  # fmt: skip
 """What is written here, and how it is elsewhere."""
 SOUND = (

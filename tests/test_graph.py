@@ -44,21 +44,17 @@ def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
     """Each step is a node, each input in use one more, and edges lead forwards from all that a step mentions."""
     program = library.load_seed(seed).program
     graph = graph_of(program)
-    steps = [step for step in program.steps if not step.part_of]
+    steps = program.steps
     assert [node.step for node in graph.nodes if node.step is not None] == [step.name for step in steps]
     assert len({node.symbol for node in graph.nodes}) == len(graph.nodes)
-    assert {node.symbol for node in graph.nodes} >= program.used() - {
-        Symbol(SymbolKind.STEP, step.name) for step in program.steps if step.part_of
-    }
+    assert {node.symbol for node in graph.nodes} >= program.used()
     assert all(source < target for source, target in graph.edges)
     assert {node.step for node in graph.nodes if node.is_output} == set(program.output)
     names = edges_by_name(graph)
     for step in steps:
         own = f"${step.name}" if isinstance(step.operation, nodes.Filter) else step.name
         found = {source for source, target in names if target == own}
-        assert found >= {str(symbol) for symbol in step.symbols()} - {
-            part.name for part in program.steps if part.part_of
-        }
+        assert found >= {str(symbol) for symbol in step.symbols()}
 
 
 def test_the_example() -> None:

@@ -28,12 +28,12 @@ def _any(step: Arguments) -> surface.Operation:
 
 
 ANY = OperationSpec(
-    "any",
+    "is_there",
     "1 if a review matches, else 0.",
     "integer",
     (Key("where", "conditions", "Which reviews to look for.", required=True, examples=({"meta.stars": {"<": 3}},)),),
     _any,
-    {"name": "HAS_LOW", "op": "any", "where": {"meta.stars": {"<": 3}}},
+    {"name": "HAS_LOW", "op": "is_there", "where": {"meta.stars": {"<": 3}}},
     also_called="exists_one",
 )
 
@@ -88,26 +88,26 @@ def test_an_operation_added_to_the_table_is_known_everywhere(operation: Operatio
     seed = seed_of(operation.example, output="HAS_LOW")
     errors = [d for d in check(seed) if d.severity == "error"]
     assert errors == []
-    rows = [{"review_id": "r", "extraction": {"severity": "mild"}, "meta": {"stars": stars}} for stars in (5.0, 2.0)]
+    rows = [{"extraction": {"severity": "mild"}, "meta": {"stars": stars}} for stars in (5.0, 2.0)]
     for given, value in (([], 0), (rows[:1], 0), (rows, 1)):
         assert load_evaluator(seed).evaluate(given, {}) == {"HAS_LOW": value}
         assert reference_evaluate(seed, given, {})["HAS_LOW"] == value
 
     wrong = seed_of(
-        {"name": "X", "op": "any", "were": {"meta.satrs": 1}}, {"name": "Y", "op": "exists_one"}, output="X"
+        {"name": "X", "op": "is_there", "were": {"meta.satrs": 1}}, {"name": "Y", "op": "exists_one"}, output="X"
     )
     assert [d.code for d in check(wrong) if d.severity == "error"] == ["FS501", "FS204", "FS504"]
-    (missing,) = [d for d in check(seed_of({"name": "X", "op": "any"}, output="X")) if d.severity == "error"]
+    (missing,) = [d for d in check(seed_of({"name": "X", "op": "is_there"}, output="X")) if d.severity == "error"]
     assert (missing.code, missing.help) == ("FS502", 'add "where": {"meta.stars": {"<": 3}}')
 
     validator = Draft7Validator(seed_schema())
     assert validator.is_valid(seed)
-    assert not validator.is_valid(seed_of({"name": "X", "op": "any", "expr": "1"}, output="X"))
-    assert "| `any` | `where` | 1 if a review matches, else 0. |" in operations_table()
-    assert "| `any` | `where` | 1 if a review matches, else 0. |" in system_prompt(SEED)
-    assert any("any" in each["properties"]["op"]["enum"] for each in wire.step_schema()["anyOf"])
+    assert not validator.is_valid(seed_of({"name": "X", "op": "is_there", "expr": "1"}, output="X"))
+    assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in operations_table()
+    assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in system_prompt(SEED)
+    assert any("is_there" in each["properties"]["op"]["enum"] for each in wire.step_schema()["anyOf"])
     condition = {"subject": "meta.stars", "test": "<", "values": [3]}
-    answer = {**good_seed(), "steps": [{"name": "HAS_LOW", "op": "any", "where": [condition], "sources": [1]}]}
+    answer = {**good_seed(), "steps": [{"name": "HAS_LOW", "op": "is_there", "where": [condition], "sources": [1]}]}
     text, faults = seed_text(drafted(CONDITIONS, answer), G1A)
     assert not faults
     (step,) = json.loads(text)["compute"]

@@ -86,7 +86,7 @@ def test_a_command_that_is_killed_leaves_the_old_results(tmp_path: Path) -> None
 def test_the_next_run_removes_what_killed_ones_left_and_nothing_else(tmp_path: Path) -> None:
     """Neither the file of a living run to the same target, nor that of a run to another one, nor a file of another name."""
     living, its_file = half_written(tmp_path)
-    other, other_file = half_written(tmp_path, "out.jsonl.other")
+    other, other_file = half_written(tmp_path, "out.jsonl.2.jsonl")
     end(other, kill=True)
     for _ in range(2):
         killed, left = half_written(tmp_path)

@@ -273,10 +273,10 @@ def test_sorting_by_nothing_that_is_there_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "start"),
     [("r.csv", b'"business_id","name"'), ("r.csv.gz", b'"business_id","name"'), ("r.jsonl", b'{"business_id"'),
-     ("r.jsonl.gz", b'{"business_id"'), ("results", b'{"business_id"'), ("r.csv.txt", b'{"business_id"')],
+     ("r.jsonl.gz", b'{"business_id"'), ("results", b'{"business_id"'), ("r", b'{"business_id"')],
 )  # fmt: skip
 def test_the_format_is_that_of_the_name(name: str, start: bytes, folder: Path) -> None:
-    """`.csv` and `.parquet`, compressed or not; anything else is JSON Lines; `--format` decides where it is given."""
+    """`.csv` and `.parquet`, compressed or not; a name without a suffix is JSON Lines; `--format` decides where it is given."""
     assert evaluate(folder, "--out", name).status == 3
     written = (folder / name).read_bytes()
     assert (gzip.decompress(written) if name.endswith(".gz") else written).startswith(start)
@@ -440,7 +440,7 @@ def test_without_pyarrow_the_command_says_what_to_install(folder: Path) -> None:
         "evaluate", "seed.json", "--rows", "nowhere", "--out", "r.parquet", cwd=folder, env={"PYTHONPATH": path}
     )
     assert done.status == 2
-    assert "Parquet needs the package `pyarrow`; run `pip install 'formulaseed[parquet]'`" in done.err
+    assert "Parquet needs the extra `parquet`; run `pip install 'formulaseed[parquet]'`" in done.err
     assert not (folder / "r.parquet").exists()
 
 

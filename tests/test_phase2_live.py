@@ -302,7 +302,7 @@ def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen
 
 
 KEY_IS_MISSING = r"formulaseed: the Anthropic client finds no credentials(: .+)?; set `ANTHROPIC_API_KEY`\n"
-PACKAGE_IS_MISSING = "formulaseed: the package `anthropic` is not installed; run `pip install 'formulaseed\\[llm\\]'`\n"
+PACKAGE_IS_MISSING = "formulaseed: asking a model needs the extra `llm`; run `pip install 'formulaseed\\[llm\\]'`\n"
 """Patterns: the first is reported with the SDK's own words where it says more."""
 
 

@@ -202,7 +202,7 @@ def test_without_hypothesis(project: Path, pytester: pytest.Pytester) -> None:
     (project / "conftest.py").write_text("import sys\nsys.modules['hypothesis'] = None\n")
     result = run(pytester, "tasks", "-rs")
     result.assert_outcomes(passed=2, skipped=1)
-    result.stdout.fnmatch_lines(["*needs the package hypothesis*"])
+    result.stdout.fnmatch_lines(["*needs the extra `testing`*"])
 
 
 # --- the fixture

@@ -19,9 +19,10 @@ from formulaseed.backends.python.verify import verify_source
 from formulaseed.ir import interpret, nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.functions import FUNCTIONS, Function
+from formulaseed.language.info import Info
 from formulaseed.language.operators import OPERATORS, Fault, Operands, Operation, Operator
 from formulaseed.language.printer import expression_text
-from formulaseed.language.typed import Expr, Info
+from formulaseed.language.typed import Expr
 from formulaseed.language.types import NUMBER, Base, Type
 from formulaseed.loading import compile_seed
 from formulaseed.runtime.evaluator import Evaluator
@@ -99,12 +100,12 @@ def assert_evidence(
 ) -> None:
     evidence = module.evidence(*arguments)
     ids = [row["review_id"] for row in arguments[0]]
-    aggregates = [step for step in seed.program.steps if step.is_aggregate]
+    aggregates = [step for step in seed.program.steps if step.aggregate is not None]
     assert list(evidence) == [step.name for step in aggregates]
     for step in aggregates:
         found = evidence[step.name]
         assert found == [review for review in ids if review in set(found)], "in the order of the rows, none twice"
-        if isinstance(step.operation, nodes.Aggregate) and step.operation.function == "count":
+        if step.aggregate is not None and step.aggregate.function == "count":
             assert len(found) == values[step.name]
 
 
@@ -141,8 +142,8 @@ class Watching(interpret.Evaluation):
             if step.range is not None and value is not None:
                 assert step.range.low <= value <= step.range.high, (step.name, value, step.range)
 
-    def operation(self, operation: nodes.Operation, ty: Type) -> Any:
-        value = super().operation(operation, ty)
+    def operation(self, operation: nodes.Operation) -> Any:
+        value = super().operation(operation)
         for condition, _ in operation.rules if isinstance(operation, nodes.Case) else ():
             if self.value(condition, {}):
                 Watching.fired.add((condition.info.span.pointer, condition.info.span.start))
@@ -410,7 +411,7 @@ def test_printed_formulas_parse_to_the_same(seed: Json) -> None:
     conditions: dict[str, Expr] = {}
     for step, body in zip(program.steps, list(printed["compute"]), strict=True):
         put_back(step, body)
-        where = getattr(step.operation, "condition", None) or getattr(step.operation, "where", None)
+        where = getattr(step.operation, "condition", None) or (step.aggregate and step.aggregate.where)
         if where is not None:
             probe = f"PROBE_{len(conditions)}"
             conditions[probe] = where
@@ -421,10 +422,10 @@ def test_printed_formulas_parse_to_the_same(seed: Json) -> None:
         assert exact(again[step.name].operation) == exact(step.operation)
         assert again[step.name].ty == step.ty
     for name, condition in conditions.items():
-        found = again[name].operation
-        assert isinstance(found, nodes.Aggregate)
-        assert isinstance(found.expression, typed.Conditional)
-        assert exact(found.expression.condition) == exact(condition)
+        found = again[name].aggregate
+        assert found is not None
+        assert isinstance(found.operand, typed.Conditional)
+        assert exact(found.operand.condition) == exact(condition)
 
 
 def parenthesized(expression: Expr) -> str:
@@ -434,8 +435,11 @@ def parenthesized(expression: Expr) -> str:
 def put_back(step: nodes.Step, body: Json) -> None:
     """The step's formulas as they are printed, in place of those that were written."""
     match step.operation:
-        case nodes.Formula(expression) | nodes.Aggregate("sum" | "max" | "min", expression):
-            body.pop("field", None)
+        case nodes.Formula(typed.Aggregate(operand=operand)):
+            if operand is not None and body["op"] != "count_distinct":
+                body.pop("field", None)
+                body["expr"] = expression_text(operand)
+        case nodes.Formula(expression):
             body["expr"] = expression_text(expression)
         case nodes.Case(written):
             body.pop("source", None)

@@ -209,7 +209,7 @@ def test_what_failed_is_there(tmp_path: Path) -> None:
     assert places == [("good~2", "1"), ("good", "0"), ("zero", "2"), ("wrong", "2"), ("empty", "2")]
     said = {text_of(part.children[0]): text_of(part) for part in unpacked(page.data)}  # type: ignore[arg-type]
     assert [("failed" in text) for text in said.values()] == [False, True, True, False, True]
-    for reason in ("RATIO failed: division by zero: 1 / 0", "must be of type integer", "`rows` is missing"):
+    for reason in ("RATIO failed: division by zero: 1 / 0", "must be an integer of 64 bits", "`rows` is missing"):
         assert [text for text in said.values() if reason in text], (reason, [*said.values()])
 
 

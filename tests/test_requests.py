@@ -194,7 +194,7 @@ def test_places_are_those_of_the_file(tmp_path: Path) -> None:
         ("a.jsonl", json.dumps(request(" R1")), "FS811"),
         ("a.json", json.dumps(request(" R1")), "FS811"),
         ("a.txt", json.dumps(request(" R1")) + "\n" + json.dumps(request("R02")), "FS811"),
-        ("a.json", json.dumps(request(" R1"), indent=2), "FS001"),
+        ("a.json", json.dumps(request(" R1"), indent=2), "FS811"),
         ("a.jsonl", "", "FS509"),
         ("a.json", '{"task_name": "x"}', "FS502"),
         ("a.json", '{"task_name": "x", "structure": {}}', "FS501"),

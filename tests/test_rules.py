@@ -127,7 +127,7 @@ def test_instead(code: str, tmp_path: Path) -> None:
 def test_example_and_instead_are_one_seed(code: str) -> None:
     """A reader can compare the two: most lines of the fixed seed stand in the example too."""
     before, after = (set(text.replace(" ", "").splitlines()) for text in (page(code)["example"], instead(code)))
-    assert before != after
+    assert before != after or code == "FS629"  # which is about spaces
     assert len(before & after) >= len(after) / 2
 
 

@@ -563,11 +563,11 @@ def test_check_warns_of_shorthands(files: tuple[Path, Path, Path]) -> None:
 
 def test_a_file_whose_shorthands_disagree_is_compiled(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """Every request is in the module, as its structure says; that there are warnings is said."""
-    done = formulaseed("compile", files[1], "--stdout")
+    done = formulaseed("compile", files[1], "--stdout", "--out", files[1].parent)
     assert done.status == 0
     assert done.err == f"{files[1]}: 2 warnings; see `formulaseed check {files[1]}`\n"
     fixed = [line | {"shorthand": "AND(quiet, books)"} for line in read_lines(files[1])]
-    sound = formulaseed("compile", write_lines(tmp_path / "bad.jsonl", *fixed), "--stdout").out
+    sound = formulaseed("compile", write_lines(tmp_path / "bad.jsonl", *fixed), "--stdout", "--out", tmp_path).out
     assert [line for line in done.out.splitlines() if "SHA256" not in line and "Compiled" not in line] == [
         line for line in sound.splitlines() if "SHA256" not in line and "Compiled" not in line
     ]

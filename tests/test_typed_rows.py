@@ -167,6 +167,13 @@ PLAIN = {
     "review_id": "r:1", "extraction": {"level": 5, "share": 1, "any_share": 0.1, "open": True, "dish": "pho: 1", "mood": "good"},
     "meta": {"stars": 4, "year": 2018, "month": 4, "date": "2018-04-14 12:18:05", "age_years": None, "table": 7, "waiter": None},
 }  # fmt: skip
+
+
+def twice(row: Json) -> list[Json]:
+    """The row, and another review that says the same."""
+    return [row, {**row, "review_id": "r:2"}]
+
+
 WITHOUT = {**PLAIN, "meta": {k: v for k, v in PLAIN["meta"].items() if k not in ("year", "month")}}  # type: ignore[attr-defined]
 
 
@@ -176,7 +183,7 @@ WITHOUT = {**PLAIN, "meta": {k: v for k, v in PLAIN["meta"].items() if k not in 
 def test_ordinary_rows_are_decoded_by_types(row: Json) -> None:
     """With a date and its parts, without them, with other keys, strings with colons, values that are null."""
     _, evaluator = loaded("values")
-    assert assert_same(evaluator, typed_for(evaluator, [row]), line_of("a", [row, row]))
+    assert assert_same(evaluator, typed_for(evaluator, [row]), line_of("a", twice(row)))
 
 
 @pytest.mark.parametrize(
@@ -198,8 +205,8 @@ def test_seeds_that_use_a_part_of_the_rows_decode_them_by_types(wheres: list[str
     evaluator = load_evaluator(tiny_seed(compute=compute, output=[step["name"] for step in compute]))
     row = {**tiny_row("r"), "meta": {"stars": 5, "year": 2018}}
     typed = typed_for(evaluator, [row])
-    assert assert_same(evaluator, typed, line_of("a", [row, row]))
-    found = typed.read(line_of("a", [row, row]))
+    assert assert_same(evaluator, typed, line_of("a", twice(row)))
+    found = typed.read(line_of("a", twice(row)))
     assert found is not None
     assert set(evaluator.evaluate(found.rows, found.context).values()) == {2}
 
@@ -212,9 +219,9 @@ RUN = {"extractor": "lexical", "seed_sha256": "0" * 64, "edited": False, "sample
 def test_what_a_line_says_of_how_its_rows_came_about_is_kept(others: Json) -> None:
     """The counts of reviews, and what they were extracted with, as `extract` writes them."""
     _, evaluator = loaded("values")
-    typed = typed_for(evaluator, [PLAIN, PLAIN], others)
-    assert assert_same(evaluator, typed, line_of("a", [PLAIN, PLAIN], others=others))
-    assert typed.read(line_of("a", [PLAIN, PLAIN])) is None
+    typed = typed_for(evaluator, twice(PLAIN), others)
+    assert assert_same(evaluator, typed, line_of("a", twice(PLAIN), others=others))
+    assert typed.read(line_of("a", twice(PLAIN))) is None
 
 
 @pytest.mark.parametrize(
@@ -228,9 +235,9 @@ def test_a_line_that_is_wrong_about_its_rows_is_left_to_the_module(wrong: Json) 
     """It is refused as ever."""
     _, evaluator = loaded("values")
     others = {"reviews": COUNTS, "run": RUN}
-    typed = typed_for(evaluator, [PLAIN, PLAIN], others)
-    assert typed.read(line_of("a", [PLAIN, PLAIN], others=others)) is not None
-    assert typed.read(line_of("a", [PLAIN, PLAIN], others={**others, **wrong})) is None
+    typed = typed_for(evaluator, twice(PLAIN), others)
+    assert typed.read(line_of("a", twice(PLAIN), others=others)) is not None
+    assert typed.read(line_of("a", twice(PLAIN), others={**others, **wrong})) is None
 
 
 @pytest.mark.parametrize(
@@ -287,7 +294,7 @@ def test_a_date_that_was_seen_is_compared_with_its_parts_again() -> None:
     """In each row: the same date with another year is no date that is known."""
     _, evaluator = loaded("values")
     typed = typed_for(evaluator, [PLAIN])
-    assert assert_same(evaluator, typed, line_of("a", [PLAIN, PLAIN]))
+    assert assert_same(evaluator, typed, line_of("a", twice(PLAIN)))
     for other in ({"year": 2019}, {"month": 5}, {"date": "2018-04-31"}):
         assert typed.read(line_of("a", [PLAIN, {**PLAIN, "meta": {**PLAIN["meta"], **other}}])) is None
 

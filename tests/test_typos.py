@@ -52,7 +52,7 @@ def without(record: Json, *names: str, **more: Any) -> Json:
 
 def with_key(name: str, key: str) -> Json:
     """The row's extraction with another key for a field."""
-    return {**ROW, "extraction": without(VALUES, name, **{key: VALUES[name]})}
+    return {**ROW, "review_id": "r2", "extraction": without(VALUES, name, **{key: VALUES[name]})}
 
 
 def refused(message: str, rows: list[Json], context: Json) -> None:
@@ -184,10 +184,10 @@ def test_strict_knows_the_seeds_names_alone() -> None:
     fine = {**ROW, "text": "x", "meta": {**ROW["meta"], "stars": 1, "date": "2020-01-01"}}
     assert strict.evaluate([fine], {**CONTEXT, "anything": 1}) == EVALUATOR.evaluate([ROW], CONTEXT)
     for section, known in (("extraction", ", ".join(VALUES)), ("meta", "stars, useful")):
-        row = {**ROW, section: {**ROW[section], "mood_": 1}}
+        row = {**ROW, "review_id": "r2", section: {**ROW[section], "mood_": 1}}
         with pytest.raises(DataError) as found:
             strict.evaluate([ROW, row], CONTEXT)
-        assert found.value.where == "rows[1] (review r1)"
+        assert found.value.where == "rows[1] (review r2)"
         assert found.value.message.startswith(f"the seed has no field `{section}.mood_`; there are: {known}")
         EVALUATOR.evaluate([row], CONTEXT)
 

@@ -365,7 +365,7 @@ def test_a_file_of_invalid_requests(files: tuple[Path, Path]) -> None:
     done = validated(files, "--matrix", "-")
     assert (done.status, json.loads(done.out)) == (1, {})
     assert "2 requests, 3 restaurants, 0 reviews: 2 invalid" in done.err
-    for content, code in ((b"", "FS509"), (b"{\n}\n", "FS001"), (b"\xff\n", "FS002")):
+    for content, code in ((b"", "FS509"), (b"\xff\n", "FS002")):
         files[0].write_bytes(content)
         done = validated(files)
         assert (done.status, done.out) == (1, "")
@@ -587,8 +587,10 @@ def test_speed(tmp_path: Path) -> None:
     ]
     contexts = read_lines(CONTEXTS) * 4
     places = [{**line, "business_id": f"{line['business_id']}-{number}"} for number, line in enumerate(contexts[:50])]
-    while sum(len(place["reviews"]) for place in places) < 970:
-        places[0]["reviews"] = places[0]["reviews"] * 2
+    reviews = places[0]["reviews"]
+    missing = max(0, 970 - sum(len(place["reviews"]) for place in places))
+    more = [{**reviews[at % len(reviews)], "review_id": f"more-{at}"} for at in range(missing)]
+    places[0]["reviews"] = [*reviews, *more]
     requests, restaurants = write_lines(tmp_path / "q.jsonl", *lines), write_lines(tmp_path / "r.jsonl", *places)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = command("validate", requests, "--restaurants", restaurants, "--social", SOCIAL)

@@ -60,7 +60,7 @@ def test_the_installed_command_compiles_without_the_checkout(installed: Path, tm
     """From another folder, it compiles a seed to the bytes that the checkout gives, with its own grammar and templates."""
     (tmp_path / "seed.json").write_bytes(SEEDS[0].read_bytes())
     expected = formulaseed.compile_seed(tmp_path / "seed.json")
-    assert run(installed / "formulaseed", "compile", "seed.json", "--stdout", cwd=tmp_path) == expected
+    assert run(installed / "formulaseed", "compile", "seed.json", "--stdout", "--out", ".", cwd=tmp_path) == expected
     program = (
         "import formulaseed, json\nfrom formulaseed.resources import resource_folder\n"
         "print(json.dumps([formulaseed.__file__, *(str(resource_folder(n)) for n in ('grammar', 'templates'))]))"

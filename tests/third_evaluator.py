@@ -358,6 +358,18 @@ class Restaurant:
                     if best is None or (found > best if step["op"] == "max" else found < best):
                         best = found
                 return step.get("default") if best is None else best
+            case "mean":
+                terms = list(self._found(step))
+                total = 0.0 if any(isinstance(term, float) for term in terms) else 0
+                for term in terms:
+                    total += term
+                return bounded(total) / len(terms) if terms else step.get("default")
+            case "any":
+                return True in {bool(found) for found in self._values(step)}
+            case "all":
+                return False not in {bool(found) for found in self._values(step)}
+            case "count_distinct":
+                return len({found for found in self._values(step) if found is not None})
             case "lookup":
                 return self._lookup(step)
             case "expr":
@@ -380,6 +392,10 @@ class Restaurant:
     def _found(self, step: Json) -> Iterator[Any]:
         formula = tree(step.get("expr") or step["field"])
         return (number(formula, names) for names in self._matching(step))
+
+    def _values(self, step: Json) -> Iterator[Any]:
+        formula = tree(step.get("expr") or step["field"])
+        return (value(formula, names) for names in self._matching(step))
 
     def _lookup(self, step: Json) -> Any:
         source = text(value(tree(step["source"]), self.shared))

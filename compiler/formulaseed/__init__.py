@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
+    from formulaseed.explanation.cover import Coverage, cover
     from formulaseed.explanation.diff import Difference, diff
     from formulaseed.explanation.explanation import Explanation
+    from formulaseed.explanation.report import Report, report
+    from formulaseed.explanation.sensitivity import Sensitivity, sensitivity
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
@@ -28,18 +31,22 @@ _HOMES = {
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
+    "explanation.cover": ("Coverage", "cover"),
     "explanation.diff": ("Difference", "diff"),
     "explanation.explanation": ("Explanation",),
+    "explanation.report": ("Report", "report"),
+    "explanation.sensitivity": ("Sensitivity", "sensitivity"),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
 }  # fmt: skip
 _MODULES = {name: f"formulaseed.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula", "FormulaSeed",
-    "FormulaSeedError", "Outcome", "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check",
-    "compile_formula", "compile_seed", "diff", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "run",
-    "score", "validate_requests",
+    "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula",
+    "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "SeedError",
+    "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover", "diff",
+    "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report", "run", "score", "sensitivity",
+    "validate_requests",
 ]  # fmt: skip
 
 

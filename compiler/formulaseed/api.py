@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import loading, pipeline
+from formulaseed.arguments import validated
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.errors import DataError, SeedError
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from formulaseed.requests.validate import Evaluate, Validation
 
 
+@validated
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     """Return every diagnostic of a seed, errors, warnings and notes, in the order of the file."""
     if isinstance(seed, FormulaSeed):
@@ -34,6 +37,7 @@ def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     return list(loading.analyse(seed).diagnostics)
 
 
+@validated
 def load_evaluator(
     seed_or_path: SeedLike | FormulaSeed, *, strict: bool = False, allow_edited: bool = False
 ) -> Evaluator:
@@ -52,6 +56,7 @@ def load_evaluator(
     return evaluator_of(seed, strict=strict)
 
 
+@validated
 def compile_formula(
     text: str, *, reference: ReferenceLike | None = None, variables: Variables | None = None
 ) -> Formula:
@@ -71,6 +76,7 @@ def compile_formula(
     return Formula(text, found.program, found.diagnostics)
 
 
+@validated
 def explain(
     seed: SeedLike | FormulaSeed,
     rows: Sequence[Mapping[str, Any]],
@@ -99,6 +105,7 @@ def explain(
     return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
 
 
+@validated
 def score(
     seed: SeedLike | FormulaSeed,
     rows: Any,
@@ -107,21 +114,24 @@ def score(
     engine: Literal["duckdb", "python"] = "duckdb",
     parameters: Mapping[str, Any] | None = None,
     trace: bool = False,
+    duplicates: Duplicates = "fail",
 ) -> Any:
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a `pyarrow.Table` of results.
 
     Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or readers, pandas or polars frames, or
     DuckDB relations. The engine `python` takes JSON Lines of nested rows, or their objects, alone. Restaurants that fail are
-    lines with `error_step`, `error_kind` and `error_message`. Raises `SeedError`, and `DataError` for columns that do not
-    fit the seed, before anything runs. Source: SCALE.md, section 2.
+    lines with `error_step`, `error_kind` and `error_message`; so is one with a review twice, unless `duplicates` is
+    `"first"`: then the first counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed, before anything
+    runs.
     """
+    from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
-    from formulaseed.data.scored import batches_of, require_pyarrow, table_of
+    from formulaseed.data.scored import batches_of, table_of
     from formulaseed.runtime.scoring import ScoreOptions, score_tables, scored_lines
 
-    require_pyarrow()
+    require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = loading.load_seed(seed)
-    evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace)
+    evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace, duplicates=duplicates)
     if engine == "duckdb":
         return score_tables(
             loaded, evaluator, rows, contexts, options, lambda results: table_of(results.batches, results.schema)
@@ -136,6 +146,7 @@ def score(
     return table
 
 
+@validated
 def validate_requests(
     requests: RequestsLike | RequestsFile,
     *,

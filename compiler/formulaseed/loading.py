@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from formulaseed.arguments import validated
 from formulaseed.backends.base import Unit
 from formulaseed.data.documents import Document, dumped, is_of_kind, read_text, refused_module, shown_path, source_of
 from formulaseed.data.file_kinds import kind_of_text
@@ -20,7 +21,7 @@ from formulaseed.ir import nodes
 from formulaseed.kinds import OF_BENCHMARK, REQUESTS, SEED, Kind, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
-from formulaseed.source.text import Source
+from formulaseed.source.text import Source, shortened
 
 if TYPE_CHECKING:
     from formulaseed.formulas import ReferenceLike
@@ -59,6 +60,11 @@ class FormulaSeed(Compilable[nodes.Program]):
 
 class RequestsFile(Compilable["Requests"]):
     """A file of requests that has been checked and has no errors; `diagnostics` are its warnings."""
+
+    def __repr__(self) -> str:
+        return shortened(
+            f"RequestsFile({self.document.source.name!r}, {number_of(len(self.program.requests), 'request')})"
+        )
 
 
 def read(seed: SeedLike, problems: Problems) -> Document:
@@ -142,6 +148,7 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
     return run(kind, Document(Source("<requests>", text), None, None), problems)
 
 
+@validated
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
     """Read and check a seed, given as a path or as JSON values.
 
@@ -151,6 +158,7 @@ def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaS
     return seed if isinstance(seed, FormulaSeed) else _seed(checked(analyse(seed), strict=strict))
 
 
+@validated
 def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
     """Read and check a file of requests, given as a path or as JSON values.
 
@@ -188,6 +196,7 @@ def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
     return FormulaSeed(found.kind, found.document, found.program, found.diagnostics)
 
 
+@validated
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
     """Return the source of the seed's standalone Python module. Raises `SeedError` if the seed has errors."""
     return compile(load_seed(seed), target, formatted=formatted)

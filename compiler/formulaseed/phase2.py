@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 from formulaseed.api import load_evaluator
+from formulaseed.arguments import validated_with
+from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
-from formulaseed.data.jsonl import Lines, LocatedRestaurant, lines_of, read_contexts
+from formulaseed.data.jsonl import Lines, LocatedRestaurant, is_frame, lines_of, read_contexts
 from formulaseed.data.results import Extractor, Failures, ReviewInput
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.opening import (
+    DEFAULTS,
     FIRST_SAMPLE,
     ModelOptions,
     model_extractor,
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from formulaseed.extractors.model.answers import UsageStats
 
 ExtractorName = Literal["lexical", "recorded", "trained", "cascade", "anthropic"]
-EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "trained", "cascade", "anthropic")
 _ASKING = ("anthropic", "cascade")
 OnError = Literal["fail", "skip"]
 
@@ -59,6 +61,7 @@ class Outcome(list[dict[str, Any]]):
         return outcome_html(self, self.failures)
 
 
+@validated_with(DEFAULTS)
 def extract(
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
@@ -73,32 +76,38 @@ def extract(
     with_text: bool = False,
     strict: bool = False,
     min_confidence: float = 0.0,
+    duplicates: Duplicates = "fail",
     **model_options: Unpack[ModelOptions],
 ) -> Outcome:
     """Filter and extract restaurants with their reviews: a line of rows for each, as `formulaseed extract` writes it.
 
-    `contexts` are restaurants with their reviews, or, where `reviews` are given, restaurants to which these belong.
-    These and the recorded `extractions` are paths, or the JSON values that the files would hold. With `on_error="skip"` a
-    review that cannot be extracted is left out and counted; else it fails its restaurant, which has no line then.
-    `limit` stops after so many restaurants; `sample` extracts so many of their reviews only, another `sample_seed` other ones;
-    `with_text` adds the texts of reviews, and the quotes and reasons that a model gave; `strict` refuses recorded extractions
-    with fields that the seed does not have. With `min_confidence` the extractor `trained` does not extract a
-    review that has a less probable value. The extractor `cascade` takes `sample` for the first
+    `contexts` are restaurants with their reviews, or, where `reviews` are given, restaurants to which these belong. These
+    and the recorded `extractions` are paths, the JSON values that the files would hold, or data frames. With
+    `duplicates="first"` the first of a restaurant's reviews with the same `review_id` counts; otherwise the restaurant
+    fails. With `on_error="skip"` a review that cannot be extracted is left out and counted; else it fails its restaurant,
+    which has no line then. `limit` stops after so many restaurants; `sample` extracts so many of their reviews only,
+    another `sample_seed` other ones; `with_text` adds the texts of reviews, and the quotes and reasons that a model gave;
+    `strict` refuses recorded extractions with fields that the seed does not have. With `min_confidence` the extractor
+    `trained` does not extract a review that has a less probable value. The extractor `cascade` takes `sample` for the first
     reviews that it asks the model about. The other options are those of `anthropic`, which `cascade` has, too.
 
     What failed is in the `failures` of the list. Raises `SeedError` for a seed with errors, `DataError` for a file that
-    cannot be read, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
+    cannot be read, and if no restaurant in it can be, `FormulaSeedError` for options that do not fit, and for a model that
+    cannot be asked.
     """
     options = RunOptions(on_error, limit=limit)
     with _opened(
-        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, min_confidence, model_options
+        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, min_confidence, duplicates,
+        model_options,
     ) as (job, usage):  # fmt: skip
         lines = [
             with_line(job.evaluator, found, job.failures, with_text=with_text)[1] for found in extract_restaurants(*job)
         ]
+    job.failures.refuse_nothing_read(len(lines))
     return Outcome([line for line in lines if line is not None], job.failures.lines, _usd(usage))
 
 
+@validated_with(DEFAULTS)
 def run(
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
@@ -114,6 +123,7 @@ def run(
     trace: bool = False,
     strict: bool = False,
     min_confidence: float = 0.0,
+    duplicates: Duplicates = "fail",
     **model_options: Unpack[ModelOptions],
 ) -> Outcome:
     """Filter, extract and evaluate restaurants with their reviews: a result for each, as `formulaseed run` writes it.
@@ -124,9 +134,11 @@ def run(
     """
     options = RunOptions(on_error, trace, limit, parameters)
     with _opened(
-        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, min_confidence, model_options
+        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, min_confidence, duplicates,
+        model_options,
     ) as (job, usage):  # fmt: skip
         lines = [result.to_json() for result in run_restaurants(*job)]
+    job.failures.refuse_nothing_read(len(lines))
     return Outcome(lines, job.failures.lines, _usd(usage))
 
 
@@ -152,10 +164,11 @@ def _opened(
     sample_seed: int,
     strict: bool,
     min_confidence: float,
+    duplicates: Duplicates,
     model_options: ModelOptions,
 ) -> Iterator[tuple[_Job, UsageStats | None]]:
     """Validate what is given, and open the extractor."""
-    _refuse_options(extractor, extractions is not None, options, sample, sample_seed, min_confidence, model_options)
+    _refuse_options(extractor, extractions is not None, min_confidence, model_options)
     loaded = load_seed(seed)
     evaluator, program, failures = load_evaluator(loaded), loaded.program, Failures()
     options = replace(options, review_handling=program.review_handling)
@@ -164,8 +177,9 @@ def _opened(
 
     def restaurants(failures: Failures) -> Iterator[LocatedRestaurant]:
         if reviews is None:
-            return read_contexts(lines_of(contexts, "contexts"))
-        return join_files(lines_of(contexts, "restaurants"), lines_of(reviews, "reviews"), failures)
+            return read_contexts(lines_of(contexts, "contexts"), duplicates=duplicates)
+        pair = lines_of(contexts, "restaurants"), lines_of(reviews, "reviews")
+        return join_files(*pair, failures, duplicates=duplicates)
 
     def asked() -> Iterator[list[ReviewInput]]:
         return asked_reviews(evaluator, restaurants(Failures()), options)
@@ -195,27 +209,14 @@ def _usd(usage: UsageStats | None) -> float | None:
 
 
 def _refuse_options(
-    extractor: object,
+    extractor: ExtractorName,
     has_extractions: bool,
-    options: RunOptions,
-    sample: int | None,
-    sample_seed: int,
-    min_confidence: object,
+    min_confidence: float,
     model_options: ModelOptions,
 ) -> None:
-    """Raise `FormulaSeedError` for options that no command would take."""
-    if extractor not in EXTRACTORS:
-        raise FormulaSeedError(f"`extractor` must be one of {', '.join(EXTRACTORS)}, not {extractor!r:.80}")
-    if options.on_error not in ("fail", "skip"):
-        raise FormulaSeedError(f"`on_error` must be fail or skip, not {options.on_error!r:.80}")
-    for name, value, least in (("limit", options.limit, 0), ("sample", sample, 1), ("sample_seed", sample_seed, None)):
-        if value is not None and (type(value) is not int or (least is not None and value < least)):
-            what = "an integer" if least is None else f"an integer, {least} or more"
-            raise FormulaSeedError(f"`{name}` must be {what}, not {value!r:.80}")
+    """Raise `FormulaSeedError` for options that do not go together."""
     if has_extractions != (extractor in ("recorded", "trained")):
         raise FormulaSeedError("the extractors `recorded` and `trained` need `extractions`, and no other takes them")
-    if not isinstance(min_confidence, int | float) or not 0 <= min_confidence <= 1:
-        raise FormulaSeedError(f"`min_confidence` must be a number from 0 to 1, not {min_confidence!r:.80}")
     if min_confidence and extractor != "trained":
         raise FormulaSeedError("`min_confidence` goes with the extractor `trained`")
     if model_options and extractor not in _ASKING:
@@ -223,7 +224,9 @@ def _refuse_options(
 
 
 def _rereadable(given: Lines, what: str) -> Lines:
-    """What can be read several times. Raises `FormulaSeedError` for standard input and pipes."""
+    """Return what can be read several times. Raises `FormulaSeedError` for standard input and pipes."""
+    if is_frame(given):
+        return given
     if not isinstance(given, str | os.PathLike):
         return list(given) if isinstance(given, Iterable) else given
     path = Path(os.fsdecode(given))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from formulaseed import api, loading
 from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.errors import UnreadableError
+from formulaseed.extras import require_extra
 from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.scoring import ScoreOptions, metadata
@@ -64,7 +65,7 @@ def score(
 
     A row without its restaurant is left out. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
     row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
-    Source: SCALE.md, section 2.
+    Documentation: docs/scale.md.
     """
     loaded = loading.load_seed(seed)
     options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)
@@ -75,6 +76,7 @@ def frame_of(
     seed: FormulaSeed, evaluator: Evaluator, rows: DataFrame, contexts: DataFrame | None, options: ScoreOptions
 ) -> DataFrame:
     """Return the results, lazily; their key column has the metadata of what they were made with."""
+    _require_packages()
     import pyspark
     from pyspark.sql import functions
 
@@ -130,14 +132,25 @@ def write(found: DataFrame, path: str) -> Counter[str]:
 
 
 def session() -> SparkSession:
-    """Return the session that there is, or a new one. Raises `UnreadableError` where pyspark is not installed."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        message = "this engine needs the package `pyspark`; run `pip install 'formulaseed[spark]'`"
-        raise UnreadableError(message) from None
+    """Return the active session, or a new one. Raises `UnreadableError` if a package or Java is not installed."""
+    _require_packages()
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are another Python, without pyarrow
-    return SparkSession.builder.appName("formulaseed").getOrCreate()
+    try:
+        return SparkSession.builder.appName("formulaseed").getOrCreate()
+    except PySparkRuntimeError as error:
+        message = f"Spark does not start: {str(error).splitlines()[0]}; it needs Java, found by `JAVA_HOME` or `PATH`"
+        raise UnreadableError(message) from None
+
+
+def _require_packages() -> None:
+    """Raise `MissingExtraError` if a package that Spark needs here is missing: it imports pandas and pyarrow late."""
+    with require_extra("spark", "the engine `spark`"):
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+        import pyspark  # noqa: F401
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:

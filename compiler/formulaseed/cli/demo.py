@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -22,8 +21,9 @@ from formulaseed.explanation.overview import Overview, explained
 from formulaseed.explanation.pages import explanation_page, report_page
 from formulaseed.explanation.story import brief, headline
 from formulaseed.extractors.base import fields_of
-from formulaseed.extractors.opening import measured_training
+from formulaseed.extractors.opening import measured_training, require_training
 from formulaseed.extractors.recorded import RecordedExtractor
+from formulaseed.extras import MissingExtraError
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
@@ -98,8 +98,10 @@ def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: P
 
 def _taught(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> str:
     """How well each field is predicted, in lines; what to install where that cannot be done."""
-    if not (find_spec("sklearn") and find_spec("wordllama")):
-        return "   This needs scikit-learn and wordllama: pip install 'formulaseed[train]'"
+    try:
+        require_training()
+    except MissingExtraError as error:
+        return f"   {error}"
     evaluator = Evaluator(module_from_source(source, "demo"))
 
     def asked() -> Iterator[Sequence[ReviewInput]]:

@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explain import Explainer
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.overview import Overview, explained
+from formulaseed.explanation.overview import explained
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.running import read_rows
@@ -78,16 +78,14 @@ def report(out: str, **given: Any) -> None:
     The page needs no network. With --contexts reviews are extracted first, as `run` does. Exit status 3 where some
     restaurants failed: they are in the page, too.
     """
-    from formulaseed.explanation.pages import report_page
+    from formulaseed.explanation.report import collect
 
     check_suffix(out, ".html", ".htm")
 
     def write(explainer: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
-        found = Overview(explainer.program, explainer.verdict)
-        for explanation in explanations:
-            found.add(explanation)
-        note = f"{number_of(len(found.rows), 'restaurant')}, {found.failed} failed"
-        write_out(report_page(found, failures.lines), out, note)
+        found = collect(explainer, explanations, failures)
+        note = f"{number_of(found.restaurants, 'restaurant')}, {found.failed} failed"
+        write_out(found.html, out, note)
 
     _explain(write, lambda known: known, out, **given)
 

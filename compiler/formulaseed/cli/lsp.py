@@ -7,6 +7,7 @@ import sys
 import click
 
 from formulaseed import __version__
+from formulaseed.extras import require_extra
 
 
 @click.command("lsp")
@@ -16,11 +17,6 @@ def lsp() -> None:
     Problems as you type, what names mean, completion, definitions, references, renaming, fixes, formatting. An editor starts
     it; docs/editors.md says how for some. Needs the extra `lsp`.
     """
-    try:
+    with require_extra("lsp", "the language server"):
         from formulaseed.editor.server import start
-    except ImportError as error:
-        if error.name is not None and error.name.partition(".")[0] not in ("pygls", "lsprotocol"):
-            raise
-        raise click.UsageError("this needs the package pygls: pip install 'formulaseed[lsp]'") from None
-    start(__version__)
-    sys.exit(0)
+    sys.exit(start(__version__))

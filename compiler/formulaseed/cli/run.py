@@ -321,9 +321,13 @@ def work(
             if not can_be_reread(inputs):
                 raise click.UsageError("--extractor trained reads its input twice: pass files, not - or a pipe")
             chosen = trained_extractor(
-                program, read_lines(extractions or "", "extractions"), lambda: asked_reviews(evaluator, source(Failures()), options),
-                failures, strict=strict, min_confidence=min_confidence,
-            )  # fmt: skip
+                program,
+                read_lines(extractions or "", "extractions"),
+                lambda: asked_reviews(evaluator, source(Failures()), options),
+                failures,
+                strict=strict,
+                min_confidence=min_confidence,
+            )
         else:
             recorded = read_lines(extractions, "extractions") if extractions is not None else None
             chosen = sync_extractor(program, recorded, failures, strict=strict)

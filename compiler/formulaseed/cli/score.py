@@ -12,8 +12,9 @@ import click
 from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, is_terminal, progress, reported, say
 from formulaseed.data.files import refuse_input
+from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
-from formulaseed.data.scored import batches_of, check_suffix, require_pyarrow, skip_pandas, write_batches, write_values
+from formulaseed.data.scored import batches_of, check_suffix, skip_pandas, write_batches, write_values
 from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
 from formulaseed.runtime.tables import DUPLICATES, KEY, NAMELESS, ORPHANS, RESTAURANTS
@@ -61,9 +62,9 @@ def score(
     options = ScoreOptions(parameters, order=order_by, **how)
     if engine == "python":
         _score_lines(loaded, rows, contexts, out, options)
-    require_pyarrow()
     if engine == "spark":
         _score_on_spark(loaded, rows, contexts, out, options, strict)
+    require_pyarrow("duckdb", "the engine `duckdb`")
     skip_pandas()
     with progress("batch", quiet=not is_terminal()) as shown:
 

@@ -89,16 +89,26 @@ def parsed(
 
 
 def lines_of(given: Lines, what: str) -> Iterator[Line]:
-    """Return the lines of a file, or objects in memory as if they were read from one.
+    """Return the lines of a file, or objects or the rows of a data frame as if they were read from one.
 
     Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
     """
     kind = what if what in KINDS else None
     if isinstance(given, str | os.PathLike):
         return read_lines(os.fsdecode(given), kind)
+    if is_frame(given):
+        from formulaseed.data.parquet import frame_lines
+
+        lines = enumerate(frame_lines(given, what), 1)
+        return _of_kind((Line(f"<{what}>", number, raw) for number, raw in lines), kind)
     if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
-        raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
+        raise DataError(f"{what} must be a path, a list of objects or a data frame, not {type(given).__name__}")
     return _of_kind((_line_of(value, what, number) for number, value in enumerate(given, 1)), kind)
+
+
+def is_frame(given: object) -> bool:
+    """Return whether this is a table in memory: a pandas or polars frame, or an Arrow table or reader."""
+    return hasattr(given, "__arrow_c_stream__")
 
 
 def _line_of(value: object, what: str, number: int) -> Line:

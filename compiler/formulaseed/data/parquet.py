@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, get_args
 from formulaseed.data.results import Failures, Provenance, Result, Source
 from formulaseed.data.tabular import DETAILS, IDENTITY, cells_of, columns_of
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.extras import require_extra
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 from formulaseed.limits import INTEGER_MAX
@@ -26,13 +27,10 @@ _ROWS = 10_000
 """Rows of a group, which are held in memory until it is written; those of restaurants, too."""
 
 
-def require_pyarrow() -> None:
-    """Raise `UnreadableError` where pyarrow is not installed."""
-    try:
+def require_pyarrow(extra: str = "parquet", purpose: str = "Parquet") -> None:
+    """Raise `MissingExtraError`, which names the `extra` to install, if pyarrow is not installed."""
+    with require_extra(extra, purpose):
         import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        message = "Parquet needs the package `pyarrow`; run `pip install 'formulaseed[parquet]'`"
-        raise UnreadableError(message) from None
 
 
 def parquet_lines(path: str) -> Iterator[bytes]:
@@ -48,6 +46,22 @@ def parquet_lines(path: str) -> Iterator[bytes]:
                     yield json.dumps(_without_nulls(line), default=_plain).encode()
     except (OSError, pa.ArrowException) as error:
         raise UnreadableError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+
+
+def frame_lines(frame: Any, what: str) -> Iterator[bytes]:
+    """Yield each row of a pandas or polars frame, or an Arrow table, as JSON; what is null is missing there.
+
+    Raises `DataError`, which names the frame as `what`, for columns that Arrow cannot hold.
+    """
+    require_pyarrow()
+    import pyarrow as pa
+
+    try:
+        for batch in pa.RecordBatchReader.from_stream(frame):
+            for line in batch.to_pylist():
+                yield json.dumps(_without_nulls(line), default=_plain).encode()
+    except pa.ArrowException as error:
+        raise DataError(f"{what}: the data frame cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def _without_nulls(value: Any) -> Any:

@@ -66,15 +66,6 @@ def table_of(batches: Iterable[Any], schema: Any) -> Any:
     return pa.Table.from_batches(batches, schema.remove_metadata()).replace_schema_metadata(schema.metadata)
 
 
-def require_pyarrow() -> None:
-    """Raise `UnreadableError` where pyarrow is not installed."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        message = "tables need the package `pyarrow`; run `pip install 'formulaseed[duckdb]'`"
-        raise UnreadableError(message) from None
-
-
 class _WithoutPandas(MetaPathFinder):
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
         if fullname == "pandas":

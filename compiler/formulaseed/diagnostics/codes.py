@@ -30,7 +30,6 @@ _TABLE = (
     CodeEntry("FS006", "error", "number-out-of-range"),
     CodeEntry("FS007", "error", "invalid-character"),
     CodeEntry("FS008", "error", "not-a-seed"),
-    CodeEntry("FS009", "note", "bare-structure"),
     # FS1: the syntax of formulas
     CodeEntry("FS101", "error", "invalid-formula"),
     CodeEntry("FS102", "error", "incomplete-formula"),
@@ -92,6 +91,10 @@ _TABLE = (
     CodeEntry("FS623", "warning", "exact-match-in-list"),
     CodeEntry("FS624", "warning", "or-replaces-value"),
     CodeEntry("FS625", "warning", "inexact-comparison"),
+    CodeEntry("FS627", "warning", "quoted-placeholder"),
+    CodeEntry("FS628", "warning", "case-mismatch"),
+    CodeEntry("FS629", "warning", "surrounding-space"),
+    CodeEntry("FS630", "warning", "comparison-outside-range"),
     # FS7: modules
     CodeEntry("FS701", "error", "modified-module"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors
@@ -106,6 +109,7 @@ _TABLE = (
     CodeEntry("FS815", "error", "empty-string"),
     CodeEntry("FS816", "warning", "restatement-mismatch"),
     CodeEntry("FS817", "warning", "unused-key"),
+    CodeEntry("FS818", "note", "bare-structure"),
     CodeEntry("FS821", "warning", "invalid-shorthand"),
     CodeEntry("FS822", "warning", "unknown-shorthand-operator"),
     CodeEntry("FS823", "warning", "shorthand-too-large"),

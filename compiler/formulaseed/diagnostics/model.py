@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, SEVERITIES, Severity
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, shortened
 
 JsonDict = dict[str, Any]
 Applicability = Literal["safe", "unsafe", "display"]
@@ -58,6 +58,9 @@ class Diagnostic:
     """What a diagnostic that is merged with others of its code says of this place; empty if it is never merged."""
     related: tuple[Span, ...] = ()
     """The other places that a merged diagnostic is about."""
+
+    def __repr__(self) -> str:
+        return shortened(f"<Diagnostic {self.severity} {self.brief}>")
 
     def __str__(self) -> str:
         """Return it as `formulaseed check` prints it."""

@@ -19,6 +19,7 @@ from formulaseed.draft.checking import CheckedDraft
 from formulaseed.draft.conversion import Part, parts_of
 from formulaseed.draft.numbers import LOGIC, values
 from formulaseed.draft.task import Task
+from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.seed.check.program import check_program
 from formulaseed.seed.lint.program import outcomes
@@ -39,7 +40,6 @@ _WORDS = ("name", "op", "match", "test", "type", "of", "strategy", "path")
 _PROSE = ("description", "meaning")
 _PARAMETER = re.compile(r"param\.[A-Za-z_]\w*")
 _KEYWORDS, _READING = "the keywords", "the reading"
-_AGGREGATES = ("count", "sum", "max", "min")
 _CONSTANT = ("FS603", "FS607", "FS610")
 """Warnings of conditions that are always the same: a sign of a value that only looks as if it varied."""
 
@@ -80,7 +80,7 @@ class Element:
     @property
     def may_vary(self) -> bool:
         """Whether a step with an error was meant to vary: it names something, if only with a typo, or looks at the reviews."""
-        return bool(self.names) or any(part.get("op") in _AGGREGATES for part in self.parts)
+        return bool(self.names) or any(part.get("op") in AGGREGATES for part in self.parts)
 
     @property
     def sources(self) -> set[int]:

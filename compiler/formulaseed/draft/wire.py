@@ -74,7 +74,8 @@ def step_schema() -> Schema:
     alike: dict[str, tuple[Schema, list[str]]] = {}
     for name, operation in OPERATIONS.items():
         keys = {key.name: key for key in operation.keys}
-        values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
+        others = {"else": _LITERAL, "expr": _TEXT}
+        values = {name: _value(keys[name]) if name in keys else others[name] for name in step_keys(operation)}
         alike.setdefault(json.dumps(values), (values, []))[1].append(name)
     found = [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
     return {"anyOf": found}
@@ -82,8 +83,9 @@ def step_schema() -> Schema:
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:
     """Return the keys of an operation on the wire: conditions are in `where` alone, a field is a formula, `else` a key."""
-    kept = [key for key in operation.keys if key.kind != "bare conditions" and key.name != "field"]
-    return tuple(name for key in kept for name in ((key.name, "else") if key.kind == "rules" else (key.name,)))
+    names = {"rules": ("rules", "else"), "field": ("expr",)}
+    kept = [key.name for key in operation.keys if key.kind != "bare conditions"]
+    return tuple(dict.fromkeys(name for key in kept for name in names.get(key, (key,))))
 
 
 def _value(key: Key) -> Schema:

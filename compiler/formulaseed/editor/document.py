@@ -13,6 +13,7 @@ from functools import cached_property
 
 from formulaseed.data.documents import read_text
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.editor.fitting import fitting, place_at
 from formulaseed.editor.occurrences import Occurrence, at, occurrences
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
@@ -27,20 +28,25 @@ from formulaseed.seed.write.canonical import canonical, layout
 from formulaseed.source.json_reader import plain
 from formulaseed.source.text import Source
 
+_WORD_BEFORE = re.compile(r"[\w.$]+$")
+_WORD_BEHIND = re.compile(r"[\w.]+")
 _TOKEN = re.compile(r"\$?[A-Za-z_][\w.]*")
 _KEY_BEFORE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(?:\[(?:\s*"(?:[^"\\]|\\.)*"\s*,)*)?\s*$')
 _FORMULAS = ("expr", "when", "formula", "source", "field")
 _CONDITIONS = ("where", "extraction", "meta", "context")
+_NAMES = ("field", "filter", "function", "parameter", "step")
+"""The kinds of completions that the checker decides about."""
 _Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A proposal: what is inserted, what it is, and one line about it."""
+    """A proposal: what is inserted, what it is, one line about it, and what is inserted behind it."""
 
     text: str
     kind: str
     about: str = ""
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +175,20 @@ class SeedDocument:
 
     # --- completion
 
+    def word_at(self, offset: int) -> tuple[int, int]:
+        """Return where the word around a place starts and ends, its namespace and sign included."""
+        start, end = self._line(offset)
+        before, behind = _WORD_BEFORE.search(self.text, start, offset), _WORD_BEHIND.match(self.text, offset, end)
+        start = before.start() if before is not None else offset
+        if self.text[start - 1 : start] == "\\" and start < offset:  # the letter of an escape, such as `\n`
+            start += 1
+        return start, behind.end() if behind is not None else offset
+
     def completions(self, offset: int) -> list[Completion]:
-        """Return what may be written at a place inside a string; nothing anywhere else."""
+        """Return what may be written in place of the word at a place inside a string; nothing anywhere else.
+
+        Names and functions are those that the checker accepts there.
+        """
         start, _ = self._line(offset)
         before = self.text[start:offset]
         opened = _open_string(before)
@@ -178,9 +196,18 @@ class SeedDocument:
             return []
         written, head = before[opened + 1 :], self.text[: start + opened]
         key = _KEY_BEFORE.search(head[-2000:])
-        if key is not None:
-            return [*self._values(key[1], written, head)]
-        return [*self._keys(head)]
+        found = self._values(key[1], written, head) if key is not None else self._keys(head)
+        return self._fitting(offset, list(found))
+
+    def _fitting(self, offset: int, found: list[Completion]) -> list[Completion]:
+        """Leave out the names and functions that the checker would refuse at a place."""
+        place = place_at(self.text, self.analysis.document.tree, self.word_at(offset))
+        calls = {name: function.example for name, function in FUNCTIONS.items()}
+        tried = {each.text: calls.get(each.text, each.text) for each in found if each.kind in _NAMES}
+        if place is None or not tried:
+            return found
+        accepted = fitting(place, tried)
+        return [each for each in found if each.text not in tried or each.text in accepted]
 
     def _values(self, key: str, written: str, head: str) -> Iterator[Completion]:
         if key == "op":
@@ -193,7 +220,8 @@ class SeedDocument:
             yield from (each for each in self._names() if each.kind == "step")
         elif key in _FORMULAS:
             yield from self._names()
-            yield from (Completion(name, "function", f.signature) for name, f in FUNCTIONS.items())
+            bracket = "(" if self.text[self.word_at(len(head) + 1 + len(written))[1] :][:1] != "(" else ""
+            yield from (Completion(name, "function", f.signature, bracket) for name, f in FUNCTIONS.items())
         else:
             field = key if "." in key else _field_around(key, head)
             for each in self.program.fields if self.program is not None else ():
@@ -211,8 +239,7 @@ class SeedDocument:
         for step in program.steps:
             is_filter = isinstance(step.operation, nodes.Filter)
             sign = "$" if is_filter else ""
-            if not step.part_of:
-                yield Completion(f"{sign}{step.name}", "filter" if is_filter else "step", step_text(step))
+            yield Completion(f"{sign}{step.name}", "filter" if is_filter else "step", step_text(step))
 
     def _keys(self, head: str) -> Iterator[Completion]:
         """The keys of the object that a place is in."""

@@ -7,6 +7,10 @@ package `pygls` (extra `lsp`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import os
+import sys
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -43,6 +47,8 @@ class SeedServer(LanguageServer):
         super().__init__("formulaseed", version)
         self._documents: dict[str, tuple[int | None, SeedDocument]] = {}
         self._waiting: dict[str, asyncio.TimerHandle] = {}
+        self.was_shut_down = False
+        self.exited_early = False
 
     def text(self, uri: str) -> TextDocument:
         return self.workspace.get_text_document(uri)
@@ -94,13 +100,32 @@ class SeedServer(LanguageServer):
         )
 
 
-def start(version: str) -> None:
-    """Serve until the client says to stop. The client gets the `version`."""
-    _server(version).start_io()
+def start(version: str) -> int:
+    """Serve until the client says to stop or closes the pipe; return the exit status. The client gets the `version`.
+
+    As the protocol asks, the status is 1 if the client says `exit` without `shutdown`. pygls logs its errors with
+    tracebacks to standard error; only FORMULASEED_DEBUG=1 shows them, as the client gets each error as a message.
+    """
+    if os.environ.get("FORMULASEED_DEBUG") != "1":
+        logging.getLogger("pygls").addHandler(logging.NullHandler())
+        logging.getLogger("pygls").propagate = False
+    server = _server(version)
+    # pygls closes its stream at `exit`: standard output itself stays open, as the interpreter flushes it at the end
+    with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stream:
+        server.start_io(stdout=stream)
+    return 1 if server.exited_early else 0
 
 
 def _server(version: str) -> SeedServer:
     server = SeedServer(version)
+
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(ls: SeedServer, _: None) -> None:
+        ls.was_shut_down = True
+
+    @server.feature(lsp.EXIT)
+    def exit(ls: SeedServer, _: None) -> None:
+        ls.exited_early = not ls.was_shut_down
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(ls: SeedServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -206,12 +231,8 @@ def _server(version: str) -> SeedServer:
 
 
 def _item(server: SeedServer, uri: str, offset: int, found: Completion) -> lsp.CompletionItem:
-    """A proposal that takes the place of the word before the cursor, its namespace and sign included."""
-    text = server.text(uri)
-    start = offset
-    while start > 0 and (text.source[start - 1].isalnum() or text.source[start - 1] in "_.$"):
-        start -= 1
-    edit = lsp.TextEdit(server.range(text, start, offset), found.text)
+    """Return a proposal that replaces the word around the cursor."""
+    edit = lsp.TextEdit(server.range(server.text(uri), *server.seed(uri).word_at(offset)), found.text + found.behind)
     return lsp.CompletionItem(
         found.text, kind=_COMPLETION_KINDS[found.kind], detail=found.kind, documentation=found.about, text_edit=edit
     )

@@ -127,14 +127,12 @@ class _Comparison:
     # --- steps
 
     def steps(self) -> Iterator[Change]:
-        old_steps = {step.name: step for step in self.old.program.steps if not step.part_of}
+        old_steps = {step.name: step for step in self.old.program.steps}
         new_names = {new: old for old, new in self.names.items()}
         for name, step in old_steps.items():
             if name not in self.names:
                 yield self.step("values", "removed", step, before=shown_lines(step), affects=self.users(self.old, step))
         for step in self.new.program.steps:
-            if step.part_of:
-                continue
             if step.name not in new_names:
                 yield self.step("values", "added", step, after=shown_lines(step), affects=self.users(self.new, step))
                 continue
@@ -238,16 +236,16 @@ class _Comparison:
 
 def _matched(old: nodes.Program, new: nodes.Program) -> dict[str, str]:
     """For each old step its name in the new program: its own, else that of a new step that says the same."""
-    old_names, new_names = ([s.name for s in program.steps if not s.part_of] for program in (old, new))
+    old_names, new_names = ([s.name for s in program.steps] for program in (old, new))
     names = {name: name for name in old_names if name in set(new_names)}
     before, after = Definitions(old, names), Definitions(new, {})
     after.names = {name: name for name in new_names}
     left: dict[Hashable, list[str]] = {}
     for step in new.steps:
-        if not step.part_of and step.name not in names:
+        if step.name not in names:
             left.setdefault((type(step.operation) is nodes.Filter, after.of(step)), []).append(step.name)
     for step in old.steps:  # those that it uses have their new names already
-        if not step.part_of and step.name not in names:
+        if step.name not in names:
             found = left.get((type(step.operation) is nodes.Filter, before.of(step)))
             if found:
                 names[step.name] = found.pop(0)

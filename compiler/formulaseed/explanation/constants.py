@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formulaseed.diagnostics.model import Problems
-from formulaseed.explanation.definitions import short_text, symbol_of
+from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
 from formulaseed.kinds import SEED
 from formulaseed.language import ast, typed
@@ -90,7 +90,7 @@ def _in_expressions(program: nodes.Program) -> Iterator[_Found]:
             while stack:
                 node, around = stack.pop()
                 if isinstance(node, typed.Literal):
-                    yield step.owner, node.value, short_text(around, _LENGTH), node.info.span
+                    yield step.name, node.value, short_text(around, _LENGTH), node.info.span
                 stack += ((part, node) for part in typed.children(node))
 
 
@@ -122,7 +122,7 @@ def _reading_years(program: nodes.Program) -> set[str]:
     years = years_of(program)
     reading = [step for step in program.steps if not years.isdisjoint(step.symbols())]
     read = {str(symbol) for step in reading for symbol in step.symbols() if symbol.kind is not SymbolKind.FILTER}
-    return {step.owner for step in reading} | {symbol_of(step).name for step in reading} | read
+    return {step.name for step in reading} | read
 
 
 def _number(span: Span) -> float | None:

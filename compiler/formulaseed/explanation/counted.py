@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from formulaseed.diagnostics.model import number_of
 from formulaseed.explanation.explanation import Evidence, Missing, Review, Value
 from formulaseed.explanation.values import plain, shown
+from formulaseed.language.aggregates import AGGREGATES
 
 MOST_LISTED = 5
 """So many reviews of a step are shown in words, and so many reasons why others do not count; the JSON has them all."""
@@ -43,16 +44,13 @@ def counted_text(found: Evidence) -> str:
     if found.of is None or not number:
         meeting = "meets" if number <= 1 else "meet"
         return lead + (f"{counted} {meeting}" if found.condition is not None else counted)
-    of_what = f"the sum of {found.of} over" if found.function == "sum" else f"the {_extreme(found)} {found.of} of"
+    entry = AGGREGATES[found.function]
+    of_what = f"{entry.phrase.format(found.of)} {entry.preposition}"
     if found.condition is None:
         return f"{lead}{of_what} {counted}"
     if number == found.total:
         return f"{lead}{of_what} {counted}, which {'meets' if number == 1 else 'meet'}"
     return f"{lead}{of_what} the {counted} that {'meets' if number == 1 else 'meet'}"
-
-
-def _extreme(found: Evidence) -> str:
-    return "highest" if found.function == "max" else "lowest"
 
 
 def filter_texts(found: Evidence) -> Iterator[str]:
@@ -62,11 +60,12 @@ def filter_texts(found: Evidence) -> Iterator[str]:
 
 
 def others_text(found: Evidence) -> str | None:
-    """Return how many more reviews count for a maximum or minimum, which do not reach it; None where there are none."""
+    """Return how many more reviews match that do not have the value selected from them; None if there are none."""
     others = found.number - len(found.reviews)
-    if found.function not in ("max", "min") or others <= 0:
+    entry = AGGREGATES[found.function]
+    if not entry.selects or others <= 0:
         return None
-    return f"{number_of(others, 'other')} {'has' if others == 1 else 'have'} {'less' if found.function == 'max' else 'more'}"
+    return f"{number_of(others, 'other')} {'has' if others == 1 else 'have'} {entry.others_have}"
 
 
 def exclusion_texts(found: Evidence) -> Iterator[str]:
@@ -97,8 +96,8 @@ def near_texts(found: Evidence) -> list[str]:
 
 
 def is_zero(found: Evidence) -> bool:
-    """Return whether it is a count or sum of no reviews, because none meets its condition."""
-    return not found.number and found.condition is not None and found.function in ("count", "sum")
+    """Return whether the value is 0 because no review meets the condition."""
+    return not found.number and found.condition is not None and AGGREGATES[found.function].over_none == 0
 
 
 def zero_text(found: Sequence[Evidence]) -> str:
@@ -138,5 +137,9 @@ def quote_text(review: Review) -> str:
 
 
 def amount_text(found: Evidence, review: Review) -> str:
-    """Return what a review adds to a sum, as the end of a phrase; nothing where the step is no sum."""
-    return f", adds {shown(review.amount)}" if found.function == "sum" and review.amount is not None else ""
+    """Return what a review adds to a total, as the end of a phrase; empty for any other aggregate."""
+    return (
+        f", adds {shown(review.amount)}"
+        if AGGREGATES[found.function].purpose == "total" and review.amount is not None
+        else ""
+    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
+from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -20,11 +21,10 @@ from formulaseed.errors import EvaluationError
 from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, sentence
 from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import Evaluation, Values, prepare
+from formulaseed.ir.interpret import Evaluation, Observer, prepare
 from formulaseed.kinds import SEED
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.operators import Fault
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
@@ -33,7 +33,7 @@ from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, shortened
 
 Kind = Literal["rule", "key", "value", "filter", "condition", "branch"]
 _Key = tuple[object, object]
@@ -102,6 +102,9 @@ class Coverage(Analysis):
             "failures": self.failures.lines,
         }
 
+    def __repr__(self) -> str:
+        return shortened(f"Coverage({self.seed!r}, {self.reached} of {len(self.items)} parts reached)")
+
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
@@ -118,6 +121,7 @@ class Coverage(Analysis):
             yield Table(("part", "name", "what", "times"), tuple(counted))
 
 
+@validated
 def cover(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -155,9 +159,9 @@ def coverage(
     restaurants = reviews = 0
     for found in usable_rows(evaluator, lines, failures, parameters, duplicates):
         restaurants, reviews = restaurants + 1, reviews + len(found.rows)
-        given = prepare(program, found.rows, found.context, parameters)
-        evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
-        evaluation.count_values(program, found.rows)
+        evaluation = prepare(program, found.rows, found.context, parameters)
+        evaluation.observer = Observer(watched, counts)
+        _count_values(program, found.rows, evaluation, counts)
         try:
             for step in program.steps:
                 evaluation.step(step)
@@ -167,57 +171,25 @@ def coverage(
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 
 
-@dataclass
-class _Counting(Evaluation):
-    """An evaluation that counts how the watched conditions turn out, which keys are found, and which values are given."""
+def _count_values(
+    program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation, counts: Counter[_Key]
+) -> None:
+    """Count the values of fields in `counts`: as they were read, or those of a field that no step uses as they are given."""
 
-    watched: Mapping[int, bool] = field(default_factory=dict)
-    """The identities of what is tested, with whether it is tested for null, not for being true."""
-    counts: Counter[_Key] = field(default_factory=Counter)
-
-    def value(self, expression: Expr, row: Values) -> Any:
-        found = super().value(expression, row)
-        if id(expression) in self.watched:
-            truth = found is not None if self.watched[id(expression)] else bool(found)
-            self.counts[id(expression), truth] += 1
-        return found
-
-    def step(self, step: nodes.Step) -> None:
-        super().step(step)
-        if isinstance(step.operation, nodes.Filter):  # for each review once, however many steps use it
-            for row in self.rows:
-                try:
-                    truth = bool(Evaluation(self.shared, [], self.filters).value(step.operation.condition, row))
-                except Fault:  # that is for the steps that use it to report
-                    continue
-                self.counts[step.name, truth] += 1
-
-    def lookup(self, operation: nodes.Lookup) -> Value:
-        result = super().lookup(operation)
-        source = self.value(operation.source, {})
-        for place, (key, value) in enumerate(operation.table):
-            if (key == source if operation.match == "exact" else key in source) and value == result:
-                self.counts[id(operation), place] += 1
-                return result
-        self.counts[id(operation), _DEFAULT] += 1
-        return result
-
-    def count_values(self, program: nodes.Program, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
-        for each in program.fields:
-            symbol = Symbol(SymbolKind.EXTRACTION, each.name)
-            for given, row in zip(rows, self.rows, strict=True):
-                section = given.get("extraction")
-                raw = section.get(each.name) if isinstance(section, dict) else None
-                self._count(symbol, row.get(symbol, each.default if raw is None else raw))
-        for values in (self.shared, *self.rows):
-            for symbol, value in values.items():
-                if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
-                    self._count(symbol, value)
-
-    def _count(self, symbol: Symbol, value: object) -> None:
+    def count(symbol: Symbol, value: object) -> None:
         if isinstance(value, str | bool | None):
-            self.counts[symbol, value] += 1
+            counts[symbol, value] += 1
+
+    for each in program.fields:
+        symbol = Symbol(SymbolKind.EXTRACTION, each.name)
+        for given, row in zip(rows, evaluation.rows, strict=True):
+            section = given.get("extraction")
+            raw = section.get(each.name) if isinstance(section, dict) else None
+            count(symbol, row.get(symbol, each.default if raw is None else raw))
+    for values in (evaluation.shared, *evaluation.rows):
+        for symbol, value in values.items():
+            if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
+                count(symbol, value)
 
 
 # --- the parts of a seed
@@ -238,12 +210,13 @@ def _parts(seed: FormulaSeed) -> tuple[list[_Part], dict[int, bool]]:
                 found += _rules(step.name, case, otherwise.span)
             case nodes.Lookup() as lookup, surface.Lookup() as table:
                 found += _keys(step.name, lookup, table)
-            case nodes.Aggregate(_, _, where), _ if where is not None:
-                found += _both("condition", step.owner, where, id(where))
             case nodes.Filter(condition), _:
                 found += _both("filter", step.name, condition, step.name)
+        for aggregate in step.aggregates():
+            if aggregate.where is not None:
+                found += _both("condition", step.name, aggregate.where, id(aggregate.where))
         for expression in step.expressions():
-            found += [part for node in typed.walk(expression) for part in _branches(step.owner, node)]
+            found += [part for node in typed.walk(expression) for part in _branches(step.name, node)]
     expressions = (expression for step in seed.program.steps for expression in step.expressions())
     calls = (node for expression in expressions for node in typed.walk(expression) if _replaces_null(node))
     coalesced = {id(call.arguments[0]) for call in calls}

@@ -19,8 +19,7 @@ _OF_STEPS = (SymbolKind.STEP, SymbolKind.FILTER)
 class Definitions:
     """The steps of a program with what each one says: two definitions are equal if they give the same of the same inputs.
 
-    `names` says how the steps are called in the program that this one is compared with. A part that was hoisted out of a
-    formula is what it says, in the place of its use: its name is the compiler's.
+    `names` says how the steps are called in the program that this one is compared with.
     """
 
     def __init__(self, program: nodes.Program, names: Mapping[str, str]) -> None:
@@ -33,9 +32,6 @@ class Definitions:
         match step.operation:
             case nodes.Filter(condition):
                 return "filter", self._key(condition)
-            case nodes.Aggregate(function, expression, where, default, has_default):
-                parts = [part and self._key(part) for part in (expression, where)]
-                return function, *parts, has_default, _literal(default)
             case nodes.Lookup(source, table, match, has_default, default):
                 entries = tuple((key, _literal(value)) for key, value in table)
                 found = entries if match == "substring_first" else frozenset(entries)
@@ -53,8 +49,7 @@ class Definitions:
             case typed.Literal(value):
                 return _literal(value)
             case typed.Ref(symbol) if symbol.kind in _OF_STEPS:
-                step = self.steps[symbol.name]
-                return self.of(step) if step.part_of else (symbol.kind, self.names.get(symbol.name, ("?", symbol.name)))
+                return symbol.kind, self.names.get(symbol.name, ("?", symbol.name))
             case typed.Ref(symbol):
                 return symbol
             case typed.Present(operand):  # the checker's own, where the value may be null
@@ -65,6 +60,8 @@ class Definitions:
                 sign = operators
             case typed.Not() | typed.Conditional() | typed.List():
                 sign = None
+            case typed.Aggregate(function, operand, where, default):
+                sign = function, operand is None, where is None, default and _literal(default.value)
         return type(expression), sign, tuple(map(self._key, typed.children(expression)))
 
 
@@ -134,16 +131,8 @@ def filters_of(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]
 
 
 def uses_of(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
-    """Return for each step what it mentions, each symbol once; in place of a hoisted part what that mentions."""
-    parts: dict[Symbol, tuple[Symbol, ...]] = {}
-    found: dict[str, tuple[Symbol, ...]] = {}
-    for step in program.steps:
-        mentioned = tuple(dict.fromkeys(used for symbol in step.symbols() for used in parts.get(symbol, (symbol,))))
-        if step.part_of:
-            parts[symbol_of(step)] = mentioned
-        else:
-            found[step.name] = mentioned
-    return found
+    """Return for each step what it mentions, each symbol once."""
+    return {step.name: tuple(dict.fromkeys(step.symbols())) for step in program.steps}
 
 
 def symbol_of(step: nodes.Step) -> Symbol:
@@ -153,5 +142,5 @@ def symbol_of(step: nodes.Step) -> Symbol:
 
 
 def names_of(steps: Iterable[nodes.Step]) -> tuple[str, ...]:
-    """Return the names that the author knows the steps by, each once."""
-    return tuple(dict.fromkeys(step.owner for step in steps))
+    """Return the names of steps, each once."""
+    return tuple(dict.fromkeys(step.name for step in steps))

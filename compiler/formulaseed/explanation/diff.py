@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -20,6 +21,7 @@ from formulaseed.explanation.outcomes import Outcomes, Setting, compare, pairing
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.loading import evaluator_of
+from formulaseed.source.text import shortened
 
 Check = Literal["verdicts", "outputs", "extraction"]
 """What `--fail-on` may name."""
@@ -86,6 +88,9 @@ class Difference(Analysis):
         folded = [Details("every change", long)] if long else []
         return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *folded])
 
+    def __repr__(self) -> str:
+        return shortened(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.found)} changes)")
+
     def _headline(self) -> Paragraph:
         counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]
         said = ", ".join(count for count in counts if not count.startswith("0 ")) or "they say the same"
@@ -118,6 +123,7 @@ _COUNTED: dict[Category, str] = {
 }
 
 
+@validated
 def diff(
     old: SeedLike | FormulaSeed,
     new: SeedLike | FormulaSeed,

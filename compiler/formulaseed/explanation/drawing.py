@@ -16,9 +16,9 @@ from typing import Any
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import columns
-from formulaseed.errors import UnreadableError
 from formulaseed.explanation.graph import Graph, Node
 from formulaseed.explanation.values import shown
+from formulaseed.extras import require_extra
 from formulaseed.language.types import Value
 from formulaseed.source.text import one_line
 
@@ -119,12 +119,9 @@ class Drawing:
 
 def _laid_out(graph: Graph, sizes: Sequence[tuple[float, float]]) -> tuple[list[Box], list[_Path]]:
     """Lay a graph out, its connected parts below one another, the largest first."""
-    try:
+    with require_extra("graph", "drawing a graph"):
         from grandalf.graphs import Edge, Vertex
         from grandalf.graphs import Graph as Parts
-    except ImportError:
-        message = "drawing a graph needs the package `grandalf`: pip install 'formulaseed[graph]'"
-        raise UnreadableError(message) from None
     vertices = [Vertex(number) for number in range(len(sizes))]
     for vertex, (width, height) in zip(vertices, sizes, strict=True):
         vertex.view = _View(width, height)

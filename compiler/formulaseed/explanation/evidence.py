@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TypeGuard, cast
+from typing import Any
 
 from formulaseed.explanation import explanation as data
 from formulaseed.explanation.additions import Row, name_of
@@ -17,6 +17,7 @@ from formulaseed.explanation.evaluated import Evaluated
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.values import is_number, shown
 from formulaseed.ir import nodes
+from formulaseed.ir.interpret import Observer
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -30,48 +31,44 @@ _SHOWN_ANYWAY = frozenset(Symbol(SymbolKind.META, name) for name in ("stars", "d
 
 @dataclass
 class EvidenceFinder:
-    """Finds the evidence of one restaurant's `steps`; a condition of several steps is tested once."""
+    """Finds the evidence of one restaurant's `steps` in what the evaluation's observer noted."""
 
     found: Evaluated
+    observer: Observer
     rows: Sequence[Row]
     quotes: QuoteFinder
     steps: Sequence[nodes.Step]
-    terms: dict[str, dict[int, Any]] = field(default_factory=dict)
-    """What the reviews that count are to a step: what they add to a sum, or have for a maximum; None to a count."""
-    _met: dict[str, list[bool]] = field(default_factory=dict)
     _counted: dict[frozenset[Symbol], set[int]] = field(default_factory=dict)
 
     def evidence(self, step: nodes.Step) -> data.Evidence | None:
-        """Return the reviews behind a step; None where it is no step over reviews."""
-        operation = step.operation
-        if not isinstance(operation, nodes.Aggregate):
+        """Return the reviews behind a step; None if it is no aggregate, or was not reached."""
+        aggregate = step.aggregate
+        if aggregate is None or aggregate not in self.observer.met:
             return None
-        filters = self.found.evaluation.filters
-        conditions = dict(self._conditions(operation.where, set()))
-        met = [self._all_met(*each) for each in conditions.items()]
+        entry, met = aggregate.entry, self.observer.met[aggregate]
+        conditions = {expression_text(condition): condition for condition in (met[0] if met else ())}
         counted: list[int] = []
         excluded: dict[tuple[str, ...], list[int]] = {}
-        for place in range(len(self.rows)):
-            unmet = tuple(text for text, each in zip(conditions, met, strict=True) if not each[place])
+        for place, row in enumerate(met):
+            unmet = tuple(text for text, condition in conditions.items() if not row[condition])
             if unmet:
                 excluded.setdefault(unmet, []).append(place)
             else:
                 counted.append(place)
-        value = self.found.value_of(step.name)
-        amounts = self.terms[step.name] = dict(self._amounts(operation.expression, counted))
-        listed = [p for p in counted if amounts[p] == value] if operation.is_extreme else counted
-        fields, is_listed = self._fields(step), operation.where is not None or operation.is_extreme
+        value, terms = self.found.value_of(step.name), self.observer.terms[aggregate]
+        listed = [p for p in counted if terms.get(p) == value] if entry.selects else counted
+        fields, is_listed = self._fields(step), aggregate.where is not None or entry.selects
         groups = sorted(excluded.items(), key=lambda group: -len(group[1]))
         return data.Evidence(
             step=step.name,
-            function=cast(data.AggregateKind, operation.function),
+            function=aggregate.function,
             value=value,
-            of=expression_text(operation.expression) if operation.expression is not None else None,
-            condition=expression_text(operation.where) if operation.where is not None else None,
-            filters={name: expression_text(each) for name, each in filters_of(step, filters).items()},
+            of=expression_text(aggregate.operand) if aggregate.operand is not None else None,
+            condition=expression_text(aggregate.where) if aggregate.where is not None else None,
+            filters={n: expression_text(each) for n, each in filters_of(step, self.found.evaluation.filters).items()},
             number=len(counted),
-            is_default=operation.is_extreme and not counted,
-            reviews=[self._review(p, fields, amounts.get(p)) for p in listed if is_listed],
+            is_default=entry.over_none is None and not counted,
+            reviews=[self._review(p, fields, terms.get(p)) for p in listed if is_listed],
             excluded=[self._exclusion(unmet, places, conditions) for unmet, places in groups],
         )
 
@@ -97,15 +94,13 @@ class EvidenceFinder:
         if fields not in self._counted:
             self._counted[fields] = set()
             for step in self.steps:
-                where = step.operation.where if isinstance(step.operation, nodes.Aggregate) else None
-                conditions = dict(self._conditions(where, set()))
-                if not fields.isdisjoint(symbol for each in conditions.values() for symbol in typed.symbols_in(each)):
-                    met = zip(*(self._all_met(*each) for each in conditions.items()), strict=True)
-                    self._counted[fields].update(place for place, each in enumerate(met) if all(each))
+                met = self.observer.met.get(step.aggregate, []) if step.aggregate is not None else []
+                if met and not fields.isdisjoint(symbol for each in met[0] for symbol in typed.symbols_in(each)):
+                    self._counted[fields].update(place for place, each in enumerate(met) if all(each.values()))
         return self._counted[fields]
 
     def _instead(self, condition: Expr, place: int) -> str:
-        """What a review has instead of meeting a condition."""
+        """Return the comparison that a review fails, with its actual value."""
         row = self.found.evaluation.rows[place]
         if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
             first = condition.first.operand if isinstance(condition.first, typed.Present) else condition.first
@@ -118,27 +113,6 @@ class EvidenceFinder:
                     else f"{has}, not {'' if operator == '==' else f'{operator} '}{limit}"
                 )
         return f"{expression_text(condition)} does not hold"
-
-    def _conditions(self, where: Expr | None, seen: set[str]) -> Iterator[tuple[str, Expr]]:
-        """What a review must meet, with the conditions of filters in place of their names."""
-        for part in typed.conjuncts(where):
-            if not _is_filter(part):
-                yield expression_text(part), part
-            elif part.symbol.name not in seen:
-                seen.add(part.symbol.name)
-                yield from self._conditions(self.found.evaluation.filters[part.symbol.name], seen)
-
-    def _all_met(self, text: str, condition: Expr) -> list[bool]:
-        """For each review, whether it meets a condition."""
-        if text not in self._met:
-            self._met[text] = [bool(self.found.value_in(condition, row)) for row in self.found.evaluation.rows]
-        return self._met[text]
-
-    def _amounts(self, expression: Expr | None, places: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        """What reviews add to a sum, or have for a maximum or a minimum."""
-        for place in places:
-            row = self.found.evaluation.rows[place]
-            yield place, self.found.value_in(expression, row) if expression is not None else None
 
     def _fields(self, step: nodes.Step) -> list[Symbol]:
         """The fields of reviews that a step reads, itself or by filters."""
@@ -167,7 +141,3 @@ class EvidenceFinder:
 
 def _field_name(symbol: Symbol) -> str:
     return symbol.name if symbol.kind is SymbolKind.EXTRACTION else str(symbol)
-
-
-def _is_filter(part: Expr) -> TypeGuard[typed.Ref]:
-    return isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, cast
+from typing import Any
 
 from formulaseed.errors import EvaluationError
 from formulaseed.explanation import explanation as data
@@ -23,7 +23,8 @@ from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.verdict import explained_step
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import Evaluation, place_of, prepare
+from formulaseed.ir.hoisting import hoist
+from formulaseed.ir.interpret import Evaluation, Observer, place_of, prepare
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
@@ -39,11 +40,13 @@ class Explainer:
     def __post_init__(self) -> None:
         self.verdict = explained_step(self.program, self.output)
         self.leading = Leading(self.program, self.verdict)
+        self.hoisted = hoist(self.program)
         self._said = cache(lambda name: step_text(self.steps[name]))
 
     @cached_property
     def steps(self) -> dict[str, nodes.Step]:
-        return {step.name: step for step in self.program.steps if not isinstance(step.operation, nodes.Filter)}
+        """The steps by name, each aggregate inside a formula as one of its own."""
+        return {step.name: step for step in self.hoisted.steps if not isinstance(step.operation, nodes.Filter)}
 
     @cached_property
     def uses(self) -> dict[str, list[str]]:
@@ -64,17 +67,18 @@ class Explainer:
         changes: Sequence[data.Change] = (),
     ) -> data.Explanation:
         """Return the explanation of one restaurant. `changes` are what leads to another verdict. Raises `DataError`."""
-        evaluation = prepare(self.program, rows, context, parameters)
+        evaluation, observer = prepare(self.program, rows, context, parameters), Observer()
+        evaluation.observer = observer
         error = self._evaluate(evaluation)
         found = Evaluated(self.steps, evaluation)
-        target = self.verdict if error is None else self.steps[str(error.step)]
-        reached = self.leading.steps if error is None else upstream(self.program, target)
-        finder = EvidenceFinder(found, rows, self.quotes, reached)
+        target = self.steps[self.verdict.name if error is None else str(error.step)]
+        reached = upstream(self.hoisted.program, target)
+        finder = EvidenceFinder(found, observer, rows, self.quotes, reached)
         evidence = {step.name: each for step in reached if (each := finder.evidence(step)) is not None}
         lookups = {step.name: match for step in reached if (match := found.match(step)) is not None}
         defaults = {name for name, each in evidence.items() if each.is_default}
         defaults |= {name for name, each in lookups.items() if each.key is None}
-        counts = Counts(found, reached, self.uses, finder.terms)
+        counts = Counts(found, observer, reached, self.uses, self.hoisted.authors.keys())
         name = context.get("name")
         return data.Explanation(
             business_id=business_id,
@@ -97,13 +101,14 @@ class Explainer:
 
     def _evaluate(self, evaluation: Evaluation) -> data.Failure | None:
         """Evaluate all steps; return why one of them failed, if so."""
-        for step in self.program.steps:
+        for step in self.hoisted.steps:
             try:
                 evaluation.step(step)
             except EvaluationError as fault:
-                place = place_of(self.program, fault.step, fault.kind)
+                name = self.hoisted.author(step)
+                place = place_of(self.program, name, fault.kind)
                 line = f"{place.source.name}:{place.source.position(place.start)[0]}" if place is not None else None
-                return data.Failure(step=fault.step, kind=fault.kind, message=fault.message, place=line)
+                return data.Failure(step=name, kind=fault.kind, message=fault.message, place=line)
         return None
 
 
@@ -121,7 +126,7 @@ def _missing(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[da
 def _step(found: Evaluated, step: nodes.Step, definition: str, uses: list[str], defaults: set[str]) -> data.Step:
     operation = step.operation
     with_values, used = None, uses
-    if isinstance(operation, nodes.Formula):
+    if isinstance(operation, nodes.Formula) and step.aggregate is None:
         with_values = found.with_values(operation.expression)
         if not defaults.isdisjoint(uses):
             taken = {symbol.name for symbol in typed.symbols_in(found.taken(operation.expression))}
@@ -130,7 +135,7 @@ def _step(found: Evaluated, step: nodes.Step, definition: str, uses: list[str], 
         with_values = next((rule.condition for rule in found.rules(step) if rule.state == "taken"), None)
     return data.Step(
         name=step.name,
-        kind=_kind(operation),
+        kind=_kind(step),
         value=found.value_of(step.name),
         definition=definition,
         with_values=with_values,
@@ -140,15 +145,17 @@ def _step(found: Evaluated, step: nodes.Step, definition: str, uses: list[str], 
     )
 
 
-def _kind(operation: nodes.Operation) -> data.Kind:
-    match operation:
-        case nodes.Aggregate(function):
-            return cast(data.Kind, function)
+def _kind(step: nodes.Step) -> str:
+    match step.operation:
+        case nodes.Formula(typed.Aggregate(function)):
+            return function
         case nodes.Lookup():
             return "lookup"
         case nodes.Case():
             return "case"
         case nodes.Const():
             return "constant"
-        case _:
+        case nodes.Formula():
             return "formula"
+        case nodes.Filter():
+            raise AssertionError("filters are not explained as steps")

@@ -12,10 +12,21 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.diagnostics.model import visible_json
+from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.source.text import shortened
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
-AggregateKind = Literal["count", "sum", "max", "min"]
-Kind = Literal["count", "sum", "max", "min", "lookup", "formula", "case", "constant"]
+_OTHER_KINDS = ("lookup", "formula", "case", "constant")
+
+
+def _aggregates(schema: dict[str, Any]) -> None:
+    schema["enum"] = [*AGGREGATES]
+
+
+def _kinds(schema: dict[str, Any]) -> None:
+    schema["enum"] = [*AGGREGATES, *_OTHER_KINDS]
+
+
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
 MOST_MORE, MOST_FEWER = 64, 10
@@ -55,7 +66,7 @@ class Step(_Part):
     """A step on the way to the verdict, with its value."""
 
     name: str = Field(description="Its name in the seed.")
-    kind: Kind = Field(description="What kind of operation it is.")
+    kind: str = Field(description="What kind of operation it is.", json_schema_extra=_kinds)
     value: Value = Field(description="Its value; null too where it failed or what it uses did.")
     definition: str = Field(description="What the step does, as a formula or in a few words.")
     with_values: str | None = Field(
@@ -116,19 +127,15 @@ class Evidence(_Part):
     """The reviews behind a step over reviews."""
 
     step: str = Field(description="The step.")
-    function: AggregateKind = Field(description="What it does with the reviews that count.")
+    function: str = Field(description="What it does with the reviews that count.", json_schema_extra=_aggregates)
     value: Value = Field(description="Its value.")
-    of: str | None = Field(
-        description="The formula whose values it adds up, or of which it takes one; null for a count."
-    )
+    of: str | None = Field(description="The formula that it takes of each review; null for a count.")
     condition: str | None = Field(description="What a review must meet to count, as a formula; null where all do.")
     filters: dict[str, str] = Field(
         description="The filters that the step names, and those that they name, with their conditions as formulas."
     )
     number: int = Field(description="How many reviews count.")
-    is_default: bool = Field(
-        description="Whether no review counts, so that a maximum or minimum is the seed's default."
-    )
+    is_default: bool = Field(description="Whether no review counts, so that the value is the seed's default.")
     reviews: list[Review] = Field(
         description="The reviews that count, for a maximum or minimum those that have it; none of a count or sum of all."
     )
@@ -236,6 +243,9 @@ class Explanation(_Part):
         from formulaseed.explanation.pages import explanation_page
 
         return explanation_page(self)
+
+    def __repr__(self) -> str:
+        return shortened(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
 
     def _repr_html_(self) -> str:
         from formulaseed.explanation.pages import explanation_fragment

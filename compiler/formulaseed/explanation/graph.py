@@ -15,6 +15,7 @@ from formulaseed.explanation.definitions import symbol_of, uses_of
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
+from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Value
 
@@ -63,7 +64,7 @@ class Graph:
 
 
 def graph_of(program: nodes.Program) -> Graph:
-    """Return the graph of a program: the fields and parameters in use, then the steps. A hoisted part is in its step."""
+    """Return the graph of a program: the fields and parameters in use, then the steps."""
     uses = uses_of(program)
     used = {symbol for mentioned in uses.values() for symbol in mentioned}
     found = [*_inputs(program, used), *_steps(program)]
@@ -88,10 +89,9 @@ def _inputs(program: nodes.Program, used: set[Symbol]) -> Iterator[Node]:
 
 def _steps(program: nodes.Program) -> Iterator[Node]:
     for step in program.steps:
-        if not step.part_of:
-            is_filter = isinstance(step.operation, nodes.Filter)
-            kind: Kind = "filter" if is_filter else "aggregate" if step.is_aggregate else "step"
-            yield Node(kind, symbol_of(step), printable(step_text(step)), step.name in program.output)
+        is_filter = isinstance(step.operation, nodes.Filter)
+        kind: Kind = "filter" if is_filter else "aggregate" if step.aggregate is not None else "step"
+        yield Node(kind, symbol_of(step), printable(step_text(step)), step.name in program.output)
 
 
 def computation(found: Explanation) -> Graph:
@@ -100,7 +100,7 @@ def computation(found: Explanation) -> Graph:
     position = {step.name: number for number, step in enumerate(steps)}
     drawn = [
         Node(
-            "aggregate" if step.kind in ("count", "sum", "max", "min") else "step",
+            "aggregate" if step.kind in AGGREGATES else "step",
             Symbol(SymbolKind.STEP, step.name),
             step.definition,
             step.name in found.outputs,

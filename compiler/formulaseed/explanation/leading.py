@@ -56,29 +56,25 @@ class Leading:
         return upstream(self.program, self.verdict)
 
     @cached_property
-    def aggregates(self) -> dict[str, nodes.Aggregate]:
-        """The steps that look at the reviews one by one, by name, in the seed's order; no parts of other steps."""
-        behind = {step.name for step in self.steps if step.needs_pass and not step.part_of}
-        named = ((step.name, step.operation) for step in self.program.steps if step.name in behind)
-        return {name: operation for name, operation in named if isinstance(operation, nodes.Aggregate)}
+    def aggregates(self) -> dict[str, typed.Aggregate]:
+        """The aggregates that look at the reviews one by one, by the steps that they are, in the seed's order."""
+        behind = {step.name for step in self.steps}
+        named = ((step.name, step.aggregate) for step in self.program.steps if step.name in behind)
+        return {name: each for name, each in named if each is not None and each.needs_pass}
 
     @cached_property
     def compared(self) -> list[str]:
-        """The steps that the verdict's rules compare; no parts of other steps."""
-        parts = {step.name for step in self.program.steps if step.part_of}
-        return [name for name in steps_used(self.verdict) if name not in parts]
+        """The steps that the verdict's rules compare."""
+        return steps_used(self.verdict)
 
     @cached_property
     def telling(self) -> list[str]:
         """The steps that tell what a change does: those compared, those that the formulas behind their limits use, those
-        that rules choose, and those over reviews; no parts of other steps."""
+        that rules choose, and those over reviews."""
         steps = {step.name: step for step in self.steps}
         direct = (name for driver in self.compared for name in steps_used(behind_limits(steps[driver], steps)))
         chosen = (step.name for step in self.steps[1:] if step.rules())
-        parts = {step.name for step in self.steps if step.part_of}
-        return [
-            name for name in dict.fromkeys([*self.compared, *direct, *chosen, *self.aggregates]) if name not in parts
-        ]
+        return list(dict.fromkeys([*self.compared, *direct, *chosen, *self.aggregates]))
 
     @cached_property
     def drivers(self) -> list[str]:
@@ -92,7 +88,7 @@ class Leading:
             if step is self.verdict or (choices(step) and step.ty.base is Base.STRING):
                 named.update(name for name in steps_used(step) if steps[name].ty.is_numeric)
         found = (behind_limits(steps[name], steps) for name, _ in named.most_common())
-        return list(dict.fromkeys(step.name for step in found if not step.part_of))[:_DRIVERS]
+        return list(dict.fromkeys(step.name for step in found))[:_DRIVERS]
 
     @cached_property
     def fields(self) -> list[Field]:
@@ -105,12 +101,11 @@ class Leading:
     @cached_property
     def wishes(self) -> dict[str, list[Wish]]:
         """What each step over reviews asks of a review, as far as that is plain to see; the exact wishes first."""
-        conditions = ((name, operation.where) for name, operation in self.aggregates.items())
-        found = ((name, [*self._asked(where)]) for name, where in conditions if where is not None)
+        found = ((name, [*self._asked(*_conditions(each))]) for name, each in self.aggregates.items())
         return {name: sorted(wishes, key=lambda wish: not wish.is_exact) for name, wishes in found if wishes}
 
-    def _asked(self, where: Expr) -> Iterator[Wish]:
-        stack: list[tuple[Expr, bool]] = [(where, True)]
+    def _asked(self, *conditions: Expr) -> Iterator[Wish]:
+        stack = [(condition, True) for condition in reversed(conditions)]
         while stack:
             part, truth = stack.pop()
             match part:
@@ -132,6 +127,14 @@ class Leading:
     def _filters(self) -> dict[str, Expr]:
         steps = self.program.steps
         return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
+
+
+def _conditions(aggregate: typed.Aggregate) -> Iterator[Expr]:
+    """Yield what a review must meet to count, and to matter: also the condition that an aggregate tests."""
+    if aggregate.where is not None:
+        yield aggregate.where
+    if aggregate.operand is not None and aggregate.entry.takes == "condition":
+        yield aggregate.operand
 
 
 def behind_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:

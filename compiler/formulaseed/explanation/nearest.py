@@ -143,10 +143,10 @@ class Search:
         self, name: str, rows: ParsedRows, after: _Values, parameters: Mapping[str, Any] | None
     ) -> Literal["before", "after"] | None:
         """Which value of a step is its default as no review counts; it is evaluated only if it may be."""
-        operation = self.leading.aggregates.get(name)
-        if operation is None or not operation.is_extreme:
+        aggregate = self.leading.aggregates.get(name)
+        if aggregate is None or aggregate.entry.over_none is not None:
             return None
-        default = operation.default
+        default = aggregate.default.value if aggregate.default is not None else None
         if self._values[name] == default and not self._counted.get(name):
             return "before"
         if after[name] == default and not self.evaluator.positions(rows, self.context, parameters).get(name):

@@ -257,7 +257,7 @@ def numbers_of(
 
 def _values(new: nodes.Program, former: Mapping[str, str]) -> dict[str, str]:
     """For each step of the new program that has a value, and that the old one has too, its name there."""
-    steps = (step for step in new.steps if not step.part_of and not isinstance(step.operation, nodes.Filter))
+    steps = (step for step in new.steps if not isinstance(step.operation, nodes.Filter))
     return {step.name: former[step.name] for step in steps if step.name in former}
 
 

@@ -104,7 +104,7 @@ class Reasons:
     def _made_of(self, step: nodes.Step) -> tuple[str, str | None]:
         """What a step is made of, in a sentence, and the step to go on with, which is the largest part."""
         operation, said = step.operation, f"{step.name} is {shown(self.found.value_of(step.name))}"
-        if isinstance(operation, nodes.Aggregate):
+        if step.aggregate is not None:
             found = self.evidence[step.name]
             where = f" {found.condition}" if found.condition is not None else ""
             meaning = f" ({'; '.join(filter_texts(found))})" if found.filters else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -29,6 +30,7 @@ from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
+from formulaseed.source.text import shortened
 
 _SHOWN = 40
 _SKIPPED = ("variant", "reason", "place")
@@ -136,6 +138,9 @@ class Sensitivity(Analysis):
             "failures": self.failures.lines,
         }
 
+    def __repr__(self) -> str:
+        return shortened(f"Sensitivity({self.seed!r}, {len(self.moved)} numbers moved by {self.by:g}%)")
+
     def _blocks(self) -> Iterator[Block]:
         effective = [each for each in self.moved if not each.is_without_effect]
         numbers, rest = number_of(len(self.moved), "number"), len(self.moved) - len(effective)
@@ -175,6 +180,7 @@ class Sensitivity(Analysis):
         return (repr(each.value), Code(each.step), Code(each.inside), *variants, *fails, *score, Code(each.place))
 
 
+@validated
 def sensitivity(
     seed: SeedLike | FormulaSeed,
     rows: Lines,

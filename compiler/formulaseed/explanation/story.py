@@ -35,6 +35,7 @@ from formulaseed.explanation.explanation import (
     Step,
 )
 from formulaseed.explanation.values import plain, shown
+from formulaseed.language.aggregates import AGGREGATES
 
 _DEEPEST = 16
 """Steps that are deeper are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""
@@ -73,8 +74,7 @@ def brief(found: Explanation) -> Iterator[Block]:
     if found.changes:
         yield Items([*_change_items(found)])
     seen: set[str] = set()
-    kinds = {step.name: step.kind for step in found.steps}
-    for evidence in sorted(found.evidence, key=lambda each: kinds[each.step] != "count"):
+    for evidence in sorted(found.evidence, key=lambda each: not AGGREGATES[each.function].counts):
         new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
         seen.update(review.review_id for review in new)
         if new and len(new) < found.reviews and len(seen) <= MOST_LISTED:

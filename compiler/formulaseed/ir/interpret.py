@@ -7,6 +7,7 @@ What every backend is compared with; shares nothing with them but the tree and t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,15 +20,17 @@ from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.inputs import _iso_date, _similar, _typo_of
 from formulaseed.language.json_values import _shown
-from formulaseed.language.operators import COMPARE, OPERATORS, Fault, Operation, finite
+from formulaseed.language.operators import COMPARE, OPERATORS, Fault, Operation
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Type, Value
+from formulaseed.language.types import INTEGER, Base, Type, Value
 from formulaseed.source.text import Span
 
 _KINDS = {Base.INTEGER: (int,), Base.NUMBER: (int, float), Base.BOOLEAN: (bool,), Base.STRING: (str,)}
 _NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 """A number as Yelp's attributes write it, in a string."""
 Values = dict[Symbol, Any]
+_NO_VALUE = (Fault, KeyError, TypeError)
+"""What a condition raises that is tested although an earlier one is not met."""
 
 
 def interpret(
@@ -38,7 +41,7 @@ def interpret(
     record: Mapping[str, Any] | None = None,
     fixed: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Every step's value by name, in the seed's order; filters and parts of other steps are left out.
+    """Return every step's value by name, in the seed's order; filters are left out.
 
     `record` holds the fields of a domain's entities by their full names; an entity itself is true, or null. `fixed` steps
     have the values that it gives: they are not computed, and the steps that use them are computed from these values.
@@ -195,40 +198,64 @@ def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: s
 
 
 @dataclass
+class Observer:
+    """What an evaluation notes of its way, beside the values: it changes none of them.
+
+    `watched` are the identities of expressions, with whether each is tested for null instead of for being true. `counts` says how
+    often the test of each of these was true and false; of how many rows each filter, by its
+    name, is true and false; and how often each lookup, by its identity, found the key at a position, -1 for its default.
+    """
+
+    watched: Mapping[int, bool] = field(default_factory=dict)
+    counts: Counter[tuple[object, object]] = field(default_factory=Counter)
+    met: dict[typed.Aggregate, list[dict[Expr, bool]]] = field(default_factory=dict)
+    """For each aggregate and row the conjuncts of `where`, filters expanded, with whether the row meets them."""
+    terms: dict[typed.Aggregate, dict[int, Any]] = field(default_factory=dict)
+    """For each aggregate the operand's value for each matching row, by its position."""
+
+
+@dataclass
 class Evaluation:
     """The inputs of one restaurant, and the values of the steps evaluated so far.
 
-    `shared` holds what is the same for all reviews, by symbol, parts of steps included; `rows` each review's own values.
+    `shared` holds what is the same for all reviews, by symbol; `rows` each review's own values.
     """
 
     shared: Values
     rows: list[Values]
     filters: dict[str, Expr] = field(default_factory=dict)
     results: dict[str, Value] = field(default_factory=dict)
+    observer: Observer | None = None
+    aggregates: dict[typed.Aggregate, Value] = field(default_factory=dict)
+    """The value of each aggregate evaluated so far."""
 
     def step(self, step: nodes.Step) -> None:
-        """Evaluate a step; those that it uses were evaluated before. Raises `EvaluationError`."""
+        """Evaluate a step; those that it uses were evaluated before. Raises `EvaluationError`.
+
+        The aggregates in a formula are evaluated before it, whether or not it then uses their values.
+        """
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
+            if self.observer is not None:
+                tests = (self._test(step.operation.condition, row) for row in self.rows)
+                self.observer.counts.update((step.name, truth) for truth in tests if truth is not None)
             return
         try:
-            value = self.operation(step.operation, step.ty)
+            for aggregate in step.aggregates():
+                self.aggregate(aggregate)
+            value = self.operation(step.operation)
         except Fault as fault:
-            raise EvaluationError(step.owner, fault.kind, fault.message, fault.operands) from None
-        if step.ty.base is Base.NUMBER and isinstance(value, int):
-            value = float(value)  # an integer where a step is declared a number
-        self.set(step, value)
+            raise EvaluationError(step.name, fault.kind, fault.message, fault.operands) from None
+        self.set(step, _as_typed(value, step.ty))
 
     def set(self, step: nodes.Step, value: Value) -> None:
         """Give a step its value, which the steps after it use."""
-        if not step.part_of:
-            self.results[step.name] = value
+        self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
-    def operation(self, operation: nodes.Operation, ty: Type) -> Value:
+    def operation(self, operation: nodes.Operation) -> Value:
+        """Return the value of an operation. Raises `Fault`."""
         match operation:
-            case nodes.Aggregate():
-                return self.aggregate(operation, ty)
             case nodes.Lookup():
                 return self.lookup(operation)
             case nodes.Formula(expression):
@@ -241,38 +268,72 @@ class Evaluation:
             case nodes.Filter():
                 raise AssertionError("filters have no value")
 
-    def aggregate(self, operation: nodes.Aggregate, ty: Type) -> Value:
-        values = self.terms(operation)
-        if operation.expression is None:
-            return sum(1 for _ in values)
-        if operation.function == "sum":
-            total: int | float = 0 if ty.base is Base.INTEGER else 0.0
-            for value in values:
-                total += value
-            return finite(total)
-        best: Value = max(values, default=None) if operation.function == "max" else min(values, default=None)
-        return operation.default if best is None else best
+    def aggregate(self, aggregate: typed.Aggregate) -> Value:
+        """Return the value of an aggregate, which is computed once. Raises `Fault`."""
+        if aggregate not in self.aggregates:
+            if self.observer is not None:
+                self._observe(aggregate, self.observer)
+            self.aggregates[aggregate] = value_of(aggregate, (term for _, term in self.terms(aggregate)))
+        return self.aggregates[aggregate]
 
-    def terms(self, operation: nodes.Aggregate) -> Iterator[Any]:
-        """What each matching review contributes to an aggregate, None to a count."""
-        where, expression = operation.where, operation.expression
-        matching = (row for row in self.rows if where is None or self.value(where, row))
-        return (None if expression is None else self.value(expression, row) for row in matching)
+    def terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
+        """Yield the position of each matching row with the operand's value for it, None for an aggregate without operand."""
+        where, operand = aggregate.where, aggregate.operand
+        for place, row in enumerate(self.rows):
+            if where is None or self.value(where, row):
+                term = self.value(operand, row) if operand is not None else None
+                if self.observer is not None:
+                    self.observer.terms[aggregate][place] = term
+                yield place, term
+
+    def _observe(self, aggregate: typed.Aggregate, observer: Observer) -> None:
+        """Note which conjuncts each row meets, also those that its value does not depend on."""
+        conjuncts = [*dict.fromkeys(self._conjuncts(aggregate.where))]
+        observer.terms[aggregate] = {}
+        observer.met[aggregate] = [{each: bool(self._test(each, row)) for each in conjuncts} for row in self.rows]
+
+    def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
+        """Yield the conjuncts of a condition, with those of filters in place of their names."""
+        for part in typed.conjuncts(where):
+            if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
+                yield from self._conjuncts(self.filters[part.symbol.name])
+            else:
+                yield part
+
+    def _test(self, condition: Expr, row: Values) -> bool | None:
+        """Return whether a row meets a condition, and None if that has no value; what is inside is not observed."""
+        try:
+            return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).value(condition, row))
+        except _NO_VALUE:
+            return None
 
     def lookup(self, operation: nodes.Lookup) -> Value:
         source = self.value(operation.source, {})
         is_exact = operation.match == "exact"
-        found: list[Any] = [v for key, v in operation.table if (key == source if is_exact else key in source)]
-        if not found:
-            if operation.has_default:
-                return operation.default
+        found = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
+        if not found and not operation.has_default:
             raise Fault("lookup", f"no key of the table is found in {_shown(source)}", (source,))
-        result: Value = max(found) if operation.match == "substring_max" else found[0]
+        values: list[Any] = [value for _, value in operation.table]
+        chosen = (
+            (max(found, key=values.__getitem__) if operation.match == "substring_max" else found[0]) if found else None
+        )
+        if self.observer is not None:
+            self.observer.counts[id(operation), -1 if chosen is None else chosen] += 1
+        result: Value = operation.default if chosen is None else values[chosen]
         return result
 
     def value(self, expression: Expr, row: Values) -> Any:
         """Return the value of an expression, for a review of `rows` or, with no row, for the restaurant. Raises `Fault`."""
+        value = self._value(expression, row)
+        if self.observer is not None and id(expression) in self.observer.watched:
+            truth = value is not None if self.observer.watched[id(expression)] else bool(value)
+            self.observer.counts[id(expression), truth] += 1
+        return value
+
+    def _value(self, expression: Expr, row: Values) -> Any:
         match expression:
+            case typed.Aggregate():
+                return self.aggregate(expression)
             case typed.Literal(value):
                 return value
             case typed.Ref(symbol):
@@ -318,15 +379,27 @@ class Evaluation:
                 return [self.value(item, row) for item in items]
 
 
+def value_of(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
+    """Return the value of an aggregate over the operand's values for the matching rows. Raises `Fault` if it is too large."""
+    operand = aggregate.operand
+    value: Value = aggregate.entry.value(terms, operand.info.ty if operand is not None else INTEGER)
+    if value is None and aggregate.default is not None:
+        value = aggregate.default.value
+    return _as_typed(value, aggregate.info.ty)
+
+
+def _as_typed(value: Value, ty: Type) -> Value:
+    """Return the value, an integer as a float where the type is a number."""
+    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
+
+
 def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
     """The span of the operation that failed, or of its step where several could have; None for an unknown step."""
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
         return None
-    whole = [step, *(part for part in program.steps if part.part_of == name)]
-    found = [node for part in whole for node in _reached(program, part) if _may_raise(node, kind)]
-    sums = any(isinstance(part.operation, nodes.Aggregate) and part.operation.may_overflow for part in whole)
-    return found[0].info.span if len(found) == 1 and not (kind == "overflow" and sums) else step.span
+    found = [node for node in _reached(program, step) if _may_raise(node, kind)]
+    return found[0].info.span if len(found) == 1 and not isinstance(found[0], typed.Aggregate) else step.span
 
 
 def _reached(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
@@ -345,6 +418,8 @@ def _may_raise(node: Expr, kind: str) -> bool:
     match node:
         case typed.Present():
             return kind == "null"
+        case typed.Aggregate(may_overflow=may_overflow):
+            return kind == "overflow" and may_overflow
         case typed.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
             return _fails(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
         case typed.Call(function, is_safe=is_safe):

@@ -22,26 +22,6 @@ class Filter:
 
 
 @tree_node
-class Aggregate:
-    """One value of all reviews that match `where`: `function` is `count`, `sum`, `max` or `min`.
-
-    `expression` is None for a count. `max` and `min` over no review have the default; without one (`has_default` is
-    False) that is null, and every use is guarded.
-    """
-
-    function: str
-    expression: Expr | None
-    where: Expr | None
-    default: int | float | None = None
-    has_default: bool = False
-    may_overflow: bool = False
-
-    @property
-    def is_extreme(self) -> bool:
-        return self.function in ("max", "min")
-
-
-@tree_node
 class Lookup:
     """`match` is `exact`, `substring_first` or `substring_max`. Without a default a miss is an error."""
 
@@ -68,52 +48,35 @@ class Case:
     otherwise: Value
 
 
-Operation = Filter | Aggregate | Lookup | Formula | Const | Case
+Operation = Filter | Lookup | Formula | Const | Case
 
 
 @tree_node
 class Step:
-    """A compute step. `range` bounds its value where it is a number.
-
-    `part_of` names the step in whose formula its author wrote it: it is shown as a part of that one only.
-    """
+    """A compute step. `range` bounds its value where it is a number."""
 
     name: str
     operation: Operation
     ty: Type
     range: Range | None
     span: Span
-    part_of: str = ""
     description: str = ""
 
     @property
-    def owner(self) -> str:
-        """The step that its author knows it by, which errors name."""
-        return self.part_of or self.name
+    def aggregate(self) -> typed.Aggregate | None:
+        """The aggregate that the step consists of; None for any other step."""
+        whole = self.operation.expression if isinstance(self.operation, Formula) else None
+        return whole if isinstance(whole, typed.Aggregate) else None
 
-    @property
-    def is_aggregate(self) -> bool:
-        return isinstance(self.operation, Aggregate)
-
-    @property
-    def needs_pass(self) -> bool:
-        """Whether the step looks at the rows one by one, which a count of all does not."""
-        operation = self.operation
-        return isinstance(operation, Aggregate) and not (operation.expression is None and operation.where is None)
-
-    @property
-    def needs_default(self) -> bool:
-        """Whether the step has no value over no reviews."""
-        operation = self.operation
-        return isinstance(operation, Aggregate) and operation.is_extreme and not operation.has_default
+    def aggregates(self) -> list[typed.Aggregate]:
+        """Return every aggregate in the step, each once, in the order of evaluation."""
+        return [each for expression in self.expressions() for each in typed.aggregates_in(expression)]
 
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression of the step, in the order of evaluation."""
         match self.operation:
             case Filter(only) | Lookup(only) | Formula(only):
                 return (only,)
-            case Aggregate(_, expression, where):
-                return tuple(part for part in (where, expression) if part is not None)
             case Const():
                 return ()
             case Case(rules):

@@ -14,13 +14,10 @@ from formulaseed.source.text import Source, Span
 def step_text(step: nodes.Step) -> str:
     """What the step does, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
     match step.operation:
+        case nodes.Formula(typed.Aggregate() as aggregate):
+            return aggregate_text(aggregate)
         case nodes.Filter(expression) | nodes.Formula(expression):
             return expression_text(expression)
-        case nodes.Aggregate(function, expression, where, default):
-            of = f" of {expression_text(expression)}" if expression is not None else ""
-            matching = f" where {expression_text(where)}" if where is not None else ""
-            tail = f", default {literal_text(default)}" if default is not None else ""
-            return f"{function}{of}{matching}{tail}"
         case nodes.Lookup(source, table, match, has_default, default):
             tail = f", default {literal_text(default)}" if has_default else ""
             return f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}{tail}"
@@ -29,6 +26,15 @@ def step_text(step: nodes.Step) -> str:
         case nodes.Case(rules, otherwise):
             parts = [f"{literal_text(then)} if {expression_text(condition)}" for condition, then in rules]
             return "; ".join([*parts, f"else {literal_text(otherwise)}"])
+
+
+def aggregate_text(aggregate: typed.Aggregate) -> str:
+    """Return what an aggregate computes, such as `max of meta.year where $IS_INCIDENT, default 2020`."""
+    of = f" of {expression_text(aggregate.operand)}" if aggregate.operand is not None else ""
+    matching = f" where {expression_text(aggregate.where)}" if aggregate.where is not None else ""
+    default = aggregate.default.value if aggregate.default is not None else None
+    tail = f", default {literal_text(default)}" if default is not None else ""
+    return f"{aggregate.function}{of}{matching}{tail}"
 
 
 def dump_program(program: nodes.Program) -> str:
@@ -43,8 +49,7 @@ def dump_program(program: nodes.Program) -> str:
         sign = "$" if isinstance(step.operation, nodes.Filter) else ""
         bounds = step.range if step.ty.is_numeric else None
         known = f" in [{bounds.low:g}, {bounds.high:g}]" if bounds is not None else ""
-        part = f" (part of {step.part_of})" if step.part_of else ""
-        lines.append(f"{sign}{step.name}{part}: {step.ty}{known} = {step_text(step)}")
+        lines.append(f"{sign}{step.name}: {step.ty}{known} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")
     lines += [f"property {claim.step} {claim.direction} in {claim.variable}" for claim in program.properties]
     return "\n".join(lines) + "\n"

@@ -186,7 +186,7 @@ FORBIDDEN = (
 CLOCK = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
 
 FUNCTION_HELP: dict[str, str] = {
-    **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`, or divide a sum by a count"),
+    **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`, or for reviews a step with the operation `mean`"),
     **dict.fromkeys(("median", "std", "stdev", "stddev", "var", "variance", "mode", "percentile", "quantile"),
                     "there is none; use `max`, `min` or a mean"),
     **{name: _OPERATION.format(name) for name in ("count", "lookup", "case")},

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from formulaseed import limits
 from formulaseed.language import intervals
 from formulaseed.language.exactness import Exactness, exact_of_exact, inexact, nearest_of_exact
+from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
-from formulaseed.language.typed import Info
 from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value, join
 from formulaseed.source.text import value_node
 

@@ -77,6 +77,8 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
             return f"${text}", ATOM
         case typed.Ref():
             return expression.text, ATOM
+        case typed.Aggregate():
+            return expression.written or _aggregate_text(expression), ATOM
         case typed.Present(operand):
             return _text(operand)
         case ast.Unary(_, sign, operand) | typed.Unary(sign, operand):
@@ -103,6 +105,11 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
             return f"{text_at(value, ATOM)}[{text_at(index, CONDITIONAL)}]", ATOM
         case ast.Comprehension() | ast.Keyword() | ast.Aggregate() | ast.Invalid():
             raise AssertionError("formulas to be printed have none of these")
+
+
+def _aggregate_text(aggregate: typed.Aggregate) -> str:
+    """Return an aggregate that its author wrote as a step, such as `count($IS_RECENT)`: documents name no such formula."""
+    return f"{aggregate.function}({_listed(typed.children(aggregate))})"
 
 
 def _listed(items: tuple[ast.Expr, ...] | tuple[Expr, ...]) -> str:

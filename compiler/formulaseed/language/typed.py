@@ -9,23 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from enum import Enum
 
-from formulaseed.language.intervals import Range
-from formulaseed.language.types import Type, Value
-from formulaseed.source.text import Span, tree_node, value_node
-
-
-@tree_node
-class Info:
-    """What is known of an expression: its type, the range of its numbers, and where it was written.
-
-    `is_constant` says that it is made of literals alone; then `constant` is its value.
-    """
-
-    ty: Type
-    span: Span
-    range: Range | None = None
-    is_constant: bool = False
-    constant: Value = None
+from formulaseed.language.aggregates import AGGREGATES, AggregateFunction
+from formulaseed.language.info import Info
+from formulaseed.language.types import Value
+from formulaseed.source.text import tree_node, value_node
 
 
 class SymbolKind(Enum):
@@ -185,7 +172,40 @@ class List:
     info: Info = _info()
 
 
-Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | Not | Conditional | List
+@value_node
+class Aggregate:
+    """One value of all reviews that match `where`: the entry `function` of the table of aggregates, applied to `operand`.
+
+    `operand` is evaluated for each of these reviews; it may be None. `default` is the value over no reviews
+    that the author states, or None. `may_overflow` says that the value may be too large for a number. `written` is how the
+    author wrote the aggregate inside a formula; empty for a step of its own.
+    """
+
+    function: str
+    operand: Expr | None
+    where: Expr | None
+    default: Literal | None
+    info: Info = _info()
+    may_overflow: bool = field(default=False, compare=False)
+    written: str = field(default="", compare=False)
+
+    @property
+    def entry(self) -> AggregateFunction:
+        """The entry of the table. Raises `KeyError` if there is none."""
+        return AGGREGATES[self.function]
+
+    @property
+    def needs_pass(self) -> bool:
+        """Whether its value depends on the single rows, not only on how many there are."""
+        return not (self.operand is None and self.where is None)
+
+    @property
+    def needs_default(self) -> bool:
+        """Whether it has no value over no reviews."""
+        return self.default is None and self.entry.over_none is None
+
+
+Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | Not | Conditional | List | Aggregate
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:
@@ -203,6 +223,8 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return (first, *rest)
         case Conditional(condition, then, otherwise):
             return (condition, then, otherwise)
+        case Aggregate(_, operand, where):
+            return tuple(part for part in (where, operand) if part is not None)
 
 
 def walk(expression: Expr) -> Iterator[Expr]:
@@ -212,6 +234,23 @@ def walk(expression: Expr) -> Iterator[Expr]:
         node = stack.pop()
         yield node
         stack.extend(reversed(children(node)))
+
+
+def walk_shared(expression: Expr) -> Iterator[Expr]:
+    """Yield the expression and everything in it that has one value for all reviews: what is inside aggregates is left out."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Aggregate):
+            stack.extend(reversed(children(node)))
+
+
+def aggregates_in(expression: Expr) -> list[Aggregate]:
+    """Return the aggregates in an expression, each once, in the order of evaluation: those inside another one before it."""
+    found = [node for node in walk(expression) if isinstance(node, Aggregate)]
+    inner = {node: [each for part in children(node) for each in aggregates_in(part)] for node in dict.fromkeys(found)}
+    return list(dict.fromkeys(each for node, before in inner.items() for each in (*before, node)))
 
 
 def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import UnreadableError
+from formulaseed.extras import MissingExtraError, require_extra
 from formulaseed.llm.failures import CallFailed, line_of
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ class Limits:
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     """Return the SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
     try:
-        import anthropic
-    except ImportError:
-        message = "the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`"
-        raise CallFailed(message, is_final=True) from None
+        with require_extra("llm", "asking a model"):
+            import anthropic
+    except MissingExtraError as error:
+        raise CallFailed(str(error), is_final=True) from None
     missing = "the Anthropic client finds no credentials"
     try:
         sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.extras import require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.reference.constraints import Bounds, bounds, listed_values
 from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
@@ -37,11 +38,9 @@ def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tup
 
     Returns also what is not in the reference, with the reason: names that no formula could spell, or that clash.
     """
-    try:
+    with require_extra("database", "reading a database"):
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
-    except ModuleNotFoundError:
-        raise DataError("reading a database needs SQLAlchemy: pip install 'formulaseed[database]'") from None
     if not url.isprintable():
         raise UnreadableError(f"cannot read {printable(url)}: its name holds what cannot be printed")
     try:

@@ -176,8 +176,12 @@ def _default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
          [f"10 if {test} else 0" for test in tests]),
         ("null_safety", "(value or default)", "A value in place of null", [n for n in safe if " or " in n][:1]),
     )  # fmt: skip
-    allowed = [(*said, [each for each in shown if _is_allowed(each, reference)]) for *said, shown in rows]
-    return tuple(SyntaxPattern(name, syntax, said, tuple(shown[:3])) for name, syntax, said, shown in allowed if shown)
+    patterns = []
+    for name, syntax, meaning, formulas in rows:
+        shown = [formula for formula in formulas if _is_allowed(formula, reference)]
+        if shown:
+            patterns.append(SyntaxPattern(name, syntax, meaning, tuple(shown[:3])))
+    return tuple(patterns)
 
 
 def _default_examples(reference: Reference) -> tuple[Example, ...]:

@@ -17,6 +17,7 @@ from formulaseed.language.json_values import _shown
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
 from formulaseed.reference.variables import is_same, nested
+from formulaseed.source.text import shortened
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic, Help
@@ -35,6 +36,9 @@ class Formula:
     text: str
     program: nodes.Program
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __repr__(self) -> str:
+        return shortened(f"Formula({self.text!r})")
 
     @property
     def fields(self) -> tuple[str, ...]:

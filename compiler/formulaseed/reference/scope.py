@@ -18,7 +18,8 @@ from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_y
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.functions import Function
-from formulaseed.language.typed import Info, Symbol, SymbolKind
+from formulaseed.language.info import Info
+from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.reference.model import CUSTOM, Reference
 from formulaseed.seed.check.scope import SeedScope

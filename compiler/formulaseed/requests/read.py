@@ -130,7 +130,7 @@ def _string_of(document: JsonObject | None, key: str) -> str | None:
 
 
 class _Entry:
-    """Lowers the request at a place of the file, counted from 1. `first_lines` has the lines of the ids before it, and gets its own."""
+    """Lowers the request at a place of the file, counted from 1. Its id is added to `first_lines`, with its line."""
 
     def __init__(self, span: Span, place: int, first_lines: dict[str, int], benchmark: bool) -> None:
         self.span = span

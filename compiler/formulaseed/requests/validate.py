@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from formulaseed.requests import model as ir
 from formulaseed.requests.evaluation import Background, Restaurant, Truth
+from formulaseed.source.text import shortened
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
@@ -90,6 +91,9 @@ class RequestResult:
     status: Status
     errors: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return shortened(f"RequestResult({self.request_id!r}, {self.status}, matches {', '.join(self.matches)})")
+
     def to_json(self) -> dict[str, Any]:
         """A line of `--out`."""
         line = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant, "matches": list(self.matches)}
@@ -104,6 +108,9 @@ class Validation:
     results: tuple[RequestResult, ...]
     matrix: Matrix
     failures: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return shortened(f"Validation({sum(each.status == 'ok' for each in self.results)} of {len(self.results)} ok)")
 
     @property
     def ok(self) -> bool:

@@ -202,9 +202,9 @@ class Scorer:
             row, twin = first_of(bad, start, end), first_of(twins, start, end)
             later = first_of(later_rows, start, end)
             if later is not None:
-                places = (f"rows[{at - start}]" for at in (duplicates[later], later))
+                first, second = (f"rows[{at - start}]" for at in (duplicates[later], later))
                 review_id = chunk.rows.column(self._plan.ids)[later].as_py()
-                described = describe_duplicate(*places, review_id)
+                described = describe_duplicate(first, second, review_id)
                 if self._plan.duplicates == "first":
                     described = (
                         f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.extras import require_extra
 from formulaseed.runtime.tables import Columns, Mapped, Reading
 
 if TYPE_CHECKING:
@@ -92,11 +93,8 @@ def session(
 
     Raises `UnreadableError` where DuckDB is missing or the database cannot be opened.
     """
-    try:
+    with require_extra("duckdb", "the engine `duckdb`"):
         import duckdb
-    except ImportError:
-        message = "this engine needs the package `duckdb`; run `pip install 'formulaseed[duckdb]'`"
-        raise UnreadableError(message) from None
     with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=inside) as folder, _reported():
         connection = duckdb.connect()
         try:

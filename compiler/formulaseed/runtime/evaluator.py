@@ -13,6 +13,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.interpret import object_of, rows_of
 from formulaseed.runtime.typed_rows import ParsedRows, TypedRows, typed_rows
 from formulaseed.seed.standard_fields import BY_KIND
+from formulaseed.source.text import shortened
 
 JsonRow = Mapping[str, Any]
 Locate = Callable[[str, str], str]
@@ -74,7 +75,7 @@ class Evaluator:
         self.seed_sha256 = module.SEED_SHA256
 
     def __repr__(self) -> str:
-        return f"Evaluator({self.task_name!r}, output {', '.join(self.output)})"
+        return shortened(f"Evaluator({self.task_name!r}, output {', '.join(self.output)})")
 
     def is_relevant(self, text: str) -> bool:
         """Return whether a review's text passes the seed's filter."""

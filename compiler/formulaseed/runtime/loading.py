@@ -121,9 +121,9 @@ def why_no_seed(named: str, path: Path) -> str:
 class ModuleFile:
     """A generated module from a file.
 
-    `named` is the path of the seed in its header, or empty; `seed_path` that seed, if it exists; `seed` is that seed if the module
-    was compiled from it as it is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the seed is
-    called now; empty if the module has that name, or the name is not known.
+    `named` is the path of the seed in its header, or empty; `seed_path` that seed, if it exists; `seed` is that seed if the
+    module was compiled from it as it is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the
+    seed is called now; empty if the module has that name, or the name is not known.
     """
 
     path: Path

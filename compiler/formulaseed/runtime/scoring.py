@@ -1,7 +1,7 @@
 """Scores whole tables: an engine sorts rows and contexts, the generated module evaluates batches of them.
 
 In: a seed, tables. Out: batches of results in the order of the keys, the same whatever the engine and the number of
-processes. A restaurant that fails is a line with its error. Source: SCALE.md, sections 1 and 2.
+processes. A restaurant that fails is a line with its error. Documentation: docs/scale.md.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines as GivenLines
 from formulaseed.data.jsonl import lines_of
+from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
-from formulaseed.data.scored import require_pyarrow
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.loading import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
@@ -89,7 +89,7 @@ def score_tables(
     Where tables turn out not to be sorted, `use` has the results from the beginning once more. Several jobs need tables that
     can be opened by their names. Raises `DataError` for columns that do not fit, before anything runs.
     """
-    require_pyarrow()
+    require_pyarrow("duckdb", "the engine `duckdb`")
     from formulaseed.runtime import duck, ranges
 
     counts = Counter[str]()

@@ -1,8 +1,8 @@
 """Maps the columns of tables to the fields of a seed, before anything runs. Knows no engine.
 
 In: names and kinds of columns, as an engine finds them. Out: the `Plan` of the partition function, and which column is read
-as which. A missing column is refused with the nearest name, and one of a wrong type, all of them at once. Source: SCALE.md,
-section 2.
+as which. A missing column is refused with the nearest name, and one of a wrong type, all of them at once. Documentation:
+docs/scale.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Decodes lines of rows straight into the tuples of a module's `parse_row`, with msgspec's decoder for types.
 
 In: a line's bytes. Out: its restaurant, or None for a line that is not as simple as it takes: its rows have the keys of an
-earlier line's, each of them once, plain values that the seed allows, and different ids. Every other line is read by way of objects, by the
-module, which also says what is wrong with it. So nothing is refused here, and nothing is taken that `parse_row` would
-refuse or read as another value.
+earlier line's, each of them once, plain values that the seed allows, and different ids. Every other line is read by way of
+objects, by the module, which also says what is wrong with it. So nothing is refused here, and nothing is taken that
+`parse_row` would refuse or read as another value.
 """
 
 from __future__ import annotations

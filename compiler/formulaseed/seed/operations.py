@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast
+from formulaseed.language.aggregates import AGGREGATES, AggregateFunction
 from formulaseed.seed import surface
 from formulaseed.seed.read.steps import Arguments
 from formulaseed.seed.surface import Broken, NoLiteral
@@ -96,27 +98,44 @@ _REVIEW_FORMULA = Key("expr", "review formula", "A formula over fields of the re
 _RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}],)
 
 
-def _extreme(function: str, superlative: str, example: Step, also_called: str) -> OperationSpec:
-    def lower(step: Arguments) -> surface.Operation:
-        value = step.expressions.get("field") or step.expression("expr")
-        return ast.Aggregate(step.span, function, value, step.where, step.literals.get("default"))
+_KEYS_OF_AGGREGATES = {
+    "where": _WHERE,
+    "field": Key(
+        "field",
+        "name",
+        "One field of the review; a formula goes into `expr`.",
+        examples=("meta.year", "meta.stars"),
+    ),
+    "expr": _REVIEW_FORMULA,
+    "default": Key("default", "number", "The value over no reviews."),
+}
+_CONDITION_OF_REVIEW = Key("expr", "review condition", "A condition on the review", examples=("meta.stars <= 2",))
 
-    field = "One field of the review; a formula goes into `expr`."
+
+def aggregate_operation(entry: AggregateFunction) -> OperationSpec:
+    """Return the operation whose steps are an aggregate of the language."""
+
+    def lower(step: Arguments) -> surface.Operation:
+        operand = None
+        if entry.takes != "nothing":
+            operand = step.expressions.get("field") or step.expression("expr" if "expr" in entry.keys else "field")
+        return ast.Aggregate(step.span, entry.name, operand, step.where, step.literals.get("default"))
+
+    choices = tuple(key for key in ("field", "expr") if key in entry.keys)
+    one_of = choices if len(choices) > 1 else ()
+    keys = [_KEYS_OF_AGGREGATES[key] for key in entry.keys]
+    if entry.takes == "condition":
+        keys = [_CONDITION_OF_REVIEW if key.name == "expr" else key for key in keys]
+    keys = [replace(key, required=True) if key.name in choices and not one_of else key for key in keys]
     return OperationSpec(
-        function,
-        f"The {superlative} value over the matching reviews; over none `default`, which is needed unless every use is "
-        "guarded by a count of the same reviews.",
-        "integer or number, as the field or formula",
-        (
-            Key("field", "name", field, examples=("meta.year", "meta.stars")),
-            _REVIEW_FORMULA,
-            _WHERE,
-            Key("default", "number", "The value over no reviews."),
-        ),
+        entry.name,
+        entry.description,
+        entry.result_doc,
+        tuple(keys),
         lower,
-        example,
-        one_of=("field", "expr"),
-        also_called=also_called,
+        {**entry.example},
+        one_of=one_of,
+        also_called=entry.also_called,
     )
 
 
@@ -142,36 +161,7 @@ _TABLE = (
         any_of=("extraction", "meta", "context", "where", "expr"),
         also_called="filter where flag condition predicate select match",
     ),
-    OperationSpec(
-        "count",
-        "How many reviews match `where`; all of them without it.",
-        "integer",
-        (_WHERE,),
-        lambda step: ast.Aggregate(step.span, "count", None, step.where),
-        {"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
-        also_called="count_if countif count_where tally number_of group_by groupby distinct unique",
-    ),
-    OperationSpec(
-        "sum",
-        "The sum of a formula over the matching reviews; 0 over none.",
-        "integer or number, as the formula",
-        (Key("expr", "review formula", _REVIEW_FORMULA.doc, required=True, examples=_REVIEW_FORMULA.examples), _WHERE),
-        lambda step: ast.Aggregate(step.span, "sum", step.expression("expr"), step.where),
-        {"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
-        also_called="sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted",
-    ),
-    _extreme(
-        "max",
-        "largest",
-        {"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
-        "maximum largest highest latest",
-    ),
-    _extreme(
-        "min",
-        "smallest",
-        {"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
-        "minimum smallest lowest earliest",
-    ),
+    *(aggregate_operation(entry) for entry in AGGREGATES.values()),
     OperationSpec(
         "lookup",
         "The value of the key that equals the source (`exact`), of the first key, in table order, that it contains "
@@ -208,8 +198,8 @@ _TABLE = (
             "calculation compute arithmetic math expression function evaluate ratio rate share divide division "
             "fraction proportion percent percentage density add addition plus subtract subtraction difference "
             "minus diff sub multiply multiplication product times scale clamp clip cap bound normalize normalise "
-            "pow power round abs log sqrt floor ceil int float len length any exists some all every boolean bool "
-            "compare comparison average avg mean weighted_average weighted_avg median stdev percentile weighted_mean averageif"
+            "pow power round abs log sqrt floor ceil int float len length boolean bool "
+            "compare comparison weighted_average weighted_avg median stdev percentile weighted_mean"
         ),
     ),
     OperationSpec(

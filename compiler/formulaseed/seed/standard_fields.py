@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from formulaseed.language.intervals import Range
 from formulaseed.language.types import INTEGER, NUMBER, STRING, Type
+
+FIRST_YEAR, LAST_YEAR = 1990, 2100
+"""A number between them may be a year."""
 
 _FIELDS: dict[str, tuple[Type, str]] = {
     "meta.stars": (NUMBER, "Stars that the review gives, 1 to 5"),
@@ -33,6 +39,17 @@ LISTED = "context.categories"
 BY_KIND = {"meta": META, "context": CONTEXT}
 DESCRIPTIONS = {name: description for name, (_, description) in _FIELDS.items()}
 """What these fields mean, by namespace and name."""
+RANGES = {
+    "meta.stars": Range(1, 5),
+    "meta.year": Range(FIRST_YEAR, LAST_YEAR),
+    "meta.month": Range(1, 12),
+    "context.stars": Range(1, 5),
+    "context.review_count": Range(0, math.inf),
+    "context.is_open": Range(0, 1),
+    "context.latitude": Range(-90, 90),
+    "context.longitude": Range(-180, 180),
+}
+"""What Yelp's data has in these fields. Rows beyond are accepted, so nothing is proved from it: only lints use it."""
 
 NAMESPACES = ("extraction", "meta", "context", "param")
 

@@ -180,13 +180,3 @@ def mapped(node: ast.Expr, change: Callable[..., ast.Expr], *context: object) ->
         elif isinstance(part, ast.Expr) and not isinstance(node, ast.Call):
             changed[name] = change(part, *context)
     return replace(node, **changed) if changed else node  # type: ignore[arg-type]
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if it is taken, and take it."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    taken.add(free)
-    return free

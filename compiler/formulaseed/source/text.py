@@ -85,3 +85,22 @@ def hundredth(percentage: str) -> str:
 def one_line(text: str) -> str:
     """Return the text with each run of white space as one space."""
     return " ".join(text.split())
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return the name, with a number behind it if it is in `taken`, and add it there."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free
+
+
+REPR_CHARACTERS = 200
+
+
+def shortened(text: str, most: int = REPR_CHARACTERS) -> str:
+    """Return the text on one line, cut after `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

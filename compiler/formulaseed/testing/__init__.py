@@ -63,10 +63,14 @@ def reference_evaluate(
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    from formulaseed.extras import require_extra
+
     place = next((place for place, names in _PLACES.items() if name in names), None)
     if place is None:
         raise AttributeError(f"module 'formulaseed.testing' has no attribute {name!r}")
-    return getattr(import_module(f"formulaseed.testing.{place}"), name)
+    with require_extra("testing", f"`formulaseed.testing.{name}`"):
+        module = import_module(f"formulaseed.testing.{place}")
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -102,7 +102,7 @@ def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
 
 def _agreement(seed: SeedFile, test: SeedTest) -> None:
     """On rows, contexts and parameters made by Hypothesis, the module gives what the reference evaluator gives."""
-    pytest.importorskip("hypothesis", reason="needs the package hypothesis")
+    pytest.importorskip("hypothesis", reason="needs the extra `testing`: pip install 'formulaseed[testing]'")
     from hypothesis import HealthCheck, Phase, given, settings
 
     from formulaseed.testing import outcome, reference_evaluate, restaurants

@@ -45,8 +45,8 @@ def rounding(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str) ->
     program = loaded_seed(seed).program
     evaluation = prepare(program, *restaurant)
     for step in program.steps:
-        if step.name == name and isinstance(step.operation, nodes.Aggregate):
-            sizes = [abs(float(term)) for term in evaluation.terms(step.operation)]
+        if step.name == name and step.aggregate is not None:
+            sizes = [abs(float(term)) for _, term in evaluation.terms(step.aggregate)]
             return len(sizes) * _ULP * sum(sizes)
         evaluation.step(step)
     raise KeyError(name)

@@ -249,7 +249,7 @@ class StepWriter(Chooser):
         """Add a step of any operation."""
         operations: list[Callable[[str], Variable | None]] = [
             self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
-            self._filter, self._count, self._expr, self._sum,
+            self._filter, self._count, self._expr, self._sum, self._flag, self._distinct,
         ]  # fmt: skip
         if made := self.any_of(operations)(name):
             self.values.append(made)
@@ -302,8 +302,18 @@ class StepWriter(Chooser):
         has_default = bool(counted_by) if self.one_in(3) else not counted_by
         if has_default:
             parts["default"] = self.draw(_LITERALS["number"])
-        self._add(name, self.any_of(["max", "min"]), **parts)
+        self._add(name, self.any_of(["max", "min", "mean"]), **parts)
         return Variable(name, "number", nullable=not has_default, needs_guard=not has_default, counted_by=counted_by)
+
+    def _flag(self, name: str) -> Variable:
+        self._add(
+            name, self.any_of(["any", "all"]), expr=self._per_review(()).tested(DEPTH - 1).text, where=self._where()
+        )
+        return Variable(name, "boolean")
+
+    def _distinct(self, name: str) -> Variable:
+        self._add(name, "count_distinct", field=self.any_of(self.reviews).text, where=self._where())
+        return Variable(name, "integer")
 
     def _writer(self) -> FormulaWriter:
         return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])

@@ -66,7 +66,7 @@ def wrapped(comment: str, margin: int) -> list[Code]:
 
 _TOOLS = r"\s*(?:noqa|type\s*:|fmt\s*:|mypy\s*:|pyright\s*:|ruff\s*:|isort\s*:|pylint\s*:|flake8|nosec|pragma|yapf)"
 _DIRECTIVE = re.compile(f"#(?={_TOOLS})", re.IGNORECASE)
-_ADDRESS = re.compile(f"{_TOOLS}|[!#-]", re.IGNORECASE)
+_ADDRESS = re.compile(rf"{_TOOLS}|[!#]|-\*-", re.IGNORECASE)  # `-*-` may declare an encoding
 
 
 def addresses_a_tool(comment: str) -> bool:

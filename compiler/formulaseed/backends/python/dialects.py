@@ -44,11 +44,15 @@ class Dialect:
     def parts(self, module: str) -> Names:
         """The parts that may be used of a module that is imported as a whole."""
         own = self.modules[module]
-        return own | names_used()[1] if self.has_formulas and module == "math" else own
+        return own | names_used().math if self.has_formulas and module == "math" else own
+
+    def methods(self) -> Names:
+        """The attributes that are no field of the module's own classes."""
+        return self.attributes | names_used().methods if self.has_formulas else self.attributes
 
     def callables(self) -> Names:
         """The builtins that functions may use."""
-        return self.builtins | names_used()[0] if self.has_formulas else self.builtins
+        return self.builtins | names_used().builtins if self.has_formulas else self.builtins
 
 
 _SYNTAX: Syntax = frozenset(

@@ -153,6 +153,8 @@ class ExpressionPrinter:
                 return self._negation(operand)
             case typed.Conditional():
                 return self._conditional(expression)
+            case typed.Aggregate():
+                raise AssertionError("aggregates are steps of their own")
             case typed.List(items):
                 parts = [self.finished(item) for item in items]
                 inside = ", ".join(part.code for part in parts)

@@ -6,8 +6,10 @@ Made from the table of functions, so that a function is one entry there.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from formulaseed.language import typed
+from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import Operation
 from formulaseed.language.typed import Expr
@@ -69,9 +71,24 @@ def default_flag(node: Expr) -> bool | None:
     return default.value if isinstance(default, typed.Literal) and isinstance(default.value, bool) else None
 
 
-def names_used() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the builtins, and the parts of `math`, that calls of functions are spelled with."""
-    texts = " ".join(
-        function.spelling(BACKEND).text for function in FUNCTIONS.values() if not (function.operator or function.folds)
+class NamesUsed(NamedTuple):
+    """The names that functions and aggregates are spelled with."""
+
+    builtins: frozenset[str]
+    math: frozenset[str]
+    methods: frozenset[str]
+
+
+def names_used() -> NamesUsed:
+    """Return the builtins, the parts of `math` and the methods that functions and aggregates are spelled with."""
+    texts = [each.spelling(BACKEND).text for each in FUNCTIONS.values() if not (each.operator or each.folds)]
+    for aggregate in AGGREGATES.values():
+        spelling = aggregate.spellings[BACKEND]
+        texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.of_all]
+        texts += [text for each in spelling.accumulators for text in (each.start, each.type)]
+    text = " ".join(texts)
+    return NamesUsed(
+        frozenset(re.findall(r"(?<![.\w{])(\w+)[(\[]", text)),
+        frozenset(re.findall(r"\bmath\.(\w+)", text)),
+        frozenset(re.findall(r"\}\.(\w+)\(", text)),
     )
-    return frozenset(re.findall(r"(?<![.\w])(\w+)\(", texts)), frozenset(re.findall(r"\bmath\.(\w+)", texts))

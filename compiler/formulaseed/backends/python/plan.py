@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from formulaseed.backends.python.accumulators import exact, suffixes
 from formulaseed.backends.python.blocks import indented
 from formulaseed.backends.python.code import (
     COMMENT_WIDTH,
@@ -25,8 +26,9 @@ from formulaseed.backends.python.expressions import Parts, Printed
 from formulaseed.backends.python.identity import STYLES
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import called, field_reader, parse_lines, tuple_text
-from formulaseed.backends.python.statements import StatementPrinter, Vocabulary, exact
+from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.ir import nodes
+from formulaseed.ir.hoisting import hoist
 from formulaseed.ir.text import step_text
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
@@ -130,7 +132,8 @@ class _Planner:
         self.fields = [f for kind, f in self.inputs if kind is SymbolKind.EXTRACTION]
         self.meta = [f for kind, f in self.inputs if kind is SymbolKind.META]
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
-        self.steps = [s for s in program.steps if not (isinstance(s.operation, nodes.Filter) or s.part_of)]
+        self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
+        self.hoisted = hoist(program)
         names = {symbol.name for symbol in used} | {step.name for step in program.steps}
         self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))
         self.aliases: dict[tuple[str, ...], Alias] = {}
@@ -146,7 +149,7 @@ class _Planner:
             if isinstance(step.operation, nodes.Lookup)
         }
         self.vocabulary = self._vocabulary()
-        statements = StatementPrinter(program, self.vocabulary)
+        statements = StatementPrinter(program, self.hoisted, self.vocabulary)
         self.computation = statements.computation()
         self.counted, self.evidence = statements.evidence()
         readers = {values: alias.table for values, alias in self.aliases.items()}
@@ -199,8 +202,6 @@ class _Planner:
             view = self.step_views.get(step.name)
             if bare:
                 yield from view.declaration(bare) if view is not None else ()
-                continue
-            if step.part_of:
                 continue
             if step.description:
                 yield Code(f"# {beside(step.name, step.description)}")
@@ -261,7 +262,7 @@ class _Planner:
         default = Code("")
         if isinstance(field, nodes.Parameter):
             read = Code(f"{read} if {literal(field.name)} in record else PARAMETERS.{name}")
-            comment, default = Code(". ".join(filter(None, (comment, _bounds(field))))), literal(field.default)
+            comment, default = _sentences(comment, _bounds(field)), literal(field.default)
         return FieldView(name, self._type(field.ty, field.name), read, comment, default)
 
     # --- tables and names
@@ -291,18 +292,23 @@ class _Planner:
             *((Symbol(SymbolKind.PARAMETER, p.name), Code(f"parameters.{view.name}"), p.ty) for p, view in parameters),
         ]
         names: dict[str, Code] = {}
-        for step in sorted(self.program.steps, key=lambda step: bool(step.part_of)):
+        steps = sorted(self.hoisted.steps, key=self.hoisted.is_part)  # the author's names come first
+        for step in steps:
             names[step.name] = scope.local(step.name)
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
             known.append((Symbol(kind, step.name), names[step.name], step.ty))
-        parts = [step for step in self.program.steps if step.part_of]
-        for step in (*self.steps, *parts):
-            if isinstance(step.operation, nodes.Aggregate) and step.operation.is_extreme:
-                names[f"candidate {step.name}"] = scope.local(f"{step.name}_candidate")
+        values = [step for step in steps if not isinstance(step.operation, nodes.Filter)]
+        types = {step.name: self._type(step.ty, step.name) for step in values}
+        aggregates = {step.name: step.aggregate for step in values if step.aggregate is not None}
+        for name, aggregate in aggregates.items():
+            for suffix in suffixes(aggregate):
+                names[f"{suffix} {name}"] = scope.local(f"{name}_{suffix}")
+            if aggregate.operand is not None:
+                types[f"operand {name}"] = self._type(aggregate.operand.info.ty.present(), name)
         return Vocabulary(
             {symbol: Printed(code, ATOM, floats=ty.base is Base.NUMBER) for symbol, code, ty in known},
             names,
-            {step.name: self._type(step.ty, step.name) for step in (*self.steps, *parts)},
+            types,
             self.tables,
             tuple((symbol, local) for symbol, local, _ in row),
             Parts(scope),
@@ -310,7 +316,7 @@ class _Planner:
 
 
 def header(path: str, style: str) -> Code:
-    """The line by which tools recognise what is generated. Source: DESIGN, section 7."""
+    """The line by which tools recognise what is generated."""
     source = f" from {docstring_text(path)}" if path else ""
     return Code(f"Code generated by formulaseed (style {style}){source}. DO NOT EDIT.")
 
@@ -340,6 +346,12 @@ def _at_path(field: nodes.InputField) -> Code:
     """The JSON value of a context field with a path."""
     function = "_numeral_at" if field.ty.is_numeric else "_value_at"
     return Code(f"{function}(context, {literal(field.name)}, {tuple_text([literal(key) for key in field.path])})")
+
+
+def _sentences(*parts: str) -> Code:
+    """Return the parts that are not empty as sentences, with one full stop between two."""
+    present = [part for part in parts if part]
+    return Code(". ".join([*(part.rstrip(".") for part in present[:-1]), *present[-1:]]))
 
 
 def _bounds(parameter: nodes.Parameter) -> str:

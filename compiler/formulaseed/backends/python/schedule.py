@@ -46,7 +46,7 @@ class _Scheduler:
         for step in steps:
             if isinstance(step.operation, nodes.Filter):
                 continue
-            if step.needs_pass and not self._join(step):
+            if _needs_pass(step) and not self._join(step):
                 self.items.append(Pass([step]))
             self.items.append(step)
         return self.items
@@ -75,8 +75,8 @@ class _Scheduler:
     def _may_fail(self, item: Item) -> bool:
         if isinstance(item, Pass):
             return any(aggregate.name in self.raising for aggregate in item.aggregates)
-        if isinstance(item.operation, nodes.Aggregate):  # the total of a sum is looked at here, after its pass
-            return item.operation.may_overflow
+        if item.aggregate is not None:  # a total is checked here, after its pass
+            return item.aggregate.may_overflow
         return item.name in self.raising
 
     def _missing(self, step: nodes.Step, index: int, places: Mapping[str, int]) -> set[int] | None:
@@ -88,9 +88,13 @@ class _Scheduler:
             if places[name] < index:
                 continue
             other = self.by_name[name]
-            if other.needs_pass or name in self.raising:
+            if _needs_pass(other) or name in self.raising:
                 return None
             if places[name] not in needed:
                 needed.add(places[name])
                 stack.extend(self.uses[name])
         return needed
+
+
+def _needs_pass(step: nodes.Step) -> bool:
+    return step.aggregate is not None and step.aggregate.needs_pass

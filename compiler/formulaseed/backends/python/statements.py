@@ -5,18 +5,20 @@ In: a checked program and the names that its symbols have. Out: indented lines. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from formulaseed.backends.python.accumulators import AggregatePrinter, exact, start_lines
 from formulaseed.backends.python.blocks import INDENT, Guarded, Test, indented, nested
-from formulaseed.backends.python.code import LINE_LENGTH, Code, addresses_a_tool, comment_text, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed, native_call
+from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
+from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
+from formulaseed.ir.hoisting import Hoisted
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Type, Value
+from formulaseed.language.types import Base
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,11 @@ class Vocabulary:
 class StatementPrinter:
     """Prints the body of `_compute` and of `evidence`."""
 
-    def __init__(self, program: nodes.Program, vocabulary: Vocabulary) -> None:
+    def __init__(self, program: nodes.Program, hoisted: Hoisted, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.filters = {s.name: s for s in program.steps if isinstance(s.operation, nodes.Filter)}
-        self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
+        self.hoisted = hoisted
+        self.filters = {s.name: s for s in hoisted.steps if isinstance(s.operation, nodes.Filter)}
+        self.steps = [s for s in hoisted.steps if not isinstance(s.operation, nodes.Filter)]
         self.symbols = dict(vocabulary.symbols)
         self.inlined: set[str] = set()
         self.tests: dict[Code, Test] = {}
@@ -78,8 +81,8 @@ class StatementPrinter:
         """Each aggregate's name with the positions that it begins with; one loop that notes the rows that each counts."""
         counted, items = [], []
         for step in self.steps:
-            if step.is_aggregate and not step.part_of:
-                counts_all = not step.needs_pass
+            if step.aggregate is not None and not self.hoisted.is_part(step):
+                counts_all = step.aggregate.where is None and not step.aggregate.needs_pass
                 counted.append(Code(f"{literal(step.name)}: {'list(range(len(rows)))' if counts_all else '[]'}"))
                 if not counts_all:
                     body = (Code(f"counted[{literal(step.name)}].append(position)"),)
@@ -133,8 +136,8 @@ class StatementPrinter:
 
     def _tests(self, step: nodes.Step) -> tuple[Test, ...]:
         """What must hold for a row to count; equal conditions are one object."""
-        printer = self._printer(step.owner)
-        where = step.operation.where if isinstance(step.operation, nodes.Aggregate) else None
+        printer = self._printer(self.hoisted.author(step))
+        where = step.aggregate.where if step.aggregate is not None else None
         return tuple(self._test(condition, printer) for condition in typed.conjuncts(where))
 
     def _test(self, condition: Expr, printer: ExpressionPrinter) -> Test:
@@ -175,7 +178,7 @@ class StatementPrinter:
                 return all(map(self._is_independent, typed.children(condition)))
 
     def _pass(self, item: Pass) -> list[Code]:
-        lines = self._starts(item.aggregates)
+        lines = start_lines([self._aggregate(step) for step in item.aggregates])
         guarded = [self._guarded(step) for step in item.aggregates]
         used = {symbol for step in item.aggregates for symbol in step.symbols()}
         return [*lines, Code(f"for {self._target(used)} in rows:"), *indented(self._body(guarded, used)), Code("")]
@@ -218,99 +221,29 @@ class StatementPrinter:
         target = ", ".join(names) + ("," if len(names) == 1 else "")
         return f"({target})" if parenthesized or len(names) == 1 else target
 
-    def _starts(self, steps: Sequence[nodes.Step]) -> list[Code]:
-        """What aggregates begin with: counts together, as many as fit on a line."""
-        lines: list[Code] = []
-        counts = ""
-        for step in steps:
-            local = self.vocabulary.locals[step.name]
-            match step.operation:
-                case nodes.Aggregate("max" | "min"):
-                    ty = self.vocabulary.types[step.name].removesuffix(" | None")
-                    lines.append(Code(f"{local}: {ty} | None = None"))
-                case nodes.Aggregate("sum") if step.ty.base is Base.NUMBER:
-                    lines.append(Code(f"{local} = 0.0"))
-                case _ if counts and len(counts) + len(local) + 10 <= LINE_LENGTH:
-                    counts += f"{local} = "
-                    lines[-1] = Code(f"{counts}0")
-                    continue
-                case _:
-                    counts = f"{local} = "
-                    lines.append(Code(f"{counts}0"))
-                    continue
-            counts = ""
-        return lines
+    def _aggregate(self, step: nodes.Step) -> AggregatePrinter:
+        return AggregatePrinter(step, self.vocabulary.locals, self.vocabulary.types, self.hoisted.author(step))
 
     def _guarded(self, step: nodes.Step) -> Guarded:
-        """What an aggregate does with a row."""
-        local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.owner)
-        tests = self._tests(step)
-        comment = (_comment(step),) if step.part_of else ()
-        match step.operation:
-            case nodes.Aggregate("sum", expression) if expression is not None:
-                value, term = printer.print(expression), expression
-                settles = value.raises or any(test.printed.raises for test in tests) or step.ty.base is Base.INTEGER
-
-                def summed(printer: ExpressionPrinter) -> Printed:
-                    return printer.finished(term) if settles else printer.print(term)
-
-                body = self._caught(step, f"{local} += ", expression, summed)
-                guarded = Guarded(tests, (*comment, *body), value.raises)
-            case nodes.Aggregate("max" | "min" as function, expression) if expression is not None:
-                term, is_float = expression, step.ty.base is Base.NUMBER
-
-                def compared(printer: ExpressionPrinter) -> Printed:
-                    return printer.finished(term, as_float=is_float)
-
-                value = compared(printer)
-                sign = ">" if function == "max" else "<"
-                if isinstance(expression, typed.Ref) and not value.raises and value.code.isidentifier():
-                    better = Code(f"if {local} is None or {value.code} {sign} {local}:")
-                    return Guarded(tests, (*comment, better, Code(f"{INDENT}{local} = {value.code}")))
-                candidate = self.vocabulary.locals[f"candidate {step.name}"]
-                body = [
-                    *self._caught(step, f"{candidate} = ", expression, compared),
-                    Code(f"if {local} is None or {candidate} {sign} {local}:"),
-                    Code(f"{INDENT}{local} = {candidate}"),
-                ]
-                guarded = Guarded(tests, (*comment, *body), value.raises)
-            case _:
-                return Guarded(tests, (*comment, Code(f"{local} += 1")))
-        return replace(guarded, symbols=frozenset(typed.symbols_in(expression)))
-
-    def _caught(
-        self, step: nodes.Step, target: str, expression: Expr, make: Callable[[ExpressionPrinter], Printed]
-    ) -> list[Code]:
-        """The statement; a single function that Python refuses itself is Python's own, whose error becomes the step's."""
-        printer = self._printer(step.owner)
-        call = native_call(expression)
-        if call is None:
-            return [Code(f"{target}{make(printer).code}")]
-        return [
-            Code("try:"),
-            Code(f"{INDENT}{target}{make(printer.with_native(call)).code}"),
-            Code("except ValueError:"),
-            Code(f"{INDENT}raise {printer.fault(call)} from None"),
-        ]
+        """Return what an aggregate does with a row."""
+        aggregate, printer = self._aggregate(step), self._printer(self.hoisted.author(step))
+        tests, condition, operand = self._tests(step), aggregate.condition(), aggregate.aggregate.operand
+        if condition is not None:
+            tests += tuple(self._test(part, printer) for part in typed.conjuncts(condition))
+        body, raises = aggregate.row(printer, tests_raise=any(test.printed.raises for test in tests))
+        comment = [self._comment(step)] if self.hoisted.is_part(step) else []
+        in_body = operand is not None and condition is None
+        symbols = frozenset(typed.symbols_in(operand)) if in_body and operand is not None else frozenset()
+        return Guarded(tests, (*comment, *body), raises, symbols)
 
     # --- steps
 
     def _step(self, step: nodes.Step) -> list[Code]:
-        local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.owner)
-        name = literal(step.owner)
-        comment = [_comment(step)] if step.part_of and not step.is_aggregate else []
+        printer = self._printer(self.hoisted.author(step))
+        comment = [self._comment(step)] if self.hoisted.is_part(step) else []
         match step.operation:
-            case nodes.Aggregate() if not step.needs_pass:
-                return [Code(f"{local} = len(rows)")]
-            case nodes.Aggregate(default=default, may_overflow=may_overflow):
-                if may_overflow:
-                    return [Code(f"{local} = _finite({local}, {name})")]
-                if default is None:
-                    return []
-                over_none = literal(exact(default, step.ty))
-                return [Code(f"if {local} is None:  # over no review"), Code(f"{INDENT}{local} = {over_none}")]
+            case nodes.Formula(typed.Aggregate()):
+                return self._aggregate(step).result()
             case nodes.Lookup():
                 return [*comment, *self._lookup(step, step.operation, printer)]
             case nodes.Formula(expression):
@@ -361,27 +294,21 @@ class StatementPrinter:
 
     def _raises(self, step: nodes.Step) -> bool:
         """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
-        printer = self._printer(step.owner)
-        operation = step.operation
-        if isinstance(operation, nodes.Aggregate) and operation.function == "sum" and operation.expression is not None:
-            value = printer.print(operation.expression)
-            where = operation.where is not None and printer.finished(operation.where).raises
-            return value.raises or where
-        if isinstance(operation, nodes.Lookup) and not operation.has_default:
+        printer = self._printer(self.hoisted.author(step))
+        if step.aggregate is not None:
+            operand, where = step.aggregate.operand, step.aggregate.where
+            adds_up = step.aggregate.entry.intermediate is not None
+            value = (printer.print if adds_up else printer.finished)(operand).raises if operand is not None else False
+            return value or (where is not None and printer.finished(where).raises)
+        if isinstance(step.operation, nodes.Lookup) and not step.operation.has_default:
             return True
         return any(printer.finished(expression).raises for expression in step.expressions())
+
+    def _comment(self, step: nodes.Step) -> Code:
+        text = f"{step.name}, part of {self.hoisted.author(step)}: {comment_text(step_text(step))}"
+        return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")
 
 
 def _condition(step: nodes.Step) -> Expr:
     assert isinstance(step.operation, nodes.Filter)
     return step.operation.condition
-
-
-def exact(value: Value, ty: Type) -> Value:
-    """The value as its step's type has it: a number is a float."""
-    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
-
-
-def _comment(step: nodes.Step) -> Code:
-    text = f"{step.name}, part of {step.part_of}: {comment_text(step_text(step))}"
-    return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")

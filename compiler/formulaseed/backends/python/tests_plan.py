@@ -18,6 +18,7 @@ from formulaseed.backends.python.plan import Variables, header
 from formulaseed.backends.python.render import render_whole
 from formulaseed.backends.python.verify_tests import verify_tests
 from formulaseed.ir import nodes
+from formulaseed.language import typed
 from formulaseed.language.intervals import is_open
 from formulaseed.language.types import Base
 
@@ -104,16 +105,16 @@ def _bound(step: nodes.Step, value: str) -> str:
 
 
 def _sums(program: nodes.Program) -> tuple[list[str], list[str] | None]:
-    """Return the sums of floats that depend on no part of a formula that is one, and the steps that depend on no such sum.
+    """Return the sums of floats that depend on no formula that contains one, and the steps that depend on no such sum.
 
     None in place of the latter where the former are all sums of floats: if they are the same, all steps are.
     """
-    sums = [step for step in program.steps if _is_float_sum(step)]
-    parts = {step.name for step in sums if step.part_of}
-    rounded, moved_by_parts = (_with_dependents(program, names) for names in ({step.name for step in sums}, parts))
-    values = [step.name for step in program.steps if not (step.part_of or isinstance(step.operation, nodes.Filter))]
-    exact = [name for name in values if name not in rounded] if parts else None
-    return [step.name for step in sums if step.name not in moved_by_parts], exact
+    values = [step for step in program.steps if not isinstance(step.operation, nodes.Filter)]
+    rounded = {step.name for step in values if any(map(_is_rounded, step.aggregates()))}
+    inside = {step.name for step in values if step.aggregate is None and step.name in rounded}
+    all_rounded, moved_by_formulas = _with_dependents(program, rounded), _with_dependents(program, inside)
+    exact = [step.name for step in values if step.name not in all_rounded] if inside else None
+    return [step.name for step in values if step.name in rounded - moved_by_formulas], exact
 
 
 def _with_dependents(program: nodes.Program, names: set[str]) -> set[str]:
@@ -125,9 +126,10 @@ def _with_dependents(program: nodes.Program, names: set[str]) -> set[str]:
     return found
 
 
-def _is_float_sum(step: nodes.Step) -> bool:
-    operation = step.operation
-    return isinstance(operation, nodes.Aggregate) and operation.function == "sum" and step.ty.base is Base.NUMBER
+def _is_rounded(aggregate: typed.Aggregate) -> bool:
+    """Return whether the value may depend on the order of the rows."""
+    operand = aggregate.operand
+    return aggregate.entry.depends_on_order and operand is not None and operand.info.ty.base is Base.NUMBER
 
 
 # --- claims

@@ -144,6 +144,8 @@ class _Verifier:
 
     def __init__(self, tree: ast.Module, dialect: Dialect) -> None:
         self.dialect = dialect
+        self.callables = dialect.callables()
+        self.methods = dialect.methods()
         self.body = tree.body[1:] if tree.body and _is_text(tree.body[0]) else tree.body
         self.modules: set[str] = set()
         self.imports: set[str] = set()
@@ -254,7 +256,7 @@ class _Verifier:
                 raise _Foreign(value, "a module's constants are literals")
 
     def _is_type(self, name: str) -> bool:
-        known: tuple[Collection[str], ...] = (self.dialect.builtins, self.imports, self.constants, self.classes)
+        known: tuple[Collection[str], ...] = (self.callables, self.imports, self.constants, self.classes)
         return any(name in names for names in known) and name not in _NO_TYPES
 
     def _annotation(self, annotation: ast.expr | None) -> None:
@@ -305,7 +307,7 @@ class _Verifier:
         for variable in (*arguments, *stored):
             if not self._is_local(variable):
                 raise _Foreign(function, f"`{variable}` is no name of a variable")
-        known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.dialect.callables()
+        known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.callables
         for name in names:
             if name.id in arguments and not isinstance(name.ctx, ast.Load):
                 raise _Foreign(name, f"the argument `{name.id}` is changed")
@@ -355,7 +357,7 @@ class _Verifier:
             case ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__", ast.Load()) if own.object:
                 return
             case ast.Attribute(value, name, context):
-                if name not in self.fields and name not in self.dialect.attributes:
+                if name not in self.fields and name not in self.methods:
                     raise _Foreign(node, f"the attribute `{name}` is not among those of generated modules")
                 if not isinstance(context, ast.Load) and not own.makes(value):
                     raise _Foreign(node, f"the attribute `{name}` is set")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import of_one
-from formulaseed.diagnostics.model import Diagnostic, diagnostic, number_of
+from formulaseed.diagnostics.model import Diagnostic, Suggestion, diagnostic, number_of
 from formulaseed.source.text import Span
 
 _YEAR = '"parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}'
@@ -36,6 +36,11 @@ _MERGED = {
         "put a longer key before the one inside it, with `substring_max` give it a higher value, or remove it",
     ),
     "FS619": ("{0} entries give the default: {1}", "remove them, or change their values"),
+    "FS628": (
+        "{0} strings are found in other case only, or differ from others in case alone: {1}",
+        "write categories as Yelp does, such as `Coffee & Tea`, and give keys that differ in case alone the same value",
+    ),
+    "FS629": ("{0} strings begin or end with a space: {1}", "write them without it"),
 }
 """What several diagnostics of a code say together: `{0}` is their number, `{1}` lists their subjects."""
 
@@ -127,11 +132,12 @@ def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic
     )
 
 
-def keyword_pattern(span: Span, keyword: str, plain: str) -> Diagnostic:
-    """`plain` is the keyword without what makes it a pattern; may be empty."""
+def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
+    """`words` are what the pattern finds; may be empty."""
     message = f"`{keyword}` is a pattern, and reviews are searched for these very characters"
-    help = "write the words themselves" + (f", such as `{plain}`" if plain else "")
-    return diagnostic("FS616", span, message, help, subject=f"`{keyword}` is a pattern{plain and f', write `{plain}`'}")
+    listed = " and ".join(f"`{word}`" for word in words)
+    help = f"write {listed}" if words else "write the words themselves"
+    return diagnostic("FS616", span, message, help, subject=f"`{keyword}` is a pattern{listed and f', write {listed}'}")
 
 
 def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diagnostic:
@@ -146,6 +152,47 @@ exact_match_in_list = of_one(
     "`{0}` lists several categories, such as `Thai, Bars`, and `exact` compares the whole",
     'write "match": "substring_first", or "substring_max" for the highest value of those found',
 )
+
+
+def compared_with_list(span: Span, name: str, operator: str, help: str) -> Diagnostic:
+    message = f"`{name}` lists several categories, such as `Thai, Bars`, and `{operator}` compares the whole"
+    return diagnostic("FS623", span, message, help)
+
+
+def other_case(span: Span, written: str, titled: str) -> Diagnostic:
+    """`titled` is the category as Yelp writes it; empty if it is there already."""
+    help = Suggestion(f"write `{titled}`", titled, "unsafe") if titled else "remove it"
+    message = f"no category is written `{written}`: case matters, and Yelp begins each word with a capital"
+    return diagnostic("FS628", span, message, help, subject=f"`{written}`")
+
+
+def keys_alike(span: Span, key: str, other: str) -> Diagnostic:
+    """The values of the two keys differ."""
+    message = f"only case tells `{key}` and `{other}` apart, and they give different values"
+    return diagnostic("FS628", span, message, "give both the same value, or remove one", subject=f"`{key}`")
+
+
+def beyond_range(span: Span, name: str, range: str, comparison: str, result: bool) -> Diagnostic:
+    message = f"`{name}` is {range} in Yelp's data, so `{comparison}` is always {str(result).lower()}"
+    help = "compare with a value that can make a difference, or remove the comparison"
+    return diagnostic("FS630", span, message, help)
+
+
+def surrounding_space(span: Span, text: str, what: str) -> Diagnostic:
+    stripped = text.strip()
+    side = "begins" if text[:1].isspace() else "ends"
+    side = "begins and ends" if text[:1].isspace() and text[-1:].isspace() else side
+    help = Suggestion(f"write `{stripped}`", stripped, "unsafe")
+    return diagnostic("FS629", span, f"{what} `{text}` {side} with a space", help, subject=f"`{text}`")
+
+
+def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -> Diagnostic:
+    """`is_whole` says whether there are quotes on both sides of the placeholder."""
+    message = f"`{written}` has quotes around a placeholder, which is filled with a JSON string in quotes of its own"
+    help = f"write `{{{name}}}` without quotes"
+    return diagnostic(
+        "FS627", span, message, Suggestion(help, f"{{{name}}}", "unsafe", is_verbatim=True) if is_whole else help
+    )
 
 
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:

@@ -15,7 +15,7 @@ from formulaseed.source.text import Span
 
 no_requests = fixed("FS509", "the file holds no request", "write one JSON object a line")
 bare_structure = fixed(
-    "FS009",
+    "FS818",
     "the structure is in no request, so nothing says which restaurant is the answer",
     'write {"id": …, "structure": …, "gold_restaurant": …} with the other keys of a request',
 )

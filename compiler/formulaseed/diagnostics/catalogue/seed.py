@@ -197,18 +197,6 @@ def unknown_word(code: str, span: Span, word: str, what: str, help: Help) -> Dia
     return diagnostic(code, span, f"unknown {what} `{word}`", help)
 
 
-def mean_to_write(name: str, value: str, where: str) -> str:
-    """Return the help for a mean over reviews, which takes three steps. `where` is the JSON of its conditions, if any."""
-    total, number = f"{name}_SUM", f"{name}_REVIEWS"
-    conditions = f', "where": {where}' if where else ""
-    steps = (
-        f'{{"name": "{total}", "op": "sum", "expr": {json.dumps(value, ensure_ascii=False)}{conditions}}}',
-        f'{{"name": "{number}", "op": "count"{conditions}}}',
-        f'{{"name": "{name}", "op": "expr", "expr": "{total} / {number} if {number} > 0 else 0"}}',
-    )
-    return f"divide a sum by a count: write {', '.join(steps)}"
-
-
 def operation_to_write(examples: Sequence[str]) -> str:
     return f"write {' or '.join(examples)}"
 
@@ -380,9 +368,10 @@ def constant_condition(span: Span, what: str, truth: bool, reason: str, help: st
     return diagnostic("FS610", span, f"{'every' if truth else 'no'} review passes {what}: {reason}", help or other)
 
 
-def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
+def aggregate_of_constant(span: Span, what: str, text: str, is_total: bool) -> Diagnostic:
+    """`is_total` says that the aggregate adds up its operands."""
     help = f"name a field of the review, or use `{text}` itself in an `expr` step"
-    if what == "sum":
+    if is_total:
         help = 'count the reviews: "op": "count"'
         help += "" if text == "1" else f", and multiply by `{text}` in an `expr` step"
     return diagnostic("FS621", span, f"`{what}` of `{text}`, which is the same for every review", help)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formulaseed.errors import UnreadableError
+from formulaseed.extras import require_extra
 
 _WORD = r"\w+(?:['’]\w+)?"
 _MOST_WORDS = 100_000
@@ -27,13 +27,10 @@ _BATCH = 1_000
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute in one thread, so that sums have the same bits everywhere. Raises `UnreadableError` without the extra `train`."""
-    try:
+    with require_extra("train", "training"):
         import sklearn  # noqa: F401
         import wordllama  # noqa: F401
         from threadpoolctl import threadpool_limits
-    except ImportError:
-        message = "training needs the packages `scikit-learn` and `wordllama`; run `pip install 'formulaseed[train]'`"
-        raise UnreadableError(message) from None
     with threadpool_limits(1):
         yield
 

@@ -10,8 +10,9 @@ from formulaseed.language import intervals, typed
 from formulaseed.language.check.comparisons import literal
 from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.scope import Scope, error_at
+from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
-from formulaseed.language.typed import Expr, Info
+from formulaseed.language.typed import Expr
 from formulaseed.language.types import BOOLEAN, Base, join
 from formulaseed.source.text import Span
 

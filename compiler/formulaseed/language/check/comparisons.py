@@ -15,9 +15,10 @@ from formulaseed.language.check.facts import Facts, Narrowing, constant_pair, is
 from formulaseed.language.check.nulls import report_difference
 from formulaseed.language.check.rounding import report_inexact
 from formulaseed.language.check.scope import Scope, error_at
+from formulaseed.language.info import Info
 from formulaseed.language.operators import COMPARE
 from formulaseed.language.printer import called
-from formulaseed.language.typed import Expr, Info, SymbolKind
+from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.source.text import Span
 
@@ -312,7 +313,7 @@ def _constant(right: Expr) -> object:
     return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
 
 
-def literal(value: Value, span: Span) -> Expr:
+def literal(value: Value, span: Span) -> typed.Literal:
     known = intervals.exactly(value) if isinstance(value, int | float) else None
     return typed.Literal(value, Info(type_of(value), span, known, True, value))
 

@@ -31,10 +31,11 @@ from formulaseed.language.check.partial_operations import (
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.check.wording import ConstantComparison, number_in_quotes, reason_of, tested
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
+from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operands, Operator
 from formulaseed.language.printer import called, expression_text
-from formulaseed.language.typed import Expr, Info, SymbolKind
+from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
@@ -82,7 +83,7 @@ class ExpressionChecker(ComparisonChecker):
                 raise AssertionError("front ends leave no loops")
 
     def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """An aggregate inside a formula; only formulas of seeds v1 have any."""
+        """Check an aggregate inside a formula; only formulas of seeds v1 have any."""
         raise AssertionError("there are no reviews")
 
     def _guarded(self, found: Expr, facts: Facts) -> Expr:
@@ -99,10 +100,11 @@ class ExpressionChecker(ComparisonChecker):
 
     def condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
         """An expression that is true or false, or under `not`; of a nullable number it is asked whether there is a value."""
-        if isinstance(node, ast.Logical):
-            found = self._logical(node, facts, is_condition=True)
-        else:
-            found = self.check(node, facts)
+        match node:
+            case ast.Logical():
+                found = self._logical(node, facts, is_condition=True)
+            case _:
+                found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             self.problems.report(catalogue.not_a_condition(node.span, called(found), ty.noun, tested(found)))
@@ -141,10 +143,9 @@ class ExpressionChecker(ComparisonChecker):
         return typed.Present(found, Info(ty.present(), info.span, info.range))
 
     def _lacks_default(self, found: Expr) -> bool:
-        """Whether this is a step that needs a default, which is reported."""
-        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
-            return False
-        return self.scope.report_missing_default(found.symbol.name)
+        """Report an aggregate that needs a default, itself or as a step; return False for any other value."""
+        is_step = isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP
+        return (is_step or isinstance(found, typed.Aggregate)) and self.scope.report_missing_default(found)
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if isinstance(found, typed.Ref) and found.symbol.is_per_review and not self.per_review:

@@ -12,9 +12,10 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from formulaseed.language import intervals, typed
+from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import MIRRORED, NEGATED
-from formulaseed.language.typed import Expr, Info, Symbol, SymbolKind
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.source.text import tree_node, value_node
 
@@ -162,8 +163,8 @@ class Narrowing:
 
     filter_condition: Callable[[str], Expr | None]
     """The condition of a filter, by the filter's name."""
-    non_empty: Callable[[str], tuple[str, ...]]
-    """The extremes that have a value where the count of this name is 1 or more."""
+    non_empty: Callable[[Expr], tuple[Expr, ...]]
+    """The aggregates that have a value where this value, if it is a count, is 1 or more."""
 
     def truth(self, condition: Expr, facts: Facts) -> bool | None:
         """Return the truth of a condition if it is the same for all data that reach it; None where nothing does."""
@@ -253,9 +254,9 @@ class Narrowing:
 
     def _learn_range(self, value: Expr, known: Range, facts: Facts) -> Facts:
         facts = facts.learn(value, range=known)
-        if isinstance(value, typed.Ref) and value.symbol.kind is SymbolKind.STEP and known.low >= 1:
-            for name in self.non_empty(value.symbol.name):
-                facts = facts.learn(typed.Ref(Symbol(SymbolKind.STEP, name), value.info), is_implied=True)
+        if known.low >= 1:
+            for aggregate in self.non_empty(value):
+                facts = facts.learn(aggregate, is_implied=True)
         return facts
 
 

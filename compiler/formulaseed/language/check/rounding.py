@@ -48,6 +48,9 @@ def exactness_of(found: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
                 return max(of(operand) for operand in operands)
             case typed.Conditional(_, then, otherwise):
                 return max(of(then), of(otherwise))
+            case typed.Aggregate(operand=operand, default=default):
+                values = of_value(default.value if default is not None else None)
+                return max(values, part.entry.exactness([of(operand)]) if operand is not None else Exactness.EXACT)
             case _:
                 raise AssertionError(f"{type(part).__name__} is no number")
 

@@ -18,8 +18,8 @@ from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.exactness import Exactness
 from formulaseed.language.functions import FUNCTIONS, Function
+from formulaseed.language.info import Info
 from formulaseed.language.printer import value_text
-from formulaseed.language.typed import Info
 from formulaseed.language.types import ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
@@ -76,8 +76,8 @@ class Scope(ABC):
         """Return how exact the value of a step is that is a number."""
 
     @abstractmethod
-    def report_missing_default(self, step: str) -> bool:
-        """Report that a step is used that has no value over no reviews; return False, and report nothing, if it has one."""
+    def report_missing_default(self, found: typed.Expr) -> bool:
+        """Report an aggregate, itself or as a step, that has no value over no reviews; return False for any other value."""
 
     @abstractmethod
     def names(self) -> Iterator[str]:

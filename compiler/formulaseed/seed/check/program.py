@@ -39,16 +39,17 @@ class _ProgramChecker:
             SymbolKind.CONTEXT: context,
             SymbolKind.PARAMETER: {p.name: p.ty for p in program.parameters},
         }
-        self.extremes: list[tuple[str, frozenset[Expr]]] = []
-        """The extremes so far, each with what its reviews are required to be."""
-        self.including: dict[str, tuple[frozenset[Expr], int, tuple[str, ...]]] = {}
-        """For each count what it requires, how many extremes it was compared with, and those over reviews that include its."""
+        self.partial: list[tuple[Expr, frozenset[Expr]]] = []
+        """The aggregates so far that may have no value, each with what its reviews are required to be."""
+        self.including: dict[typed.Aggregate, tuple[frozenset[Expr], int, tuple[Expr, ...]]] = {}
+        """For each count its conditions, how many of `partial` it was compared with, and those whose reviews include its own."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
         self.scope.nameless = frozenset(step.name.text for step in program.nameless)
         self.scope.section = program.steps_key
         narrowing = Narrowing(self._condition_to_follow, self._non_empty)
-        self.steps = StepChecker(program, self.scope, narrowing, self._add)
+        self.scope.add_aggregate = self._add_aggregate
+        self.steps = StepChecker(program, self.scope, narrowing)
 
     def _scope(self) -> SeedScope:
         program = self.program
@@ -73,7 +74,6 @@ class _ProgramChecker:
             self.scope.current = step.name.text
             checked = self.steps.check(step)
             self.steps.report_constants()
-            steps += self.steps.hoisting.finish(checked)
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
@@ -84,15 +84,20 @@ class _ProgramChecker:
             self.steps.check(step)
             self.steps.report_constants()
         self._output()
-        return self._properties(self._program(_used(steps)))
+        return self._properties(self._program(tuple(steps)))
 
     def _add(self, step: nodes.Step) -> None:
         """Make a step known to those after it."""
-        operation = step.operation
-        table = self.scope.filters if isinstance(operation, nodes.Filter) else self.scope.steps
-        if step.name not in table and isinstance(operation, nodes.Aggregate) and operation.is_extreme:
-            self.extremes.append((step.name, self._expanded(operation.where)))
+        table = self.scope.filters if isinstance(step.operation, nodes.Filter) else self.scope.steps
+        if step.name not in table and step.aggregate is not None:
+            self._add_aggregate(step.aggregate, step)
         table.setdefault(step.name, step)
+
+    def _add_aggregate(self, aggregate: typed.Aggregate, step: nodes.Step | None = None) -> None:
+        """Make an aggregate known, by the name of the step that consists of it, if there is one."""
+        if aggregate.entry.over_none is None:
+            name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
+            self.partial.append((name, self._expanded(aggregate.where)))
 
     def _places(self) -> dict[str, int]:
         places: dict[str, int] = {}
@@ -114,16 +119,15 @@ class _ProgramChecker:
         step = self.scope.filters.get(name)
         return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 
-    def _non_empty(self, name: str) -> tuple[str, ...]:
-        """Return the extremes over reviews that include those of the count."""
-        counted = self.scope.steps.get(name)
-        operation = counted.operation if counted is not None else None
-        if not isinstance(operation, nodes.Aggregate) or operation.function != "count":
+    def _non_empty(self, count: Expr) -> tuple[Expr, ...]:
+        """Return the aggregates that have a value where this one, a count, is 1 or more: those over reviews that include its."""
+        aggregate = self.scope.aggregate_of(count)
+        if aggregate is None or not aggregate.entry.counts:
             return ()
-        known = self.including.get(name) or (self._expanded(operation.where), 0, ())
+        known = self.including.get(aggregate) or (self._expanded(aggregate.where), 0, ())
         required, compared, found = known
-        found += tuple(extreme for extreme, needed in self.extremes[compared:] if needed <= required)
-        self.including[name] = required, len(self.extremes), found
+        found += tuple(partial for partial, needed in self.partial[compared:] if needed <= required)
+        self.including[aggregate] = required, len(self.partial), found
         return found
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
@@ -149,8 +153,8 @@ class _ProgramChecker:
         returned = {name.text for name in self.program.output}
         for name in self.program.output:
             step = self._step_called(name, returned)
-            if step is not None and step.needs_default:
-                self.scope.report_default_needed(step)
+            if step is not None and step.aggregate is not None and step.aggregate.needs_default:
+                self.scope.report_default_needed(step.aggregate, step)
 
     def _step_called(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
         """Return the step with a value that is named outside of formulas; None, with the problem reported, if there is none.
@@ -159,7 +163,7 @@ class _ProgramChecker:
         """
         if name.text in self.scope.filter_names:
             self.problems.report(catalogue.filter_as_value(name.span, name.text, per_review=False))
-        elif name.text in self.scope.steps and not self.scope.steps[name.text].part_of:
+        elif name.text in self.scope.steps:
             return self.scope.steps[name.text]
         elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
             self.problems.report(catalogue.field_as_step(name.span, name.text))
@@ -218,19 +222,6 @@ def _all_used(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
         stack += used
         found |= used
     return found
-
-
-def _used(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
-    """Return the steps without the parts that no step uses in the end."""
-    if not any(step.part_of for step in steps):
-        return tuple(steps)
-    used: set[str] = set()
-    kept: list[nodes.Step] = []
-    for step in reversed(steps):
-        if not step.part_of or step.name in used:
-            kept.append(step)
-            used.update(symbol.name for symbol in step.symbols())
-    return tuple(reversed(kept))
 
 
 def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -17,11 +17,12 @@ from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.rounding import exactness_of
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
 from formulaseed.language.check.wording import with_default
-from formulaseed.language.exactness import Exactness, exact_of_exact, of_value
+from formulaseed.language.exactness import Exactness, of_value
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
-from formulaseed.language.typed import Info, Symbol, SymbolKind
+from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
@@ -68,13 +69,13 @@ class SeedScope(Scope):
     incomplete: frozenset[str] = frozenset()
     section: str = "compute"
     unclear: frozenset[str] = frozenset()
-    nameless: frozenset[str] = frozenset()
-    calls: dict[str, Span] = field(default_factory=dict)
-    """The calls of `max` and `min` that are whole formulas of a seed v1, by their steps."""
+    add_aggregate: Callable[[typed.Aggregate], None] = lambda aggregate: None
+    """Makes an aggregate inside a formula known to what is checked after it."""
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
-    _default_needed: set[str] = field(default_factory=set)
+    nameless: frozenset[str] = frozenset()
     _exactness: dict[str, Exactness] = field(default_factory=dict)
+    _default_needed: set[typed.Aggregate] = field(default_factory=set)
     _reported_cycles: set[frozenset[str]] = field(default_factory=set)
 
     @cached_property
@@ -99,14 +100,25 @@ class SeedScope(Scope):
                 break
         return found
 
-    def report_default_needed(self, step: nodes.Step, user: str = "") -> None:
-        """Report, once for the step, that an extreme without a default is used unguarded; without a `user` it is returned."""
-        if step.name not in self._default_needed:
-            self._default_needed.add(step.name)
-            name = step.name if not step.part_of else ""
-            call = self.calls.get(step.name, step.span if step.part_of else None)
-            rewritten = with_default(call) if call is not None else ""
-            self.problems.report(catalogue.default_needed(call or step.span, name, user, rewritten))
+    def report_default_needed(self, aggregate: typed.Aggregate, step: nodes.Step | None, user: str = "") -> None:
+        """Report, once for the aggregate, that it has no value over no reviews and is used unguarded.
+
+        `step` is the one that it is the whole of. `user` is the step that uses it; empty if it is an output.
+        """
+        if aggregate not in self._default_needed:
+            self._default_needed.add(aggregate)
+            is_call = bool(aggregate.written)
+            span = aggregate.info.span if is_call or step is None else step.span
+            rewritten = with_default(aggregate.info.span) if is_call else ""
+            self.problems.report(catalogue.default_needed(span, step.name if step is not None else "", user, rewritten))
+
+    def aggregate_of(self, value: typed.Expr) -> typed.Aggregate | None:
+        """Return the aggregate whose value this is, itself or that of a step; None if it is none."""
+        step = self._step_of(value)
+        if step is not None:
+            return step.aggregate
+        value = value.operand if isinstance(value, typed.Present) else value
+        return value if isinstance(value, typed.Aggregate) else None
 
     def is_known(self, text: str) -> bool:
         return "." in text or text in self.places
@@ -124,11 +136,12 @@ class SeedScope(Scope):
                 return None
 
     def is_part(self, part: typed.Expr, whole: typed.Expr) -> bool:
-        """Whether a step is a term of a sum of which nothing is negative, or counts some of the reviews that it all counts."""
-        found = self._step_of(part)
-        if found is None or found.range is None or found.range.low < 0:
+        """Whether a value is a term of a sum of which nothing is negative, or counts some of the reviews that it all counts."""
+        found, counted = self._step_of(part), self.aggregate_of(part)
+        known = part.info.range if found is None else found.range
+        if (found is None and counted is None) or known is None or known.low < 0:
             return False
-        terms, seen, is_part = [whole], set[str](), False
+        terms, seen, is_part = [whole], set[typed.Expr](), False
         while terms:
             term = terms.pop()
             if isinstance(term, typed.Present):
@@ -137,10 +150,11 @@ class SeedScope(Scope):
                 terms += (term.left, term.right)
             elif term.info.range is None or term.info.range.low < 0:
                 return False
-            elif (step := self._step_of(term)) is not None and step.name not in seen:
-                seen.add(step.name)
-                is_part = is_part or step is found or _counts_some(found, step)
-                if isinstance(step.operation, nodes.Formula):
+            elif term not in seen and (isinstance(term, typed.Ref | typed.Aggregate)):
+                seen.add(term)
+                step, aggregate = self._step_of(term), self.aggregate_of(term)
+                is_part = is_part or (step is not None and step is found) or _counts_some(counted, aggregate)
+                if step is not None and isinstance(step.operation, nodes.Formula) and aggregate is None:
                     terms.append(step.operation.expression)
         return is_part
 
@@ -151,10 +165,12 @@ class SeedScope(Scope):
             return None
         return self.steps.get(found.symbol.name)
 
-    def report_missing_default(self, step: str) -> bool:
-        if self.steps[step].needs_default:
-            self.report_default_needed(self.steps[step], self.current)
-        return self.steps[step].needs_default
+    def report_missing_default(self, found: typed.Expr) -> bool:
+        aggregate = self.aggregate_of(found)
+        if aggregate is None or not aggregate.needs_default:
+            return False
+        self.report_default_needed(aggregate, self._step_of(found), self.current)
+        return True
 
     def exactness_of_step(self, step: str) -> Exactness:
         stack = [step]
@@ -174,10 +190,6 @@ class SeedScope(Scope):
                 return Exactness.EXACT
             case nodes.Formula(expression):
                 return exactness_of(expression, self._exactness.__getitem__)
-            case nodes.Aggregate("sum", expression) if expression is not None:
-                return exact_of_exact([exactness_of(expression, self._exactness.__getitem__)])
-            case nodes.Aggregate("max" | "min", expression, default=default) if expression is not None:
-                return max(exactness_of(expression, self._exactness.__getitem__), of_value(default))
             case nodes.Const(value):
                 return of_value(value)
             case nodes.Lookup(table=table, default=default):
@@ -374,12 +386,11 @@ class SeedScope(Scope):
         return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
 
 
-def _counts_some(part: nodes.Step, whole: nodes.Step) -> bool:
-    """Whether a step counts only reviews that another one counts, too: under the same conditions, or more of them."""
-    match part.operation, whole.operation:
-        case nodes.Aggregate("count", _, where), nodes.Aggregate("count", _, conditions):
-            return _conjuncts(conditions) <= _conjuncts(where)
-    return False
+def _counts_some(part: typed.Aggregate | None, whole: typed.Aggregate | None) -> bool:
+    """Whether one count counts only reviews that another one counts, too: under the same conditions, or more of them."""
+    if part is None or whole is None or not (part.entry.counts and whole.entry.counts):
+        return False
+    return _conjuncts(whole.where) <= _conjuncts(part.where)
 
 
 def _conjuncts(where: typed.Expr | None) -> set[typed.Expr]:

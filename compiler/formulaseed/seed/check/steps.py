@@ -6,7 +6,7 @@ In: `surface.Step`. Out: `nodes.Step`, or None if it has an error. Raises nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 from formulaseed import limits
@@ -14,19 +14,18 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text, joined_conditions
+from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
-from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.check.wording import reason_of, unquoted
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
-from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.language.types import BOOLEAN, ERROR, NUMBER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
-from formulaseed.seed.check.hoisting import Aggregated, FormulaChecker, Hoisting, with_default
+from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, is_no_number
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
@@ -40,17 +39,13 @@ NARROWING_SIZE = 200
 class StepChecker:
     """Checks the steps of one program, one after the other."""
 
-    def __init__(
-        self, program: surface.Program, scope: SeedScope, narrowing: Narrowing, add_part: Callable[[nodes.Step], None]
-    ) -> None:
+    def __init__(self, program: surface.Program, scope: SeedScope, narrowing: Narrowing) -> None:
         self.program = program
         self.scope = scope
         self.narrowing = narrowing
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
-        taken = {name for step in program.steps for name in (step.name.text, *step.mentioned_names())}
-        taken |= {name.text for name in program.output}
-        self.hoisting = Hoisting(scope, taken, self._aggregated, add_part)
+        self.aggregates = AggregateChecker(scope, narrowing, self._where, lambda: self._checker(True))
 
     def report_constants(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
@@ -60,6 +55,7 @@ class StepChecker:
 
     def check(self, step: surface.Step) -> nodes.Step | None:
         """Return the checked step; None if anything in it is wrong, which has been reported."""
+        self.aggregates.start_step()
         match step.operation:
             case surface.Filter(condition=condition):
                 return self._filter(step, condition)
@@ -117,7 +113,7 @@ class StepChecker:
         return nodes.Step(step.name.text, operation, ty, known, step.name.span, description=step.description)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
-        self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.hoisting, per_review=per_review))
+        self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.aggregates, per_review=per_review))
         return self.checkers[-1]
 
     def _where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
@@ -132,71 +128,16 @@ class StepChecker:
             self._report_constant_condition(found, checker, where.span, "`where`")
         return found, True
 
-    def _aggregate(self, step: surface.Step, operation: ast.Aggregate) -> nodes.Step | None:
-        if operation.written and operation.function in ("max", "min"):
-            self.scope.calls[step.name.text] = operation.span
-        found = self._aggregated(operation, Facts())
-        return self._made_of_reviews(step, *found) if found is not None else None
+    def _aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
+        aggregate = self.aggregates.check(written, Facts())
+        return self._made_of_reviews(step, aggregate) if aggregate is not None else None
 
-    def _made_of_reviews(
-        self, step: surface.Step, operation: nodes.Aggregate, ty: Type, known: Range
-    ) -> nodes.Step | None:
-        expression = operation.expression
-        if expression is not None and not any(symbol.is_per_review for symbol in typed.symbols_in(expression)):
-            text = expression_text(expression)
-            self.problems.report(catalogue.aggregate_of_constant(expression.info.span, operation.function, text))
-        return self._made(step, operation, ty, known)
-
-    def _aggregated(self, operation: ast.Aggregate, facts: Facts) -> Aggregated | None:
-        """Check an aggregate that is evaluated under these facts; None if anything in it is wrong."""
-        function, default = operation.function, operation.default
-        where, sound = self._where(operation.where, facts)
-        if operation.expression is None:
-            return (nodes.Aggregate(function, None, where), INTEGER, intervals.COUNT) if sound else None
-        if where is not None:
-            facts = self.narrowing.split(where, facts)[0] if sound else facts.unknown()
-        checker = self._checker(True)
-        found = checker.check(operation.expression, facts)
-        if found.info.ty == BOOLEAN and operation.written:
-            return self._count_of_true(operation, where, found) if sound else None
-        found = checker.needed(self._number(operation, found), facts)
-        if default is not None and _is_no_number(default):
-            help = unquoted(default.value, NUMBER)
-            self.problems.report(catalogue.default_not_numeric(default.span, function, help))
-            return None
-        if found.info.ty.is_error or not sound:
-            return None
-        ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
-        if function == "sum":
-            total = intervals.multiply(known, intervals.COUNT)  # 0 is in it, as a count can be 0
-            total = Range(total.low, total.high)
-            if not total.is_bounded:
-                report_large_sum(self.scope, found, known, operation.expression.span)
-            return nodes.Aggregate(function, found, where, may_overflow=not total.is_bounded), ty, total.clipped()
-        made = nodes.Aggregate(function, found, where, has_default=default is not None)
-        if default is None or default.value is None:
-            return made, ty.or_null(), known
-        assert isinstance(default.value, int | float)
-        return with_default(made, ty, known, default.value)
-
-    def _number(self, operation: ast.Aggregate, found: Expr) -> Expr:
-        ty = found.info.ty
-        if ty.is_error or ty.is_numeric or ty.base is Base.NULL:
-            return found
-        span, is_boolean = found.info.span, ty.base is Base.BOOLEAN
-        text = expression_text(found)
-        self.problems.report(catalogue.not_numeric(span, operation.function, text, ty.noun, is_boolean))
-        return error_at(span)
-
-    def _count_of_true(self, operation: ast.Aggregate, where: Expr | None, found: Expr) -> Aggregated | None:
-        """Return the sum of a condition in a formula of a seed v1: how many reviews meet it."""
-        if operation.function != "sum":
-            self.problems.report(catalogue.boolean_extreme(found.info.span, operation.function))
-            return None
-        conditions = [*typed.conjuncts(where), *typed.conjuncts(found)]
-        whole = joined_conditions("and", conditions, Info(BOOLEAN, operation.span))
-        is_all = isinstance(whole, typed.Literal) and whole.value is True
-        return nodes.Aggregate("count", None, None if is_all else whole), INTEGER, intervals.COUNT
+    def _made_of_reviews(self, step: surface.Step, aggregate: typed.Aggregate) -> nodes.Step | None:
+        operand = aggregate.operand
+        if operand is not None and not any(symbol.is_per_review for symbol in typed.symbols_in(operand)):
+            text, is_total = expression_text(operand), aggregate.entry.purpose == "total"
+            self.problems.report(catalogue.aggregate_of_constant(operand.info.span, aggregate.function, text, is_total))
+        return self._made(step, nodes.Formula(aggregate), aggregate.info.ty, aggregate.info.range)
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
         checker = self._checker(False)
@@ -207,7 +148,7 @@ class StepChecker:
             source = error_at(source.info.span)
         source = checker.needed(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
-        wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
+        wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
             self.problems.report(catalogue.table_not_numeric(value.span, unquoted(value.value, NUMBER)))
         if operation.default is not None:
@@ -254,9 +195,8 @@ class StepChecker:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
             found = checker.as_float(found)
-        whole = self.hoisting.whole(found)
-        if whole is not None:
-            return self._made_of_reviews(step, *whole)
+        if isinstance(found, typed.Aggregate):
+            return self._made_of_reviews(step, found)
         return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
 
     def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
@@ -386,10 +326,6 @@ def _is_formula(text: str, scope: SeedScope) -> bool:
         rest in kinds.get(word, {}) if dot else word in scope.places or (word in FUNCTIONS and "(" in text)
         for word, dot, rest in parts
     )
-
-
-def _is_no_number(literal: ast.Literal) -> bool:
-    return literal.value is not None and (isinstance(literal.value, bool) or not isinstance(literal.value, int | float))
 
 
 def _literal_range(literals: Sequence[ast.Literal]) -> Range | None:

@@ -12,6 +12,7 @@ from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
+from formulaseed.seed.lint.comparisons import lint_comparisons
 from formulaseed.seed.lint.keywords import lint_keywords
 from formulaseed.seed.lint.program import lint_lookups, lint_outcomes, lint_usage, lint_years
 from formulaseed.seed.surface import Suppression
@@ -21,6 +22,7 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
     lint_keywords(written.keywords, problems)
     lint_lookups(written, problems)
     lint_years(program, problems)
+    lint_comparisons(program, problems)
     lint_outcomes(program, problems)
     if not problems.has_errors:  # a misspelt name makes another look unused
         lint_usage(program, written, problems)

@@ -30,7 +30,7 @@ _REVIEW_CHARACTERS = 5_000
 """Reviews are not longer than this."""
 
 _PATTERN = re.compile(
-    r"\\[bBwWdDsS]|\.[*+]|\[[^\]]+\][*+?]?|\([^)]*\|[^)]*\)|\(\?|^\^\w|\w\$$|^%.*%$|\w\|\w"
+    r"\\|\.[*+?]|\[[^\]]+\][*+?]?|\([^)]*\|[^)]*\)|\(\?|\)[?*]|^\^\w|\w\$$|^%.*%$|\w\|\w|\w\?\w|^\w+s\?$"
     r"|^[^*]*[^\W\d]{3}[*]$|^[*][^\W\d]{3}|[^\W\d]{3}[*][^\W\d]{3}"  # a word that ends in it: not `5*` or `sh*t`
 )
 _TYPOGRAPHIC = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."}
@@ -65,7 +65,7 @@ def _never_matches(keyword: Named) -> Diagnostic | None:
     """Return why no review contains the keyword; None if one may."""
     text, span = keyword.text, keyword.span
     if _PATTERN.search(text):
-        return catalogue.keyword_pattern(span, text, re.sub(r"\\.|[^\w\s'-]", "", text).strip())
+        return catalogue.keyword_pattern(span, text, _words_of(text))
     if any(unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for character in text):
         return catalogue.keyword_characters(span, text, "a control or unassigned character", "")
     composed = unicodedata.normalize("NFC", text)
@@ -80,6 +80,47 @@ def _never_matches(keyword: Named) -> Diagnostic | None:
     if "  " in text:
         return catalogue.keyword_characters(span, text, "two spaces in a row", re.sub(" +", " ", text))
     return None
+
+
+_CHOICE = re.compile(
+    r"\((?:\?:)?(?P<group>[^()]*)\)(?P<may_lack>\?)?|\[(?P<class>[^\]^\\]+)\](?P<may_be_absent>[?*])?"
+    r"|(?P<any>\.\?)|\\s(?P<spaces>[?*])|(?P<optional>\w)\?"
+)
+"""What in a pattern stands for several texts."""
+_OPEN = re.compile(r"\\[dDwW]|\{|\[[^\]]*\w-\w")
+"""What in a pattern stands for more texts than can be listed."""
+_MOST_TEXTS = 8
+
+
+def _words_of(pattern: str) -> list[str]:
+    """Return the keywords that find what a simple regular expression finds; none if there may be too many."""
+    if _OPEN.search(pattern):
+        return []
+    texts = pattern.split("|") if "(" not in pattern else [pattern]
+    while any(_CHOICE.search(text) for text in texts):
+        texts = [chosen for text in texts for chosen in _chosen(text)]
+        if len(texts) > _MOST_TEXTS:
+            return []
+    plain = [re.sub(r"\\s\+?|\.[*+]", " ", text) for text in texts]
+    plain = [" ".join(re.sub(r"\\[bB]|\\|[^\w\s'.&-]", "", text).split()) for text in plain]
+    words = dict.fromkeys(word for word in plain if word)
+    return [word for word in words if not _found_by(word, words.keys() - {word})]
+
+
+def _chosen(text: str) -> list[str]:
+    """Return the texts that the first choice in a pattern leaves; the text itself if there is none."""
+    match = _CHOICE.search(text)
+    if match is None:
+        return [text]
+    if match["group"] is not None:
+        choices = match["group"].split("|") + [""] * bool(match["may_lack"])
+    elif match["class"] is not None:
+        choices = [*match["class"], *[""] * bool(match["may_be_absent"])]
+    elif match["any"] is not None:
+        choices = ["", " ", "-"]
+    else:
+        choices = [match["optional"] or " ", ""]
+    return [text[: match.start()] + choice + text[match.end() :] for choice in choices]
 
 
 def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:

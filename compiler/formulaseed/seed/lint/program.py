@@ -16,10 +16,10 @@ from formulaseed.language.printer import expression_text, literal_text, value_te
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.seed import standard_fields, surface
+from formulaseed.seed.lint.comparisons import lint_case_of_keys
 from formulaseed.source.text import Span
 
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
-_FIRST, _LAST = 1990, 2100
 _PRESENT = 2020
 """An earlier year that is subtracted from one of the data is where a count of years begins, not the present."""
 
@@ -45,7 +45,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
     cases = [step for step in program.steps if isinstance(step.operation, nodes.Case)]
     tested = {symbol.name for case in cases for symbol in case.symbols() if symbol.kind is SymbolKind.STEP}
     for step, depends, only in outcomes(program):
-        if (only is not None or not depends) and (depends or step.name in program.output) and not step.part_of:
+        if (only is not None or not depends) and (depends or step.name in program.output):
             value = value_text(only) if only is not None else ""
             problems.report(catalogue.constant_result(step.span, step.name, value, depends))
         if step.name in tested or step.name in program.output:
@@ -58,7 +58,7 @@ def outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
             continue
-        depends = step.is_aggregate or any(s.kind in _INPUTS or s.name in varying for s in step.symbols())
+        depends = bool(step.aggregates()) or any(s.kind in _INPUTS or s.name in varying for s in step.symbols())
         only = _only_value(step)
         if depends and only is None:
             varying.add(step.name)
@@ -113,7 +113,7 @@ def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
     """Whether it is the difference of a year of the data and of another, or of one that a constant or a parameter gives."""
     match argument:
         case typed.Binary(left=left, operator="-", right=right):
-            given = [side.symbol for side in (left, right) if isinstance(side, typed.Ref)]
+            given = [symbol for side in (left, right) if (symbol := _input_of(side)) is not None]
             written = [side for side in (left, right) if isinstance(side, typed.Literal) and is_year(side.value)]
             return (
                 len(given) + len(written) == 2
@@ -148,14 +148,21 @@ def years_of(program: nodes.Program) -> set[Symbol]:
     years = {Symbol(SymbolKind.META, "year")}
     for step in program.steps:
         match step.operation:
-            case nodes.Aggregate("max" | "min", typed.Ref(ref)) | nodes.Formula(typed.Ref(ref)) if ref in years:
+            case nodes.Formula(expression) if _input_of(expression) in years:
                 years.add(Symbol(SymbolKind.STEP, step.name))
     return years
 
 
+def _input_of(expression: Expr) -> Symbol | None:
+    """Return the symbol whose value this is, itself or for one of the reviews; None for anything computed."""
+    if isinstance(expression, typed.Aggregate) and expression.entry.selects:
+        expression = expression.operand or expression
+    return expression.symbol if isinstance(expression, typed.Ref) else None
+
+
 def is_year(value: Value) -> TypeGuard[int]:
     """Return whether a number may be a year that a policy names."""
-    return type(value) is int and _FIRST <= value <= _LAST
+    return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
 def _ageing(
@@ -168,8 +175,7 @@ def _ageing(
     pairs = [pair for node in everything if isinstance(node, typed.Comparison) for pair in _pairs(node)]
     closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}  # the period does not move
     for one, sign, other in pairs:
-        is_year = isinstance(one, typed.Ref) and one.symbol in years
-        if is_year and sign in (">", ">=") and one not in closed:
+        if _input_of(one) in years and sign in (">", ">=") and one not in closed:
             use = f"{expression_text(one)} {sign} {expression_text(other)}"
             yield from ((year, span, use) for year, span in _year(other, constants))
     for node in everything:
@@ -191,8 +197,10 @@ def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
     """The ids of the nodes in which a year occurs; of `everything` each comes before its parts."""
     found: set[int] = set()
     for node in reversed(everything):
-        is_year = isinstance(node, typed.Ref) and node.symbol in years
-        if is_year or any(id(part) in found for part in typed.children(node)):
+        is_closed = (
+            isinstance(node, typed.Aggregate) and not node.entry.selects
+        )  # a count of a year's reviews is no year
+        if _input_of(node) in years or (not is_closed and any(id(part) in found for part in typed.children(node))):
             found.add(id(node))
     return found
 
@@ -215,7 +223,7 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
     for step in program.steps:
         is_filter = isinstance(step.operation, nodes.Filter)
         symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
-        if symbol not in used and step.name not in program.output and not step.part_of:
+        if symbol not in used and step.name not in program.output:
             may_fail = _section(step.span) in failing
             problems.report(catalogue.unused_step(step.span, step.name, is_filter, may_fail))
     for full_name, span in written.declared_at.items():
@@ -302,6 +310,7 @@ def lint_lookups(written: surface.Program, problems: Problems) -> None:
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
             _exact_in_list(step.operation, problems)
+            lint_case_of_keys(step.operation, problems)
             _overlaps(step.operation, problems)
             _defaults(step.operation, problems)
 

@@ -217,6 +217,7 @@ class Sections(ABC):
         items = self.shape.list(value, what, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
         for text in texts:
+            self.shape.report_spaces(text, "the keyword")
             if not text.value.strip():
                 self.problems.report(catalogue.empty_keyword(text.span))
         return tuple(self.unique([text for text in texts if text.value.strip()], "keyword").values())
@@ -387,6 +388,7 @@ class Sections(ABC):
             self.problems.report(catalogue.empty_enum(value.span))
         found: dict[str, nodes.EnumValue] = {}
         for key, about in described:
+            self.shape.report_spaces(key, "the value")
             if not key.value:
                 self.problems.report(catalogue.empty_enum_value(key.span))
             else:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import lint as lint_catalogue
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -30,6 +31,10 @@ from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, Js
 
 _KEYS = {*sections.V1_KEYS, *sections.V2_KEYS}
 PLACEHOLDERS = ("review_text", "review_date", "review_stars", "review_useful")
+STRINGS = ("review_text", "review_date")
+"""The placeholders that are filled with a JSON string, the others with a number."""
+_DOUBLE_QUOTES = frozenset('"“”„')
+_QUOTES = _DOUBLE_QUOTES | frozenset("'‘’")
 _MEANS = ("average", "avg", "mean", "averageif")
 _OF_REVIEWS = re.compile(r"\b(?:meta|extraction)\.")
 _SHOWN = 120
@@ -118,9 +123,7 @@ class _SeedV2(Sections):
         if section.get("op") is None:  # another key may resemble it
             shape.keys(section, all_step_keys(), "a step")
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
-        mean = _mean_of(section)
-        known = {**foreign_operations(), **dict.fromkeys(_MEANS, mean)} if mean else foreign_operations()
-        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", known)
+        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations())
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
             shape.keys(section, step_keys(operation), f"the operation `{chosen}`")
@@ -174,17 +177,6 @@ def _keywords_in(value: JsonValue | None) -> str:
     return written if texts and len(texts) == len(given) and len(written) <= _SHOWN else '["waiter"]'
 
 
-def _mean_of(step: JsonObject) -> str:
-    """The steps to write for a mean over reviews; empty where the step does not say of what."""
-    name, where = step.get("name"), step.get("where")
-    value = step.get("field") or step.get("expr")
-    if not isinstance(name, JsonString) or not isinstance(value, JsonString) or not _OF_REVIEWS.search(value.value):
-        return ""
-    conditions = where.span.source.text[where.span.start : where.span.end] if where is not None else ""
-    whole = catalogue.mean_to_write(name.value, value.value, " ".join(conditions.split()))
-    return whole if len(whole) <= 3 * _SHOWN else ""
-
-
 def _example(key: Key, step: JsonObject) -> str:
     """Return a key that a step lacks, with a value that fits the rest of the step."""
     example, source = key.examples[0], step.get("source")
@@ -217,9 +209,27 @@ class _SeedV1(Sections):
                 help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
+            elif name is not None:
+                self.quotes(text, match)
         if not any(match[1] == "review_text" for match in placeholders):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
+
+    def quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
+        """Warn of quotes around a placeholder that is filled with a JSON string."""
+        text, start, end = prompt.value, placeholder.start(), placeholder.end()
+        while text[start - 1 : start] in _QUOTES and start > 0:
+            start -= 1
+        while text[end : end + 1] in _QUOTES and end < len(text):
+            end += 1
+        around = text[start : placeholder.start()], text[placeholder.end() : end]
+        is_whole = all(around)
+        # an apostrophe on one side, as in `{review_date}'s`, is no quote
+        if placeholder[1] in STRINGS and (is_whole or set("".join(around)) & _DOUBLE_QUOTES):
+            found = lint_catalogue.quoted_placeholder(
+                prompt.inside(start, end), text[start:end], placeholder[1], is_whole=is_whole
+            )
+            self.problems.report(found)
 
     def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import lint as lint_catalogue
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_typo, suggest
@@ -130,6 +131,11 @@ class Shape:
             return ast.Literal(value.span, value.value)
         self.wrong_type(value, what, "a number, a string, true, false or null")
         return None
+
+    def report_spaces(self, text: JsonValue | None, what: str) -> None:
+        """Warn of a string that begins or ends with a space; nothing is said of any other value."""
+        if isinstance(text, JsonString) and text.value.strip() and text.value != text.value.strip():
+            self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, what))
 
     def choice(
         self,

@@ -94,6 +94,7 @@ class Arguments:
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
         found = self.shape.literal(value, f"`{key}`")
+        self.shape.report_spaces(value, f"`{key}`")
         self.literals[key] = found or NoLiteral(value.span, None)
         return found is not None
 
@@ -115,6 +116,8 @@ class Arguments:
         entries: dict[str, surface.Entry] = {}
         for member in table.members:
             word, span = member.key, member.value.span
+            self.shape.report_spaces(word, "the key")
+            self.shape.report_spaces(member.value, "the value")
             found = self.shape.literal(member.value, "a table's value")
             if found is not None and found.value is None:
                 self.problems.report(catalogue.null_in_table(span))
@@ -185,6 +188,7 @@ class Arguments:
     def _then(self, rule: JsonObject, key: str) -> ast.Literal:
         value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
         found = self.shape.literal(value, f"`{key}`")
+        self.shape.report_spaces(value, f"`{key}`")
         return found or NoLiteral(rule.span, None)
 
 
@@ -192,6 +196,7 @@ READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {
     "formula": Arguments.read_formula,
     "review formula": Arguments.read_formula,
     "condition formula": partial(Arguments.read_formula, is_condition=True),
+    "review condition": partial(Arguments.read_formula, is_condition=True),
     "name": Arguments.read_name,
     "conditions": Arguments.read_conditions,
     "bare conditions": lambda step, key, value: step.read_conditions(key, value, namespace=key),

@@ -15,17 +15,19 @@ from typing import Any
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
+from formulaseed.ir.hoisting import hoist
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.info import Info
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.printer import expression_text
-from formulaseed.language.typed import Expr, Info, SymbolKind
+from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import INTEGER, Value
 from formulaseed.seed.read.conditions import Object, Test, as_tests, merge
-from formulaseed.seed.surface import free_name
 from formulaseed.source.json_reader import JsonString, Plain, read_json
-from formulaseed.source.text import Source, Span
+from formulaseed.source.text import Source, Span, free_name
 
+SUM = "sum"
 _KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
 
 
@@ -56,7 +58,7 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     migration = Migration(moved)
     writer = _Writer(program, migration.not_moved)
     written = {step["name"]: step for step in seed["compute_dag"]}
-    for step in program.steps:
+    for step in hoist(program).steps:
         writer.step(step)
         allowed = written.get(step.name, {}).get("allow")
         if allowed is not None:
@@ -84,20 +86,8 @@ class _Writer:
     def step(self, step: nodes.Step) -> None:
         self.name = step.name
         match step.operation:
-            case nodes.Aggregate("count", _, where):
-                tests, rest = self._where(where)
-                if rest is None:
-                    self._add("count", **tests)
-                else:
-                    self._add("sum", expr=f"1 if {_text(rest)} else 0", **tests)
-            case nodes.Aggregate("sum", expression, where) if expression is not None:
-                tests, rest = self._where(where)
-                if rest is not None:
-                    zero = typed.Literal(0, Info(INTEGER, rest.info.span))
-                    expression = typed.Conditional(rest, expression, zero, expression.info)
-                self._add("sum", expr=_text(expression), **tests)
-            case nodes.Aggregate():
-                self._extreme(step.operation, step.span)
+            case nodes.Formula(typed.Aggregate() as aggregate):
+                self._aggregate(aggregate, step.span)
             case nodes.Formula(expression):
                 self._formula(expression, step.rules())
             case _:
@@ -106,17 +96,23 @@ class _Writer:
     def _add(self, op: str, **parts: Plain) -> None:
         self.steps.append({"name": self.name, "op": op, **parts})
 
-    def _extreme(self, operation: nodes.Aggregate, span: Span) -> None:
-        op = operation.function
-        tests, rest = self._where(operation.where)
-        if rest is not None:
+    def _aggregate(self, aggregate: typed.Aggregate, span: Span) -> None:
+        op, operand = aggregate.function, aggregate.operand
+        tests, rest = self._where(aggregate.where)
+        if rest is not None and aggregate.entry.counts:
+            op, operand = SUM, typed.Conditional(rest, _number(1, rest), _number(0, rest), rest.info)
+        elif rest is not None and operand is not None and op == SUM:
+            operand = typed.Conditional(rest, operand, _number(0, rest), operand.info)
+        elif rest is not None:
             reason = f"`{op}` over reviews where `{_text(rest)}`: no condition on reviews can use a step"
             self.not_moved.append(NotMoved(span, reason))
-        expression = operation.expression
-        assert expression is not None
-        is_field = isinstance(expression, typed.Ref) and expression.symbol.is_per_review
-        value = {"field" if is_field else "expr": _text(expression)}
-        default = {"default": operation.default} if operation.has_default else {}
+        value: Object = {}
+        if operand is not None:
+            is_field = (
+                isinstance(operand, typed.Ref) and operand.symbol.is_per_review and "field" in aggregate.entry.keys
+            )
+            value = {"field" if is_field else "expr": _text(operand)}
+        default: Object = {"default": aggregate.default.value} if aggregate.default is not None else {}
         self._add(op, **value, **tests, **default)
 
     def _formula(self, expression: Expr, rules: Sequence[tuple[Expr | None, Value]]) -> None:
@@ -161,6 +157,10 @@ class _Writer:
         name = free_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
         return f"${name}"
+
+
+def _number(value: int, beside: Expr) -> Expr:
+    return typed.Literal(value, Info(INTEGER, beside.info.span))
 
 
 def _text(expression: Expr) -> str:

@@ -1,0 +1,180 @@
+"""The statements of aggregates: what a loop over the rows begins with, does for a row, and makes of it in the end.
+
+In: a step that is an aggregate, and the names of its accumulators. Out: lines of code, filled into the templates of the
+aggregate's entry of the table. Used by `statements` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from formulaseed.backends.python.code import LINE_LENGTH, Code, literal
+from formulaseed.backends.python.expressions import ExpressionPrinter, Printed, native_call
+from formulaseed.backends.python.functions import BACKEND
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.aggregates import Spelling
+from formulaseed.language.info import Info
+from formulaseed.language.typed import Expr
+from formulaseed.language.types import BOOLEAN, Base, Type, Value
+
+STATE = "state"
+"""The suffix of the accumulator that has the name of its step."""
+INDENT = "    "
+_CANDIDATE = "candidate"
+"""The suffix of the local for an operand that needs a name."""
+
+
+def suffixes(aggregate: typed.Aggregate) -> list[str]:
+    """Return the suffixes of the locals that an aggregate needs beside the one with the name of its step."""
+    spelling = aggregate.entry.spellings[BACKEND]
+    needs_name = spelling.names_value or aggregate.entry.ignores_null
+    return [
+        *(each.suffix for each in spelling.accumulators if each.suffix != STATE),
+        *([_CANDIDATE] if needs_name else []),
+    ]
+
+
+class AggregatePrinter:
+    """Prints the statements of one aggregate.
+
+    `locals` has the local of the step by its name, its other accumulators by suffix and name (`total MEAN`). `types` has the
+    types of steps by name, and those of operands as `operand MEAN`. `author` is the step that errors name.
+    """
+
+    def __init__(self, step: nodes.Step, locals: Mapping[str, Code], types: Mapping[str, Code], author: str) -> None:
+        assert step.aggregate is not None
+        self.step = step
+        self.aggregate = step.aggregate
+        self.entry = step.aggregate.entry
+        self.spelling: Spelling = self.entry.spellings[BACKEND]
+        self.types = types
+        self.author = author
+        self.locals = {
+            suffix: locals[step.name if suffix == STATE else f"{suffix} {step.name}"]
+            for suffix in (STATE, *suffixes(step.aggregate))
+        }
+
+    def starts(self) -> list[tuple[Code, str]]:
+        """Return each accumulator, with its type if that must be declared, and what it begins with."""
+        operand, name = self.aggregate.operand, self.step.name
+        zero = "0" if operand is None or operand.info.ty.base is Base.INTEGER else "0.0"
+        ty = self.types[name if self.entry.selects or operand is None else f"operand {name}"].removesuffix(" | None")
+        found = []
+        for each in self.spelling.accumulators:
+            declared = f": {each.type.format(type=ty)}" if each.type else ""
+            found.append((Code(f"{self.locals[each.suffix]}{declared}"), each.start.format(zero=zero)))
+        return found
+
+    def condition(self) -> Expr | None:
+        """Return the operand as one more condition of a row, if the aggregate only asks whether it holds; else None."""
+        operand, truth = self.aggregate.operand, self.spelling.updates_if
+        if operand is None or truth is None:
+            return None
+        return operand if truth else typed.Not(operand, Info(BOOLEAN, operand.info.span))
+
+    def row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[list[Code], bool]:
+        """Return what a matching row does, and whether it may raise. `tests_raise` says whether the conditions before it may."""
+        operand = self.aggregate.operand
+        if operand is None or self.spelling.updates_if is not None:
+            return _filled(self.spelling.update, self.locals), False
+        test = self.spelling.test
+        if self.entry.ignores_null and operand.info.ty.nullable:
+            test = "{value} is not None"
+        value = _Operand(self, operand, printer, tests_raise)
+        if not test and not self.spelling.names_value:
+            lines = []
+            for template in self.spelling.update.splitlines():
+                lines += value.statement(_filled(template, self.locals | {"value": Code("{value}")})[0])
+            return lines, value.raises
+        lines, name = [], value.code
+        if not value.is_name:
+            name = self.locals[_CANDIDATE]
+            lines = value.statement(f"{name} = {{value}}")
+        names = self.locals | {"value": name}
+        update = [Code(f"{INDENT}{line}") for line in _filled(self.spelling.update, names)]
+        if not test:
+            return [*lines, *_filled(self.spelling.update, names)], value.raises
+        return [*lines, Code(f"if {test.format(**names)}:"), *update], value.raises
+
+    def result(self) -> list[Code]:
+        """Return the statements after the loop, which make the value of the accumulators."""
+        local, default = self.locals[STATE], self.aggregate.default
+        if not self.aggregate.needs_pass:
+            return [Code(f"{local} = {self.spelling.of_all}")]
+        lines = []
+        if self.aggregate.may_overflow:
+            total = self.locals[self.spelling.accumulators[0].suffix]
+            lines.append(Code(f"{total} = _finite({total}, {literal(self.author)})"))
+        is_empty = self.spelling.is_empty.format(**self.locals)
+        over_none = literal(exact(default.value, self.step.ty)) if default is not None else Code("None")
+        if self.spelling.result:
+            result = self.spelling.result.format(**self.locals)
+            target = f"{local}: {self.types[self.step.name]}" if self.step.ty.nullable else local
+            lines.append(Code(f"{target} = {f'{over_none} if {is_empty} else {result}' if is_empty else result}"))
+        elif over_none != "None":
+            lines += [Code(f"if {is_empty}:  # over no review"), Code(f"{INDENT}{local} = {over_none}")]
+        return lines
+
+
+class _Operand:
+    """The operand of an aggregate as code. Infinity may reach a total: it is found after the loop."""
+
+    def __init__(
+        self, aggregate: AggregatePrinter, operand: Expr, printer: ExpressionPrinter, tests_raise: bool
+    ) -> None:
+        self.operand = operand
+        self.printer = printer
+        self.is_float = aggregate.entry.selects and aggregate.step.ty.base is Base.NUMBER
+        is_settled = operand.info.ty.base is Base.INTEGER or tests_raise or printer.print(operand).raises
+        self.may_be_infinite = aggregate.entry.intermediate is not None and not is_settled
+        printed = self._printed(printer)
+        self.code, self.raises = printed.code, printed.raises
+        self.is_name = isinstance(operand, typed.Ref) and not printed.raises and printed.code.isidentifier()
+
+    def _printed(self, printer: ExpressionPrinter) -> Printed:
+        if self.may_be_infinite:
+            return printer.print(self.operand)
+        return printer.finished(self.operand, as_float=self.is_float)
+
+    def statement(self, template: str) -> list[Code]:
+        """Return a statement with the operand as its `{value}`.
+
+        If the operand has a single call that Python itself refuses, that is caught, and its error becomes the step's.
+        """
+        call = native_call(self.operand)
+        if call is None or "{value}" not in template:
+            return [Code(template.format(value=self.code))]
+        native = self._printed(self.printer.with_native(call)).code
+        return [
+            Code("try:"),
+            Code(f"{INDENT}{template.format(value=native)}"),
+            Code("except ValueError:"),
+            Code(f"{INDENT}raise {self.printer.fault(call)} from None"),
+        ]
+
+
+def start_lines(printers: Sequence[AggregatePrinter]) -> list[Code]:
+    """Return the statements before a loop: accumulators that begin with 0 together, as many as fit on a line."""
+    lines: list[Code] = []
+    zeros = ""
+    for target, start in (each for printer in printers for each in printer.starts()):
+        if start != "0" or ":" in target:
+            lines.append(Code(f"{target} = {start}"))
+            zeros = ""
+        elif zeros and len(zeros) + len(target) + 10 <= LINE_LENGTH:
+            zeros += f"{target} = "
+            lines[-1] = Code(f"{zeros}0")
+        else:
+            zeros = f"{target} = "
+            lines.append(Code(f"{zeros}0"))
+    return lines
+
+
+def exact(value: Value, ty: Type) -> Value:
+    """Return the value as its step's type has it: a number is a float."""
+    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
+
+
+def _filled(template: str, names: Mapping[str, Code]) -> list[Code]:
+    return [Code(line) for line in template.format(**names).splitlines()]

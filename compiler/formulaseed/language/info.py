@@ -1,0 +1,21 @@
+"""What the checker knows of an expression beside the expression itself."""
+
+from __future__ import annotations
+
+from formulaseed.language.intervals import Range
+from formulaseed.language.types import Type, Value
+from formulaseed.source.text import Span, tree_node
+
+
+@tree_node
+class Info:
+    """What is known of an expression: its type, the range of its numbers, and where it was written.
+
+    `is_constant` says that it is made of literals alone; then `constant` is its value.
+    """
+
+    ty: Type
+    span: Span
+    range: Range | None = None
+    is_constant: bool = False
+    constant: Value = None

@@ -1,0 +1,151 @@
+"""The public names: each is itself after everything was imported, works, names a wrong argument, and prints short."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+import formulaseed
+import pandas
+import polars
+import pyarrow
+import pytest
+from formulaseed import DataError, FormulaSeedError
+from helpers import EXAMPLES, TASKS
+
+COUNTING: dict[str, Any] = {
+    "task_name": "Counting",
+    "extract": {"fields": [{"name": "n", "type": "integer", "default": 0}]},
+    "compute": [{"name": "N", "op": "count"}],
+    "output": ["N"],
+}
+SEED = TASKS / "g1a_v2" / "seed.json"
+CONTEXTS = EXAMPLES / "contexts.jsonl"
+RECORDED = {"extractor": "recorded", "extractions": EXAMPLES / "extractions-g1a_v2.jsonl"}
+REQUESTS = EXAMPLES / "requests.jsonl"
+OPTIONAL = ("formulaseed.spark",)
+"""What needs a package that the tests may lack."""
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[dict[str, Any]]:
+    return formulaseed.extract(SEED, CONTEXTS, **RECORDED)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def objects(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """An object of each public class that functions return, by the name of the function that made it."""
+    first, rows = lines[0], lines[:3]
+    return {
+        "check": formulaseed.check(SEED)[0],
+        "compile_formula": formulaseed.compile_formula("1 + 2"),
+        "compile_seed": formulaseed.compile_seed(SEED),
+        "cover": formulaseed.cover(SEED, rows),
+        "diff": formulaseed.diff(SEED, SEED, rows),
+        "explain": formulaseed.explain(SEED, first["rows"], first["context"], first["business_id"]),
+        "extract": lines,
+        "load_evaluator": formulaseed.load_evaluator(SEED),
+        "load_requests": formulaseed.load_requests(REQUESTS),
+        "load_seed": formulaseed.load_seed(SEED),
+        "report": formulaseed.report(SEED, rows),
+        "run": formulaseed.run(SEED, CONTEXTS, **RECORDED),  # type: ignore[arg-type]
+        "score": formulaseed.score(SEED, rows, engine="python"),
+        "sensitivity": formulaseed.sensitivity(SEED, rows[:1]),
+        "validate_requests": formulaseed.validate_requests(REQUESTS, restaurants=CONTEXTS),
+    }
+
+
+def test_every_name_is_itself_after_every_module_was_imported() -> None:
+    """Python binds an imported package on its parent: none has the name of a public object."""
+    for module in pkgutil.walk_packages(formulaseed.__path__, "formulaseed."):
+        if not module.name.startswith(OPTIONAL) and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in formulaseed.__all__:
+        found = getattr(formulaseed, name)
+        assert not isinstance(found, ModuleType), name
+        assert name == "__version__" or callable(found), name
+
+
+def test_every_function_works(objects: dict[str, Any]) -> None:
+    """Each function of `__all__` returns something on shipped data."""
+    functions = {name for name in formulaseed.__all__ if name.islower() and not name.startswith("_")}
+    assert set(objects) == functions
+    assert objects["report"].restaurants == 3
+    assert objects["cover"].restaurants == 3
+    assert len(objects["run"]) == len(objects["extract"]) == 14
+
+
+def test_objects_print_on_one_short_line(objects: dict[str, Any]) -> None:
+    for name, made in objects.items():
+        if name not in ("compile_seed", "extract", "run", "score"):  # a string, lists, and a table
+            assert len(repr(made)) <= 200, name
+            assert "\n" not in repr(made), name
+            assert " object at 0x" not in repr(made), name
+    assert repr(objects["check"]).startswith("<Diagnostic ")
+
+
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    ("score", (SEED, []), {"engine": "foo"}, "`engine` must be 'duckdb' or 'python', not 'foo'"),
+    ("run", (SEED, CONTEXTS), {"max_dollar": 3}, "`run` has no option `max_dollar`; options: "),
+    ("run", (SEED, CONTEXTS), {"extracter": "lexical"}, "`run` has no option `extracter`; did you mean `extractor`?"),
+    ("extract", (SEED, CONTEXTS), {"with_text": "yes"}, "`with_text` must be a valid boolean, not 'yes'"),
+    ("diff", (SEED,), {}, "`diff`: missing a required argument: 'new'"),
+    ("diff", (SEED, SEED), {"duplicates": "last"}, "`duplicates` must be 'fail' or 'first', not 'last'"),
+    ("explain", (SEED, [], {}, 5), {}, "`business_id` must be a valid string, not 5"),
+    ("sensitivity", (SEED, []), {"by": 0}, "`by` must be greater than 0, not 0"),
+    ("cover", (SEED, []), {"parameters": [1]}, "`parameters` must be "),
+    ("report", (SEED, []), {"output": 1}, "`output` must be a valid string, not 1"),
+    ("load_evaluator", (SEED,), {"strict": 1}, "`strict` must be a valid boolean, not 1"),
+    ("compile_formula", (5,), {}, "`text` must be a valid string, not 5"),
+    ("compile_seed", (SEED,), {"target": 3}, "`target` must be a valid string, not 3"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "options", "message"), WRONG, ids=lambda value: str(value)[:30])
+def test_a_wrong_argument_is_named(
+    name: str, arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
+    """What it must be, and what was given; an unknown option with the nearest known one."""
+    with pytest.raises(FormulaSeedError) as found:
+        getattr(formulaseed, name)(*arguments, **options)
+    assert str(found.value).startswith(message), str(found.value)
+
+
+def test_contexts_in_place_of_rows_are_refused_with_the_command_that_takes_them() -> None:
+    contexts = [{"business_id": "a", "name": "A", "reviews": []}]
+    for function, arguments in ((formulaseed.diff, (SEED, SEED)), (formulaseed.cover, (SEED,))):
+        with pytest.raises(DataError, match="it is a file of contexts, not a file of rows"):
+            function(*arguments, contexts)
+
+
+def test_data_frames_are_read_as_files_are() -> None:
+    """pandas, polars and Arrow, for `run` and `extract`; a frame of something else is an error, not an empty result."""
+    contexts = [
+        {"business_id": place, "name": place.title(), "is_open": 1,
+         "reviews": [{"review_id": "r1", "text": "Good soup", "stars": 4, "useful": 0, "date": "2024-01-02"}]}
+        for place in ("anna", "bert")
+    ]  # fmt: skip
+    expected = formulaseed.run(COUNTING, contexts, extractor="lexical")
+    assert len(expected) == 2
+    for frame in (pandas.DataFrame(contexts), polars.DataFrame(contexts), pyarrow.Table.from_pylist(contexts)):
+        assert formulaseed.run(COUNTING, frame, extractor="lexical") == expected
+        assert len(formulaseed.extract(COUNTING, frame, extractor="lexical")) == 2
+    with pytest.raises(DataError):
+        formulaseed.run(COUNTING, pandas.DataFrame([{"x": 1}]), extractor="lexical")
+
+
+def test_the_first_of_two_equal_reviews_is_kept_on_request() -> None:
+    """Otherwise the restaurant fails, with both named; the others are scored."""
+    review = {"review_id": "r1", "text": "Good soup", "stars": 4, "useful": 0, "date": "2024-01-02"}
+    contexts = [
+        {"business_id": "twice", "name": "T", "is_open": 1, "reviews": [review, review]},
+        {"business_id": "once", "name": "O", "is_open": 1, "reviews": [review]},
+    ]
+    twice, once = formulaseed.run(COUNTING, contexts, extractor="lexical", duplicates="first")
+    assert twice["reviews"]["total"] == once["reviews"]["total"] == 1
+    failing = formulaseed.run(COUNTING, contexts, extractor="lexical")
+    assert [line["business_id"] for line in failing if "output" in line] == ["once"]
+    assert len(failing.failures) == 1
+    assert "reviews[0] and reviews[1] have the same `review_id`, 'r1'" in failing.failures[0]

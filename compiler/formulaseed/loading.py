@@ -144,8 +144,13 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
         return run(kind, Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
-    text = "".join(dumped(request, "request", indent=None) + "\n" for request in given)
-    return run(kind, Document(Source("<requests>", text), None, None), problems)
+    requests = list(given)
+    document = Document(
+        Source("<requests>", "".join(dumped(each, "request", indent=None) + "\n" for each in requests)), None, None
+    )
+    if not is_of_kind(document.source, ("requests",), problems, requests[0] if requests else None):
+        return Analysis(kind, document, None, None, problems.sorted())
+    return run(kind, document, problems)
 
 
 @validated

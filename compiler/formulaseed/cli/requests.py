@@ -38,7 +38,7 @@ from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, print
 from formulaseed.diagnostics.render import columns, render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir.attributes import _attribute_at
-from formulaseed.loading import RequestsAnalysis, analyse_requests, read_requests
+from formulaseed.loading import RequestsAnalysis, read_requests
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
@@ -342,7 +342,7 @@ def plain_tree(tree: Shorthand) -> Plain:
 
 def _check(path: str, form: str) -> None:
     """Print errors of shorthands; those of other parts are counted, since a structure that has some is not compared."""
-    analysis = analyse_requests(path)
+    analysis = read_requests(path)
     found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":
         emit(render_json(found))
@@ -353,7 +353,7 @@ def _check(path: str, form: str) -> None:
 
 
 def _print_all(path: str, form: str) -> None:
-    analysis = analyse_requests(path)
+    analysis = read_requests(path)
     shorthands = {line.id: shorthand_of(line.structure) for line in analysis.parsed or () if isinstance(line, Request)}
     if form == "json":
         emit_json(shorthands)

@@ -12,7 +12,8 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -139,18 +140,19 @@ def read_lines(path: str, kind: str | None = None) -> Iterator[Line]:
     return _of_kind(_lines(name, _opened(path), kind), kind)
 
 
-def _of_kind(lines: Iterator[Line], kind: str | None) -> Iterator[Line]:
-    """Yield the lines. Raises `UnreadableError` if the first shows that they are not of the kind."""
-    first = next(lines, None)
-    if first is None:
-        return
-    if kind is not None:
-        found = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
-        unfit = why_unfit(found, kind, first.file)
-        if unfit:
-            raise UnreadableError(f"cannot read {first.file}: {unfit}")
-    yield first
-    yield from lines
+def _of_kind(lines: Generator[Line, None, None], kind: str | None) -> Iterator[Line]:
+    """Yield the lines, and close them. Raises `UnreadableError` if the first shows that they are not of the kind."""
+    with closing(lines):
+        first = next(lines, None)
+        if first is None:
+            return
+        if kind is not None:
+            found = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
+            unfit = why_unfit(found, kind, first.file)
+            if unfit:
+                raise UnreadableError(f"cannot read {first.file}: {unfit}")
+        yield first
+        yield from lines
 
 
 def _value_or_text(raw: bytes) -> object:
@@ -162,7 +164,7 @@ def _value_or_text(raw: bytes) -> object:
         return text[:_BEGINNING]
 
 
-def _lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Line]:
+def _lines(name: str, file: BinaryIO, kind: str | None) -> Generator[Line, None, None]:
     with file:
         number, is_first = 0, True
         while True:

@@ -157,6 +157,11 @@ SNIPPETS: dict[str, tuple[object, str]] = {
     "the rules of case": (STEPS["VERDICT"]["rules"], "put it into the `rules` of a step"),
     "a lookup table": (STEPS["CUISINE_MODIFIER"]["table"], "put it into the `table` of a step with the operation `lookup`"),
     "evidence": (REQUESTS[0]["structure"]["args"][0]["evidence"], 'put it into {"aspect": …, "evidence": {…}}'),
+    "the review handling": (
+        {"review_handling": {"max_length": 2000}},
+        'put it beside the others: {"task_name": …, "extract": …, …}',
+    ),
+    "a section of a reference": ({"enums": {"Condition": {"values": ["new"]}}}, "put it beside its `entities`"),
     "a step of v1": (
         {"name": "n_mild", "formula": "len(extractions)"},
         "put a rule into a list, `[…]`, and a step into `compute_dag`",

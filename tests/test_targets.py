@@ -372,6 +372,7 @@ def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: 
                 ("evaluate", named, "--rows", rows), ("explain", named, "--rows", rows), ("run", named, "--contexts", contexts),
                 ("compile", os.path.relpath(place / "tasks" / "p" / "seed.json", folder), "--check", "--out",
                  os.path.relpath(module.parent, folder)),
+                ("compile", "--check", named, os.path.join(os.path.dirname(named), "tests", "test_tiny_1.py")),
             ):  # fmt: skip
                 done = command(*arguments, cwd=folder)
                 assert done.status in (0, 3), (arguments, done.err)  # a restaurant without reviews has no share
@@ -403,6 +404,8 @@ def test_a_seed_that_is_gone_is_named(tmp_path: Path, is_project: bool) -> None:
     where = where if is_project else "../tasks/seed.json, and there is no such file in generated"
     assert done.status == 2
     assert done.err.endswith(f"generated/tiny_1.py was compiled from {where}; pass the seed instead\n")
+    checked = command("compile", "--check", "generated/tiny_1.py", cwd=tmp_path)
+    assert (checked.status, checked.out) == (1, f"generated/tiny_1.py: was compiled from {where}\n")
 
 
 def test_a_module_without_a_path_says_so(tmp_path: Path) -> None:
@@ -410,4 +413,4 @@ def test_a_module_without_a_path_says_so(tmp_path: Path) -> None:
     rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
     done = command("explain", "tiny.py", "--rows", rows, cwd=tmp_path)
     assert done.status == 2
-    assert done.err.endswith("tiny.py does not name the seed that it was compiled from; pass the seed instead\n")
+    assert done.err.endswith("tiny.py does not name the file that it was compiled from; pass the seed instead\n")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from formulaseed.arguments import validated
 from formulaseed.backends.base import Unit
 from formulaseed.data.documents import Document, dumped, is_of_kind, read_text, refused_module, shown_path, source_of
-from formulaseed.data.file_kinds import kind_of_text
+from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems, number_of
@@ -144,8 +144,13 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
         return run(kind, Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
-    text = "".join(dumped(request, "request", indent=None) + "\n" for request in given)
-    return run(kind, Document(Source("<requests>", text), None, None), problems)
+    requests = list(given)
+    document = Document(
+        Source("<requests>", "".join(dumped(each, "request", indent=None) + "\n" for each in requests)), None, None
+    )
+    if requests and not is_of_kind(document.source, kind_of(requests[0]), ("requests",), problems):
+        return Analysis(kind, document, None, None, problems.sorted())
+    return run(kind, document, problems)
 
 
 @validated

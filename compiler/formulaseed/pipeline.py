@@ -21,7 +21,7 @@ from formulaseed.backends.base import TARGETS, Unit, backend
 from formulaseed.data.documents import Document, refused_module, report_internal_error, shown_path
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
-from formulaseed.errors import FormulaSeedError, SeedError
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.kinds import Checked, Kind, Parsed, document_name
 from formulaseed.seed.write.autofix import is_fixed, with_fixes
@@ -89,6 +89,8 @@ def run(kind: Kind[Parsed, Checked], document: Document, problems: Problems) -> 
             parsed = kind.parse(document, problems)
             checked = kind.check(document, parsed, problems) if parsed is not None else None
         kind.lint(parsed, checked, problems)
+    except UnreadableError:  # of a file that the document needs
+        raise
     except Exception as error:
         report_internal_error(error, document, problems)
     return Analysis(kind, document, parsed, None if problems.has_errors else checked, problems.sorted())

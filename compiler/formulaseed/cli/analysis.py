@@ -10,7 +10,18 @@ import click
 from click.core import ParameterSource
 
 from formulaseed.cli.inputs import duplicates_option, param_option, parameters_of
-from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, say, show, write_out
+from formulaseed.cli.output import (
+    emit,
+    emit_json,
+    finish,
+    format_of,
+    progress,
+    report_warnings,
+    reported,
+    say,
+    show,
+    write_out,
+)
 from formulaseed.cli.run import can_be_reread
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, lines_of, read_lines
@@ -261,20 +272,24 @@ def sensitivity(
     finish(failures.status)
 
 
+_DRAWINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
+
+
 @click.command("graph")
 @click.argument("seed", metavar="SEED")
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True,
-              help="How to write it; svg needs the extra `graph`.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]),
+              help="How to write it: as --out ends (.mmd, .dot, .svg), or mermaid; svg needs the extra `graph`.")  # fmt: skip
 @click.option("--out", metavar="FILE", help="Where to write it; standard output by default.")
-def graph(seed: str, form: str, out: str | None) -> None:
+def graph(seed: str, form: str | None, out: str | None) -> None:
     """Write the computation as a graph: what is read, the steps, and what each of them uses."""
+    chosen = form or (format_of(out, _DRAWINGS) if out is not None else None) or "mermaid"
     loaded = load_seed(seed)
     report_warnings(loaded)
     found = graph_of(loaded.program)
-    if form == "svg":
+    if chosen == "svg":
         from formulaseed.explanation.drawing import Drawing
 
         text = Drawing(found).svg(alone=True)
     else:
-        text = mermaid(found) if form == "mermaid" else dot(found)
+        text = mermaid(found) if chosen == "mermaid" else dot(found)
     write_out(text, out)

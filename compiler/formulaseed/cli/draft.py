@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
+from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, show_diagnostics
+from formulaseed.data.file_kinds import kind_of_text
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.model import number_of
@@ -22,7 +23,7 @@ from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
-from formulaseed.errors import DataError, FormulaSeedError
+from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import must_be_ready
 from formulaseed.llm.limiter import CostBudget
@@ -57,9 +58,13 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     for name in (*_SETTINGS, "resume", "dry_run", "max_usd") if given["replay"] else ():
         if _is_given(name):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
+    check_suffix(out, ".json")
     if not (given["replay"] or given["dry_run"]):
         must_be_ready()
     data, _ = read_bytes(task, limits.TASK_BYTES)
+    kind = kind_of_text(data.decode("utf-8", "replace"), task)
+    if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # a front matter looks like YAML
+        raise UnreadableError(f"cannot read {task}: it is {kind.noun}, not a policy in words; {kind.help.format(task)}")
     try:
         text = read_task(data, _name_of_file(task))
     except DataError as error:

@@ -9,8 +9,7 @@ import click
 from click.core import ParameterSource
 
 from formulaseed.cli.inputs import load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, progress, reported, say, write_out
-from formulaseed.cli.results import format_of
+from formulaseed.cli.output import Progress, check_suffix, finish, format_of, progress, reported, say, write_out
 from formulaseed.cli.run import Job, count, extraction_options, work
 from formulaseed.data.jsonl import LocatedRestaurant, read_lines
 from formulaseed.data.results import Extractor, Failures, ResultCounts
@@ -81,7 +80,7 @@ def report(out: str, **given: Any) -> None:
     """
     from formulaseed.explanation.report import collect
 
-    format_of(out, {".html": "html", ".htm": "html"}, other="")
+    check_suffix(out, ".html", ".htm")
 
     def write(explainer: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
         found = collect(explainer, explanations, failures)

@@ -16,7 +16,7 @@ from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import ModuleFile, load_module
+from formulaseed.runtime.loading import load_module, why_no_seed
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -74,7 +74,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     if file.fault:
         say(f"{path} {file.fault}", err=True)
     if not found:
-        absence = f"{path} {_why_no_seed(file)}; pass the seed instead"
+        absence = f"{path} {why_no_seed(file.named, file.path)}; pass the seed instead"
     else:
         absence, renamed = f"{path} was compiled from another version of {found}; compile it again", ""
         if file.new_name:
@@ -86,15 +86,6 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         if file.seed is None:
             say(f"{found} has changed since {path} was compiled{renamed}", err=True)
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
-
-
-def _why_no_seed(file: ModuleFile) -> str:
-    """Return why the seed of a module is not found, with the path that was looked for."""
-    if not file.named:
-        return "does not name the seed that it was compiled from"
-    folder = file.path.parent.as_posix()
-    where = "" if file.named.startswith("../") else " or a folder above it"
-    return f"was compiled from {file.named}, and there is no such file in {folder}{where}"
 
 
 def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any] | None:

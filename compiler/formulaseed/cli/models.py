@@ -13,6 +13,7 @@ import click
 
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say
+from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
@@ -253,6 +254,7 @@ def info(path: str | None, form: str) -> None:
 @click.option("--out", default="-", help="Where to write; standard output by default.")
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
+    check_lines(out, "--out")
     saved = 0
     with reported() as failures, _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
         for line in answers.export():

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
@@ -28,6 +29,9 @@ from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 if TYPE_CHECKING:
     from formulaseed.data.results import Failures
     from formulaseed.pipeline import Analysis, Compilable
+
+_Form = TypeVar("_Form", bound=str)
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 
 INTERRUPTED = 130
 """The exit status of an interrupted command."""
@@ -122,6 +126,33 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     if found:
         name = seed.document.source.name
         say(f"{name}: {summary(found)}; see `formulaseed check {name}`", err=True)
+
+
+def format_of(
+    out: str, suffixes: Mapping[str, _Form], option: str = "--out", other: str = ", or pass --format"
+) -> _Form | None:
+    """Return the format that a file's name ends in; None for standard output, and for a name without a suffix.
+
+    Raises `UsageError` for a suffix that stands for no format; `other` ends the help.
+    """
+    plain = out.lower().removesuffix(".gz")
+    found = next((form for suffix, form in suffixes.items() if plain.endswith(suffix)), None)
+    unknown = _SUFFIX.search(os.path.basename(plain))
+    if found is None and unknown is not None:
+        *known, last = dict.fromkeys(
+            next(s for s, each in suffixes.items() if each == form) for form in suffixes.values()
+        )
+        listed = f"{', '.join(known)} or {last}" if known else last
+        raise click.UsageError(
+            f"{option} {out}: no format has the suffix `{unknown[0]}`; end the name in {listed}{other}"
+        )
+    return found
+
+
+def check_suffix(out: str | None, *suffixes: str, option: str = "--out") -> None:
+    """Raise `UsageError` for a file of one format whose name ends in none of these suffixes; the first is proposed."""
+    if out is not None:
+        format_of(out, dict.fromkeys(suffixes, ""), option, "")
 
 
 def write_out(text: str, out: str | None, note: str = "") -> None:

@@ -16,6 +16,7 @@ from formulaseed.cli.output import (
     check_current,
     emit_json,
     finish,
+    format_of,
     format_option,
     say,
     show_diagnostics,
@@ -41,6 +42,8 @@ from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.variables import with_variables
 from formulaseed.runtime.loading import module_from_source
 
+_SUFFIXES = {".json": "json", ".md": "markdown", ".txt": "prompt"}
+
 
 @click.command("reference")
 @click.argument("seed", required=False)
@@ -50,12 +53,12 @@ from formulaseed.runtime.loading import module_from_source
 @click.option("--custom-fields", metavar="TABLE", help="The database's table that defines custom fields.")
 @click.option("--out", metavar="FILE", help="Write it into a file; a reference that has changed gets the next version.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where the file of --out is stale.")
-@click.option("--format", "form", type=click.Choice(["json", "markdown", "prompt"]), default="json", show_default=True,
-              help="For tools, for people or for models.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["json", "markdown", "prompt"]),
+              help="For tools, for people or for models; as --out ends (.json, .md, .txt), or json.")  # fmt: skip
 @click.option("--tokens", type=click.IntRange(1, 10_000_000), help="The most tokens of a prompt, estimated.")
 @click.option("--generated-at", is_flag=True, help="Say when it was generated.")
 def reference(
-    out: str | None, check: bool, form: str, tokens: int | None, generated_at: bool, **domain: str | None
+    out: str | None, check: bool, form: str | None, tokens: int | None, generated_at: bool, **domain: str | None
 ) -> None:
     """Print the formula reference of a domain: entities, fields, enums, operators, functions, syntax, examples.
 
@@ -63,18 +66,19 @@ def reference(
     """
     if check and out is None:
         raise click.UsageError("--check needs --out: the file to check")
-    if tokens is not None and form != "prompt":
+    chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "json"
+    if tokens is not None and chosen != "prompt":
         raise click.UsageError("--tokens is for --format prompt")
     reference = _reference(**domain)
     for name in reference.hidden:
         what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
         say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
-    if form == "json":
+    if chosen == "json":
         if generated_at:
             reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
         sys.exit(_json(reference, out, check))
     document = reference_json(reference)
-    if form == "markdown":
+    if chosen == "markdown":
         text = reference_markdown(document)
     else:
         try:

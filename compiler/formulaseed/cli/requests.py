@@ -18,6 +18,7 @@ from formulaseed.api import requests_evaluator
 from formulaseed.cli.inputs import duplicates_option
 from formulaseed.cli.output import (
     benchmark_option,
+    check_suffix,
     emit,
     emit_json,
     finish,
@@ -163,6 +164,8 @@ def validate(
     from formulaseed.cli.results import check_lines
 
     check_lines(out, "--out")
+    check_suffix(matrix, ".json", option="--matrix")
+    check_suffix(conditions, ".json", option="--conditions")
     on_error = "-" in outputs
     evaluate = requests_evaluator(analysis, valid(picked))
     with reported() as failures:

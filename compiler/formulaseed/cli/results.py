@@ -6,17 +6,16 @@ A table is for people: its numbers are rounded, and the columns that do not fit 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 import click
 
-from formulaseed.cli.output import Progress, is_terminal, say, show
+from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
 from formulaseed.data.tabular import cells_of, columns_of, csv_line
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -26,13 +25,11 @@ from formulaseed.runtime.evaluator import Evaluator
 
 Format = Literal["table", "jsonl", "csv", "parquet"]
 _FORMATS: tuple[Format, ...] = ("table", "jsonl", "csv", "parquet")
-_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 _LINES: dict[str, Literal["jsonl"]] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 ROWS_SUFFIXES: dict[str, Literal["jsonl", "parquet"]] = {**_LINES, ".parquet": "parquet"}
 _SUFFIXES: dict[str, Format] = {**_LINES, ".csv": "csv", ".parquet": "parquet"}
 """The formats by the suffix of a file, which `.gz` may follow."""
 
-_Form = TypeVar("_Form", bound=str)
 _Write = Callable[[Result], None]
 
 
@@ -49,31 +46,9 @@ def result_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def format_of(
-    out: str, suffixes: Mapping[str, _Form], option: str = "--out", other: str = ", or pass --format"
-) -> _Form | None:
-    """Return the format that a file's name ends in; None for standard output, and for a name without a suffix.
-
-    Raises `UsageError` for a suffix that stands for no format; `other` ends the help.
-    """
-    plain = out.lower().removesuffix(".gz")
-    found = next((form for suffix, form in suffixes.items() if plain.endswith(suffix)), None)
-    unknown = _SUFFIX.search(os.path.basename(plain))
-    if found is None and unknown is not None:
-        *known, last = dict.fromkeys(
-            next(s for s, each in suffixes.items() if each == form) for form in suffixes.values()
-        )
-        listed = f"{', '.join(known)} or {last}" if known else last
-        raise click.UsageError(
-            f"{option} {out}: no format has the suffix `{unknown[0]}`; end the name in {listed}{other}"
-        )
-    return found
-
-
 def check_lines(out: str | None, option: str) -> None:
     """Raise `UsageError` for a file that is written as JSON Lines and whose name ends otherwise."""
-    if out is not None:
-        format_of(out, _LINES, option, "")
+    check_suffix(out, *_LINES, option=option)
 
 
 def require_parquet(out: str) -> None:

@@ -13,13 +13,12 @@ import click
 from click.core import ParameterSource
 
 from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, progress, reported, say
+from formulaseed.cli.output import Progress, finish, format_of, progress, reported, say
 from formulaseed.cli.results import (
     ROWS_SUFFIXES,
     Format,
     Results,
     check_lines,
-    format_of,
     require_parquet,
     result_options,
 )

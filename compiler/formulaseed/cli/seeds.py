@@ -17,6 +17,7 @@ from formulaseed import pipeline
 from formulaseed.backends.base import TARGETS
 from formulaseed.cli.output import (
     check_current,
+    check_suffix,
     each_file,
     emit,
     reference_option,
@@ -147,6 +148,7 @@ def migrate(seed: str, out: str | None) -> None:
     """
     from formulaseed.seed.write.migrate import migrate as migrated
 
+    check_suffix(out, ".json")
     loaded = load_seed(seed)
     data = loaded.data
     if not isinstance(data, dict) or not is_v1(data):
@@ -177,6 +179,7 @@ def schema(what: str, out: str | None, current: str | None) -> None:
     """Print the JSON Schema of seeds, with which editors complete and explain keys, or of explanations as JSON."""
     if out is not None and current is not None:
         raise click.UsageError("--out and --check exclude each other")
+    check_suffix(out, ".json")
     if what == "seed":
         from formulaseed.seed.json_schema import seed_schema
 
@@ -292,7 +295,7 @@ def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
     if one of the two cannot be read.
     """
     from formulaseed.backends.python.identity import identity_of, tested_module
-    from formulaseed.runtime.loading import find_seed, read_module
+    from formulaseed.runtime.loading import find_seed, read_module, why_no_seed
 
     text = read_module(path)
     identity = identity_of(text)
@@ -301,7 +304,7 @@ def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
         return 0
     source = find_seed(identity.path, path)
     if source is None:
-        say(f"{path}: the file that it was generated from is not there: {identity.path or identity.name}")
+        say(f"{path}: {why_no_seed(identity.path, path)}")
         return 1
     loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
     name, tested = loaded.document.source.name, tested_module(text)
@@ -311,7 +314,7 @@ def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
         expected = compile_tests(loaded, path, module)
         arguments = f"{name} --out {module.parent} --tests {path.parent}"
     else:
-        expected = pipeline.compile(loaded, style=style_at(path))
+        expected = pipeline.compile(loaded, style=style_at(path), folder=path.parent)
     return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
 
 

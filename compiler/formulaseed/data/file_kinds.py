@@ -15,6 +15,8 @@ _SECTIONS = frozenset((
     "filter", "extract", "compute", "output", "filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag",
     "output_fields",
 ))  # fmt: skip
+_PARTS = _SECTIONS | {"review_handling", "parameters", "properties", "allow"}
+_OF_REFERENCE = frozenset(("custom_fields", "enums", "operators", "functions", "syntax_patterns", "examples"))
 _OPERATORS = frozenset(("in", ">=", ">", "<=", "<", "!="))
 _NAMESPACES = ("extraction.", "meta.", "context.", "$")
 _CHECKED = "`formulaseed check {0}` and `compile` take it"
@@ -42,8 +44,17 @@ def _all_of(*names: str) -> Callable[[_Keys], bool]:
     return lambda keys: keys >= {*names}
 
 
-def _section(keys: _Keys) -> bool:
-    return len(keys) == 1 and keys <= _SECTIONS
+def _one_of(names: _Keys) -> Callable[[_Keys], bool]:
+    return lambda keys: len(keys) == 1 and keys <= names
+
+
+def _is_results(keys: _Keys) -> bool:
+    return "task" in keys and not keys.isdisjoint(("output", "error"))
+
+
+def _is_restaurants(keys: _Keys) -> bool:
+    names = ("business", "name", "categories", "attributes")
+    return "business_id" in keys and not keys.isdisjoint(names) and not _is_results(keys)
 
 
 _OF_DATA = (
@@ -51,8 +62,7 @@ _OF_DATA = (
              lambda keys: "task_name" in keys or len(keys & _SECTIONS) > 1),
     FileKind("step", "a step", "put it into `compute`", lambda keys: "op" in keys and "args" not in keys),
     FileKind("rows", "a file of rows", "`formulaseed evaluate SEED --rows {0}` takes it", _any_of("rows")),
-    FileKind("results", "a file of results", "pass the rows or the contexts that they were computed from",
-             lambda keys: "task" in keys and not keys.isdisjoint(("output", "error"))),
+    FileKind("results", "a file of results", "pass what they were computed from: a seed, rows or contexts", _is_results),
     FileKind("contexts", "a file of contexts", "`formulaseed run SEED --contexts {0}` takes it",
              lambda keys: "reviews" in keys and "task" not in keys),
     FileKind("extractions", "a file of recorded extractions",
@@ -65,8 +75,7 @@ _OF_DATA = (
     FileKind("reviews", "a file of reviews", "`formulaseed run SEED --restaurants FILE --reviews {0}` takes it",
              lambda keys: "review_id" in keys and not keys.isdisjoint(("text", "stars"))),
     FileKind("restaurants", "a file of restaurants", "`formulaseed run SEED --restaurants {0} --reviews FILE` takes it",
-             lambda keys: "business_id" in keys and "task" not in keys
-             and not keys.isdisjoint(("business", "name", "categories", "attributes"))),
+             _is_restaurants),
 )  # fmt: skip
 _OF_DOCUMENTS = (
     FileKind("requests", "a file of requests", "`formulaseed check {0}`, `compile` and `validate` take it",
@@ -83,7 +92,9 @@ _SNIPPETS = (
     FileKind("field", "the declaration of a field", "put it into the `fields` of `extract`", _all_of("name", "type")),
     FileKind("keywords", "the filter of a seed", 'put it into `filter`: {{"keywords": […]}}', _any_of("keywords")),
     FileKind("fields", "the `extract` of a seed", "put it into `extract`", _any_of("fields")),
-    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}', _section),
+    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}', _one_of(_PARTS)),
+    FileKind("section of a reference", "a section of a formula reference", "put it beside its `entities`",
+             _one_of(_OF_REFERENCE)),
     FileKind("comparison", "the comparison of a condition", 'put it into `where`: {{"meta.year": {{…}}}}',
              lambda keys: bool(keys) and keys <= _OPERATORS),
     FileKind("condition", "a condition", "put it into the `where` of a step",
@@ -123,6 +134,8 @@ _TEXTS = (
               re.compile("PAR1")),
     _TextKind(FileKind("excel", "an Excel workbook", _EXPORTED), (".xlsx", ".xls"), re.compile("PK\x03\x04")),
 )  # fmt: skip
+_TOKEN = re.compile(r'[{}\[\]:]|"(?:[^"\\]|\\.)*+"?', re.S)
+_MAX_SCANNED = 100_000
 _OF_JSON = (".json", ".jsonl", ".ndjson")
 """The beginning of a file with such a name says nothing: a comment or a stray line in it is reported as what it is."""
 
@@ -159,6 +172,9 @@ def kind_of_text(text: str, name: str) -> FileKind | None:
         return _kind_without_json(text[start:], name)
     value, end = _first_value(text, start)
     kind = kind_of(value)
+    if value is None:  # its keys tell what a file with invalid JSON was meant to be; of a part they may be too few
+        kind = kind_of(_keys_of_invalid(text, start))
+        return kind if kind is not None and kind.name in _FILES else None
     if kind is not KINDS["seed"]:
         return kind
     second, _ = _first_value(text, end)
@@ -172,6 +188,23 @@ def _first_value(text: str, start: int) -> tuple[object, int]:
         return json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return None, len(text)
+
+
+def _keys_of_invalid(text: str, start: int) -> dict[str, object]:
+    """Return the keys of the object that begins at an offset, or of the first one in a list, whatever is wrong inside."""
+    keys: dict[str, object] = {}
+    outer, depth, last = text[start] == "[", 0, ""
+    for token in _TOKEN.findall(text, start, start + _MAX_SCANNED):
+        if token in "{[":
+            depth += 1
+        elif token in "}]":
+            depth -= 1
+        elif token == ":" and depth == 1 + outer:
+            keys.setdefault(last)
+        last = token[1:-1]
+        if depth == outer and keys:
+            break
+    return keys
 
 
 def _kind_without_json(text: str, name: str) -> FileKind | None:

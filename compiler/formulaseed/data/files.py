@@ -95,10 +95,15 @@ def holds(path: Path, text: str) -> bool | None:
 
 
 def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
-    """Write a file as `replacing` does. Raises `UnreadableError` where it cannot be written."""
+    """Write a file as `replacing` does, compressed if it is a `.gz`. Raises `UnreadableError` if it cannot be written."""
+    data = text.encode()
+    if path.suffix == ".gz":
+        import gzip
+
+        data = gzip.compress(data, mtime=0)
     try:
         with replacing(path, through_link=through_link) as file:
-            file.write(text.encode())
+            file.write(data)
     except OSError as error:
         raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
 

@@ -109,6 +109,14 @@ def find_seed(named: str, path: Path) -> Path | None:
         return None
 
 
+def why_no_seed(named: str, path: Path) -> str:
+    """Return why `find_seed` finds no seed of the module at `path`, as the rest of a sentence that begins with the module."""
+    if not named:
+        return "does not name the file that it was compiled from"
+    where = "" if named.startswith("../") else " or a folder above it"
+    return f"was compiled from {named}, and there is no such file in {path.parent.as_posix()}{where}"
+
+
 @dataclass(frozen=True, slots=True)
 class ModuleFile:
     """A generated module from a file.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.data.duplicates import ID, Duplicates
+from formulaseed.data.file_kinds import is_snippet, kind_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
@@ -128,7 +129,8 @@ def map_columns(
     types = output_types(evaluator, program, trace)
     faults += _clashes(key, types, trace)
     if faults:
-        raise DataError("; ".join(faults))
+        kinds = (_other_kind(table, columns) for table, columns in (("rows", rows), ("contexts", contexts or {})))
+        raise DataError(next(filter(None, kinds), "; ".join(faults)))
     assert order is not None
     given = dict(parameters or {})
     plan = Plan(
@@ -152,6 +154,14 @@ def _clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool) -> Itera
         if name in taken:
             yield f"`{name}` has the name of another column of the results"
         taken.add(name)
+
+
+def _other_kind(table: str, columns: Columns) -> str:
+    """Return of what kind of file a table is that lacks columns; empty if it may be one of rows or of contexts."""
+    kind = kind_of(dict.fromkeys(path[0] for path in columns))
+    if kind is None or is_snippet(kind) or kind.name in ("rows", "reviews", "restaurants", table):
+        return ""
+    return f"the {table} are {kind.noun}; {kind.help.format('FILE')}"
 
 
 def _missing(table: str, name: str, columns: Columns) -> str:

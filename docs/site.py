@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ _OUTWARDS = re.compile(r"\[([^\]]*)\]\((?:\.\./)([^)#]*)[^)]*\)")
 _OF_README = re.compile(r"\[([^\]]*)\]\((?!docs/|#|\w+:)([^)]*)\)")
 
 
+DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A diagram in a page; `docs/images/make.py` draws it."""
 _PAGES_OF_CODES = "](../compiler/formulaseed/diagnostics/pages)"
 _CODES = _ROOT / "compiler" / "formulaseed" / "diagnostics" / "pages"
 
@@ -32,8 +35,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Name the files that are not a part of the site."""
+    """Show the drawings of diagrams, which need no network, and name the files that are not a part of the site."""
+    markdown = DIAGRAM.sub(lambda block: f"![A diagram](images/{diagram_name(block[1])})", markdown)
     return _OUTWARDS.sub(_named, markdown.replace(_PAGES_OF_CODES, "](codes/index.md)"))
+
+
+def diagram_name(text: str) -> str:
+    """Return the name of a diagram's drawing in docs/images/: a changed diagram has another one."""
+    return f"diagram-{hashlib.sha256(text.encode()).hexdigest()[:12]}.svg"
 
 
 def _named(link: re.Match[str]) -> str:

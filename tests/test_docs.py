@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -87,6 +88,15 @@ def test_every_page_is_on_the_site() -> None:
     """The navigation of `make docs` has each page of docs/ once, README, and the list of codes."""
     listed = re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(["index.md", "index.md", *(page.name for page in PAGES[1:])])
+
+
+def test_every_diagram_has_its_drawing() -> None:
+    """The site shows it without a network; a changed diagram needs another one, and no other drawing is left."""
+    site = runpy.run_path(str(ROOT / "docs" / "site.py"))
+    texts = [text for page in PAGES for text in site["DIAGRAM"].findall(page.read_text(encoding="utf-8"))]
+    assert texts
+    drawings = {path.name for path in (ROOT / "docs" / "images").glob("diagram-*.svg")}
+    assert drawings == {site["diagram_name"](text) for text in texts}
 
 
 def test_the_site_is_built(tmp_path: Path) -> None:

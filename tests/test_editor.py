@@ -114,7 +114,7 @@ def test_hover_says_what_a_name_is() -> None:
         ('"mood": "b', "good"),
         ('"extraction.mood": "b', "bad"),
         ('"where": {"$I', "$IS_BAD"),
-        ('"output": [\n    "V', "N_BAD"),
+        ('"output": [\n    "V', "V"),
         ('"define_filter",\n      "extraction": {\n        "m', "mood"),
         ('{\n      "name": "N_BAD",\n      "o', "where"),
         ('{\n  "ta', "compute"),
@@ -251,6 +251,22 @@ def test_a_case_that_is_not_finished(rules: str) -> None:
     found = {each.text for each in SeedDocument("seed.json", text.replace("|", "")).completions(text.index("|"))}
     assert not [name for name in found if name.startswith(("meta.", "extraction.", "$"))]
     assert found == set() if "N |" in rules else {"LAST", "log", "context.stars"} <= found
+
+
+def test_an_output_is_offered_once() -> None:
+    """The steps with a value that the list does not have yet; filters never."""
+    text = EVERY.replace('"X"\n ],', '""\n ],')
+    place = text.index('""\n ],') + 1
+    names = {name for name, _ in inserted(text, place)}
+    assert {"N", "USEFUL", "FEE", "X", "BAND"} <= names
+    assert not names & {"V", "IS_BAD", "$IS_BAD"}
+
+
+def test_a_word_is_replaced_with_its_sign() -> None:
+    """Wherever in it the place is: also in front of the sign, and behind it."""
+    for inside in range(len("$IS_OLD") + 1):
+        start = EVERY.index('"$IS_OLD"') + 1
+        assert SeedDocument("seed.json", EVERY).word_at(start + inside) == (start, start + len("$IS_OLD"))
 
 
 def test_a_call_is_completed_with_its_bracket() -> None:

@@ -29,7 +29,7 @@ from formulaseed.source.json_reader import plain
 from formulaseed.source.text import Source
 
 _WORD_BEFORE = re.compile(r"[\w.$]+$")
-_WORD_BEHIND = re.compile(r"[\w.]+")
+_WORD_BEHIND = re.compile(r"\$?[\w.]+")
 _TOKEN = re.compile(r"\$?[A-Za-z_][\w.]*")
 _KEY_BEFORE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(?:\[(?:\s*"(?:[^"\\]|\\.)*"\s*,)*)?\s*$')
 _FORMULAS = ("expr", "when", "formula", "source", "field")
@@ -217,7 +217,10 @@ class SeedDocument:
         elif key == "type":
             yield from (Completion(name, "type") for name in FIELD_TYPES)
         elif key in ("output", "output_fields"):
-            yield from (each for each in self._names() if each.kind == "step")
+            here = len(head) + 1
+            outputs = self.analysis.parsed.output if self.analysis.parsed is not None else ()
+            listed = {name.text for name in outputs if not name.span.start <= here <= name.span.end}
+            yield from (each for each in self._names() if each.kind == "step" and each.text not in listed)
         elif key in _FORMULAS:
             yield from self._names()
             bracket = "(" if self.text[self.word_at(len(head) + 1 + len(written))[1] :][:1] != "(" else ""

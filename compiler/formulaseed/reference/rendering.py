@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.reference.document import PREFIXED, line_of, listed_fields
+from formulaseed.source.text import end_sentence, join_sentences
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
@@ -56,8 +57,8 @@ def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def _entity_section(name: str, entity: dict[str, Any], fields: Sequence[dict[str, Any]]) -> Iterable[str]:
     said = [entity["description"], f"Access: {entity['access_pattern']}", entity.get("note", "")]
     rows = [(_code(field["example"]), _kind(field), _text(field["description"])) for field in fields]
-    about = ". ".join(_text(part) for part in said if part)
-    return [f"### {_code(name)}", "", f"{about}.", "", *_table(("field", "type", "meaning"), rows)]
+    about = join_sentences(_text(part) for part in said)
+    return [f"### {_code(name)}", "", end_sentence(about), "", *_table(("field", "type", "meaning"), rows)]
 
 
 def _kind(field: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, dataclass_transform
 
@@ -80,6 +81,17 @@ class Span:
 def hundredth(percentage: str) -> str:
     """Return what so many per cent are, as people write it: `0.5` for `50`."""
     return f"{float(percentage) / 100:.12g}"
+
+
+def end_sentence(text: str) -> str:
+    """Return the text with a full stop, unless it ends with a mark of its own."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def join_sentences(parts: Iterable[str]) -> str:
+    """Join the parts that are not empty: each but the last ends as a sentence does."""
+    present = [part for part in parts if part]
+    return " ".join([*map(end_sentence, present[:-1]), *present[-1:]])
 
 
 def one_line(text: str) -> str:

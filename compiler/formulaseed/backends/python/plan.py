@@ -34,6 +34,7 @@ from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
 from formulaseed.seed.standard_fields import BY_KIND
+from formulaseed.source.text import join_sentences
 
 Variables = Mapping[str, object]
 """What a template places, by name."""
@@ -158,7 +159,7 @@ class _Planner:
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
         program, locals_ = self.program, self.vocabulary.locals
         version = f"The seed's version: {program.version}" if program.version else ""
-        about = ". ".join(filter(None, (program.description.rstrip("."), version)))
+        about = join_sentences((program.description.rstrip("."), version))
         aliases = self.aliases.values()
         result = [self.step_views[name] for name in program.output]
         sections = [name for name, there in (("extraction", self.fields), ("meta", self.meta)) if there]
@@ -262,7 +263,7 @@ class _Planner:
         default = Code("")
         if isinstance(field, nodes.Parameter):
             read = Code(f"{read} if {literal(field.name)} in record else PARAMETERS.{name}")
-            comment, default = _sentences(comment, _bounds(field)), literal(field.default)
+            comment, default = Code(join_sentences((comment, _bounds(field)))), literal(field.default)
         return FieldView(name, self._type(field.ty, field.name), read, comment, default)
 
     # --- tables and names
@@ -346,12 +347,6 @@ def _at_path(field: nodes.InputField) -> Code:
     """The JSON value of a context field with a path."""
     function = "_numeral_at" if field.ty.is_numeric else "_value_at"
     return Code(f"{function}(context, {literal(field.name)}, {tuple_text([literal(key) for key in field.path])})")
-
-
-def _sentences(*parts: str) -> Code:
-    """Return the parts that are not empty as sentences, with one full stop between two."""
-    present = [part for part in parts if part]
-    return Code(". ".join([*(part.rstrip(".") for part in present[:-1]), *present[-1:]]))
 
 
 def _bounds(parameter: nodes.Parameter) -> str:

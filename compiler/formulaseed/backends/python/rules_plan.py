@@ -17,6 +17,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
+from formulaseed.source.text import end_sentence, join_sentences
 
 _MODULE_NAMES = (
     "NAME", "RULES_SHA256", "BODY_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError",
@@ -66,13 +67,12 @@ class _Planner:
         functions: list[Code] = []
         for step, function, code in zip(program.steps, self.functions, self.code, strict=True):
             about = docstring_text("rule" if bare else step.description or step.name)
-            end = "" if about.endswith((".", "!", "?", "…")) else "."
             functions.append(
-                Code(f'def {function}(record: Record) -> float:\n    """{about}{end}"""\n    return {code}')
+                Code(f'def {function}(record: Record) -> float:\n    """{end_sentence(about)}"""\n    return {code}')
             )
         values = zip(program.steps, self.functions, strict=True)
         return {
-            "about": Code("") if bare else docstring_text(". ".join(filter(None, (title, program.description)))),
+            "about": Code("") if bare else docstring_text(join_sentences((title, program.description))),
             "header": header,
             "names": listed("RULES: Final = ", [literal(step.name) for step in program.steps]),
             "name": literal(program.task_name),

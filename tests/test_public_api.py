@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ import polars
 import pyarrow
 import pytest
 from formulaseed import DataError, FormulaSeedError
+from formulaseed.extractors.opening import ModelOptions
 from helpers import EXAMPLES, TASKS
 
 COUNTING: dict[str, Any] = {
@@ -88,7 +90,7 @@ def test_objects_print_on_one_short_line(objects: dict[str, Any]) -> None:
 
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("score", (SEED, []), {"engine": "foo"}, "`engine` must be 'duckdb' or 'python', not 'foo'"),
-    ("run", (SEED, CONTEXTS), {"max_dollar": 3}, "`run` has no option `max_dollar`; options: "),
+    ("run", (SEED, CONTEXTS), {"max_dollar": 3}, "`run` has no option `max_dollar`; did you mean `max_usd`?"),
     ("run", (SEED, CONTEXTS), {"extracter": "lexical"}, "`run` has no option `extracter`; did you mean `extractor`?"),
     ("extract", (SEED, CONTEXTS), {"with_text": "yes"}, "`with_text` must be a valid boolean, not 'yes'"),
     ("diff", (SEED,), {}, "`diff`: missing a required argument: 'new'"),
@@ -113,11 +115,49 @@ def test_a_wrong_argument_is_named(
     assert str(found.value).startswith(message), str(found.value)
 
 
-def test_contexts_in_place_of_rows_are_refused_with_the_command_that_takes_them() -> None:
+def test_contexts_in_place_of_rows_are_refused_with_the_function_that_makes_rows() -> None:
+    """No command is named to those who have objects in memory."""
     contexts = [{"business_id": "a", "name": "A", "reviews": []}]
-    for function, arguments in ((formulaseed.diff, (SEED, SEED)), (formulaseed.cover, (SEED,))):
-        with pytest.raises(DataError, match="it is a file of contexts, not a file of rows"):
-            function(*arguments, contexts)
+    help = r"it is a file of contexts, not a file of rows; `formulaseed\.extract\(seed, contexts\)` makes rows$"
+    for name, arguments in (("diff", (SEED, SEED)), ("cover", (SEED,)), ("sensitivity", (SEED,)), ("report", (SEED,))):
+        with pytest.raises(DataError, match=help):
+            getattr(formulaseed, name)(*arguments, contexts)
+
+
+class Nothing:
+    """An object that no function takes."""
+
+
+def test_no_argument_is_accepted_unseen() -> None:
+    """Each parameter of each function refuses an object that is nothing: an error of ours, before or while it is read."""
+    given: dict[str, dict[str, Any]] = {
+        "check": {"seed": COUNTING},
+        "compile_formula": {"text": "1"},
+        "compile_seed": {"seed": COUNTING},
+        "cover": {"seed": COUNTING, "rows": []},
+        "diff": {"old": COUNTING, "new": COUNTING},
+        "explain": {"seed": COUNTING, "rows": [], "context": {}, "business_id": "a"},
+        "extract": {"seed": COUNTING, "contexts": []},
+        "load_evaluator": {"seed_or_path": COUNTING},
+        "load_requests": {"given": REQUESTS},
+        "load_seed": {"seed": COUNTING},
+        "report": {"seed": COUNTING, "rows": []},
+        "run": {"seed": COUNTING, "contexts": []},
+        "score": {"seed": COUNTING, "rows": pyarrow.table({"business_id": ["a"], "n": [1], "review_id": ["r"]})},
+        "sensitivity": {"seed": COUNTING, "rows": []},
+        "validate_requests": {"requests": REQUESTS, "restaurants": []},
+    }
+    assert set(given) == {name for name in formulaseed.__all__ if name.islower() and not name.startswith("_")}
+    for name, arguments in given.items():
+        function = getattr(formulaseed, name)
+        function(**arguments)
+        names = [each for each in inspect.signature(function).parameters if each != "model_options"]
+        options = [*ModelOptions.__annotations__] if name in ("run", "extract") else []
+        for argument in (*names, *options):
+            more = {"extractor": "anthropic"} if argument in options else {}
+            more |= {"extractor": "recorded"} if argument == "extractions" else {}
+            with pytest.raises(FormulaSeedError):
+                function(**{**arguments, **more, argument: Nothing()})
 
 
 def test_data_frames_are_read_as_files_are() -> None:
@@ -132,8 +172,30 @@ def test_data_frames_are_read_as_files_are() -> None:
     for frame in (pandas.DataFrame(contexts), polars.DataFrame(contexts), pyarrow.Table.from_pylist(contexts)):
         assert formulaseed.run(COUNTING, frame, extractor="lexical") == expected
         assert len(formulaseed.extract(COUNTING, frame, extractor="lexical")) == 2
-    with pytest.raises(DataError):
-        formulaseed.run(COUNTING, pandas.DataFrame([{"x": 1}]), extractor="lexical")
+    odd = (
+        pandas.DataFrame([{"x": 1}]),
+        pandas.DataFrame([{"x": 1}, {"x": "y"}]),
+        pandas.DataFrame([[1, 2]], columns=["a", "a"]),
+    )
+    for other in (*odd, pandas.Series([1])):
+        with pytest.raises(DataError):
+            formulaseed.run(COUNTING, other, extractor="lexical")
+
+
+def test_data_frames_can_be_read_twice() -> None:
+    """A sample is drawn before anything is extracted: of two frames, and of a reader, which can be read only once."""
+    restaurants = [{"business_id": place, "name": place.title(), "is_open": 1} for place in ("anna", "bert")]
+    reviews = [
+        {"business_id": place, "review_id": f"{place}-{number}", "text": "Good soup", "stars": 4}
+        for place in ("anna", "bert") for number in range(3)
+    ]  # fmt: skip
+    expected = formulaseed.run(COUNTING, restaurants, reviews=reviews, sample=4)
+    assert sum(line["output"]["N"] for line in expected) == 4
+    for frame in (
+        pandas.DataFrame, polars.DataFrame, pyarrow.Table.from_pylist,
+        lambda lines: pyarrow.Table.from_pylist(lines).to_reader(),
+    ):  # fmt: skip
+        assert formulaseed.run(COUNTING, frame(restaurants), reviews=frame(reviews), sample=4) == expected
 
 
 def test_the_first_of_two_equal_reviews_is_kept_on_request() -> None:
@@ -149,3 +211,13 @@ def test_the_first_of_two_equal_reviews_is_kept_on_request() -> None:
     assert [line["business_id"] for line in failing if "output" in line] == ["once"]
     assert len(failing.failures) == 1
     assert "reviews[0] and reviews[1] have the same `review_id`, 'r1'" in failing.failures[0]
+
+
+def test_explain_counts_no_review_twice() -> None:
+    """As every other function: the rows are refused, or the first of them counts."""
+    row = {"review_id": "r1", "extraction": {"n": 1}, "meta": {}}
+    with pytest.raises(
+        DataError, match=r"rows\[0\] and rows\[1\] have the same `review_id`, 'r1'.*`duplicates='first'`"
+    ):
+        formulaseed.explain(COUNTING, [row, row], {}, "a")
+    assert formulaseed.explain(COUNTING, [row, row], {}, "a", duplicates="first").outputs == {"N": 1}

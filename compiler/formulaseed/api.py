@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import loading, pipeline
 from formulaseed.arguments import validated
-from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.errors import DataError, SeedError
+from formulaseed.ir.interpret import rows_of
 from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
@@ -85,21 +86,27 @@ def explain(
     *,
     output: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    duplicates: Duplicates = "fail",
     evaluator: Evaluator | None = None,
 ) -> Explanation:
     """Explain why a restaurant got its verdict, and what would change it.
 
     Rows and context are JSON values as `Evaluator.evaluate` takes them; a row may also have the review's `text` and the
-    extractor's `quotes` by field. `output` is the output to explain, by default the last that chooses by rules.
-    `evaluator` saves compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where
-    a step has no value the explanation has an `error`.
+    extractor's `quotes` by field. `output` is the output to explain, by default the last that chooses by rules. With
+    `duplicates="first"` the first of the rows with the same `review_id` counts; otherwise they are refused. `evaluator` saves
+    compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where a step has no value
+    the explanation has an `error`.
     """
     from formulaseed.explanation.explain import Explainer
     from formulaseed.explanation.nearest import Search
 
+    if not isinstance(evaluator, Evaluator | None):
+        raise DataError(f"`evaluator` must be what `load_evaluator` returns, not {evaluator!r:.80}")
     loaded = loading.load_seed(seed)
-    evaluator = evaluator or load_evaluator(loaded)
+    evaluator = evaluator or evaluator_of(loaded)
     explainer = Explainer(loaded.program, output)
+    listed = [*rows_of(rows)]
+    rows = drop_duplicates(listed, review_ids(listed), duplicates, "rows[{}]".format)
     search = Search(explainer.leading, evaluator, rows, context, parameters)
     made_with = evaluator.provenance(parameters).to_json()
     return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
@@ -154,13 +161,16 @@ def validate_requests(
     reviews: Lines | None = None,
     judgements: Lines | None = None,
     social: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    duplicates: Duplicates = "fail",
 ) -> Validation:
     """Validate requests against restaurants: a status for each request, and the matrix of all values.
 
-    Files are given as paths or as the JSON values that they would hold; without `reviews` the restaurants hold their
-    own. A request with errors has the status `invalid`, with its `errors`, and no row in the matrix; the others are
-    validated. Lines of the data that cannot be used are in the result's `failures`. Raises `SeedError` for requests of
-    which none can be read, and `DataError` for a file that cannot be opened or a malformed social graph.
+    Files are given as paths or as the JSON values that they would hold, lines as data frames too; without `reviews` the
+    restaurants hold their own. With `duplicates="first"` the first of a restaurant's reviews with the same `review_id` counts;
+    otherwise the restaurant cannot be used. A request with errors has the status `invalid`, with its `errors`, and no row in
+    the matrix; the others are validated. Lines of the data that cannot be used are in the result's `failures`. Raises
+    `SeedError` for requests of which none can be read, and `DataError` for a file that cannot be opened or a malformed social
+    graph.
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures
@@ -168,7 +178,7 @@ def validate_requests(
 
     analysis, failures = loading.read_requests(requests), Failures()
     lines = analysis.parsed or ()
-    dataset = read_dataset(restaurants, reviews, judgements, social, failures)
+    dataset = read_dataset(restaurants, reviews, judgements, social, failures, duplicates)
     return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
 
 

@@ -11,7 +11,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.diagnostics.suggestions import close_matches, did_you_mean
 from formulaseed.errors import FormulaSeedError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _REST = "model_options"
 """The parameter of the functions that take further options by name."""
+_LEAST_RATIO = 0.5
+"""How similar the nearest option is at least; among a few options a name may be further off than in a seed."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -41,8 +43,7 @@ def _validated(function: _Function, more: tuple[str, ...]) -> _Function:
         names = [name for name in signature.parameters if name != _REST] + [*more]
         for name in options:
             if name not in names:
-                help = did_you_mean(name, names, what="options")
-                raise FormulaSeedError(f"`{function.__name__}` has no option `{name}`; {help}")
+                raise FormulaSeedError(f"`{function.__name__}` has no option `{name}`; {_nearest(name, names)}")
         try:
             given = signature.bind(*arguments, **options)
         except TypeError as error:
@@ -52,6 +53,15 @@ def _validated(function: _Function, more: tuple[str, ...]) -> _Function:
         return function(*arguments, **options)
 
     return cast(_Function, checked)
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    """Return the help for an unknown option: the nearest one, though it may be far, or else all of them."""
+    from difflib import get_close_matches
+
+    if not close_matches(name, names) and (found := get_close_matches(name, names, 1, _LEAST_RATIO)):
+        return f"did you mean `{found[0]}`?"
+    return str(did_you_mean(name, names, what="options", limit=len(names)))
 
 
 @cache
@@ -97,6 +107,6 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "sample_seed": StrictInt,
         "target": StrictStr,
         "text": StrictStr,
-        **dict.fromkeys(("allow_edited", "strict", "trace", "with_text"), StrictBool),
+        **dict.fromkeys(("allow_edited", "formatted", "strict", "trace", "with_text"), StrictBool),
     }
     return {name: TypeAdapter(ty) for name, ty in types.items()}

@@ -185,7 +185,8 @@ def _opened(
         return asked_reviews(evaluator, restaurants(Failures()), options)
 
     if extractor in (*_ASKING, "trained") or sample is not None:
-        contexts, reviews = _rereadable(contexts, "contexts"), reviews and _rereadable(reviews, "reviews")
+        contexts = _rereadable(contexts, "contexts")
+        reviews = _rereadable(reviews, "reviews") if reviews is not None else None
     if sample is not None and extractor != "cascade":
         options = replace(options, sample=draw(asked(), sample, sample_seed))
     if extractor not in _ASKING:
@@ -226,7 +227,10 @@ def _refuse_options(
 def _rereadable(given: Lines, what: str) -> Lines:
     """Return what can be read several times. Raises `FormulaSeedError` for standard input and pipes."""
     if is_frame(given):
-        return given
+        from formulaseed.data.parquet import arrow_table
+
+        table: Lines = arrow_table(given, what)
+        return table
     if not isinstance(given, str | os.PathLike):
         return list(given) if isinstance(given, Iterable) else given
     path = Path(os.fsdecode(given))

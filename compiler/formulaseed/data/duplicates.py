@@ -49,7 +49,8 @@ def find_duplicates(ids: Sequence[Any]) -> dict[int, int]:
 
 def describe_duplicate(first: str, second: str, review_id: Any) -> str:
     """Return the message for two reviews, named by their places, that have the same id."""
-    return f"{first} and {second} have the same `{ID}`, {review_id!r:.80}; `--duplicates first` keeps the first"
+    same = f"{first} and {second} have the same `{ID}`, {review_id!r:.80}"
+    return f"{same}; `--duplicates first`, in Python `duplicates='first'`, keeps the first"
 
 
 def drop_duplicates(

@@ -230,9 +230,20 @@ def wanted_text(kinds: Iterable[str]) -> str:
     return f"{', '.join(nouns)} or {last}" if nouns else last
 
 
+_IN_MEMORY = {
+    "rows": "`formulaseed.extract(seed, contexts)` makes rows",
+    "contexts": "`formulaseed.load_evaluator(seed).evaluate(rows, context)` evaluates rows",
+}
+"""What helps those who pass other objects than the expected ones to a function."""
+
+
 def unfit(kind: FileKind, expected: str, name: str) -> str:
-    """Return that a file is of this kind and not of the expected one, and what takes it."""
-    return f"it is {kind.noun}, not {KINDS[expected].noun}; {kind.help.format(name)}"
+    """Return that a file is of this kind and not of the expected one, and what takes it.
+
+    Objects in memory, whose name is `<rows>` and the like, are taken by functions, not by commands.
+    """
+    help = _IN_MEMORY.get(expected, "pass another list") if name == f"<{expected}>" else kind.help.format(name)
+    return f"it is {kind.noun}, not {KINDS[expected].noun}; {help}"
 
 
 def why_unfit(value: object, expected: str, name: str) -> str:

@@ -51,16 +51,24 @@ def parquet_lines(path: str) -> Iterator[bytes]:
 def frame_lines(frame: Any, what: str) -> Iterator[bytes]:
     """Yield each row of a pandas or polars frame, or an Arrow table, as JSON; what is null is missing there.
 
+    Raises `DataError` as `arrow_table` does.
+    """
+    for batch in arrow_table(frame, what).to_batches(_READ):
+        for line in batch.to_pylist():
+            yield json.dumps(_without_nulls(line), default=_plain).encode()
+
+
+def arrow_table(frame: Any, what: str) -> Any:
+    """Return a frame, or what is left of an Arrow reader, as an Arrow table, which can be read again.
+
     Raises `DataError`, which names the frame as `what`, for columns that Arrow cannot hold.
     """
     require_pyarrow()
     import pyarrow as pa
 
     try:
-        for batch in pa.RecordBatchReader.from_stream(frame):
-            for line in batch.to_pylist():
-                yield json.dumps(_without_nulls(line), default=_plain).encode()
-    except pa.ArrowException as error:
+        return pa.RecordBatchReader.from_stream(frame).read_all()
+    except (pa.ArrowException, TypeError, ValueError) as error:  # pandas raises its own, as for two columns of one name
         raise DataError(f"{what}: the data frame cannot be read: {str(error).splitlines()[0]}") from None
 
 

@@ -256,11 +256,13 @@ def test_documents_in_python(call: Callable[[], Any]) -> None:
 
 
 def test_data_in_python() -> None:
-    """A path and a list of objects."""
-    for contexts in (EXAMPLES / "rows-g1a_v2.jsonl", [tiny_rows("a", tiny_row("r1"))]):
-        with pytest.raises(
-            DataError, match=r"it is a file of rows, not a file of contexts; `formulaseed evaluate SEED"
-        ):
+    """Of a path the help names a command, of a list of objects a function."""
+    given: list[tuple[Any, str]] = [
+        (EXAMPLES / "rows-g1a_v2.jsonl", "formulaseed evaluate SEED --rows "),
+        ([tiny_rows("a", tiny_row("r1"))], "formulaseed.load_evaluator(seed).evaluate(rows, context)"),
+    ]
+    for contexts, help in given:
+        with pytest.raises(DataError, match=re.escape(f"it is a file of rows, not a file of contexts; `{help}")):
             list(run(SEED, contexts))
 
 

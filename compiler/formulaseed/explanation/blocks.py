@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,11 +99,11 @@ def change_cell(change: float) -> str:
     return f"{change:+.4g}"
 
 
-class Analysis:
+class Analysis(ABC):
     """What is said in blocks: as text, as Markdown, and as HTML in a notebook."""
 
-    def _blocks(self) -> Iterable[Block]:
-        raise NotImplementedError
+    @abstractmethod
+    def _blocks(self) -> Iterable[Block]: ...
 
     @cached_property
     def text(self) -> str:

@@ -136,7 +136,9 @@ def test_an_extra_alone_does_what_it_is_for(extra: str, environment: Callable[[s
         assert done.returncode == 0, done.stderr
     is_program = use[0] == "-c"
     command = use if is_program else ("-m", "formulaseed", *use)
-    done = call(python, *command, cwd=tmp_path, ANTHROPIC_API_KEY="none", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    variables = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    variables["PYSPARK_PYTHON"] = str(python)  # without it, Spark's workers are the python3 of PATH
+    done = call(python, *command, cwd=tmp_path, **variables)
     assert "internal error" not in done.stderr
     assert "formulaseed[" not in done.stderr, done.stderr
     if extra == "llm":

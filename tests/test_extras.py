@@ -24,8 +24,16 @@ pytestmark = [
 SEED = TASKS / "g1a_v2" / "seed.json"
 RUN = ("run", SEED, "--contexts", EXAMPLES / "contexts.jsonl")
 RECORDED = ("--extractions", EXAMPLES / "extractions-g1a_v2.jsonl")
-FOR_DEVELOPMENT = {"dev", "docs", "mutation"}
-"""What `make` uses, and no command."""
+FOR_DEVELOPMENT = {"dev", "mutation"}
+"""What is for this repository; `make` installs `mutation` beside `dev`."""
+_SITE = f"""
+from pathlib import Path
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+site = Path("site").absolute()
+build(load_config({str(ROOT / "mkdocs.yml")!r}, site_dir=str(site), strict=True))
+print(sum((site / "codes" / code / "index.html").is_file() for code in ("FS305", "FS818")))
+"""
 _TABLES = """
 import formulaseed, pyarrow
 seed = {"task_name": "T", "extract": {"fields": [{"name": "n", "type": "integer"}]},
@@ -56,6 +64,7 @@ print("2")
 """
 USES: dict[str, tuple[object, ...]] = {
     "database": ("reference", "--database", f"sqlite:///{EXAMPLES / 'listing.db'}"),
+    "docs": ("-c", _SITE),
     "duckdb": ("-c", _TABLES),
     "fast": ("evaluate", SEED, "--rows", "rows.jsonl"),
     "graph": ("graph", SEED, "--format", "svg"),

@@ -16,7 +16,7 @@ from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor, legal
-from formulaseed.language.inputs import _typo_of
+from formulaseed.language.inputs import _find_typo
 
 
 class RecordedExtractor(SyncExtractor):
@@ -89,7 +89,7 @@ def recorded_value(field: AskedField, given: Mapping[str, Any], names: Sequence[
 
     Raises `DataError` for an illegal one, and for a key that is a typo of the field and none of `names`.
     """
-    typo = _typo_of(field.name, given, names) if field.name not in given else None
+    typo = _find_typo(field.name, given, names) if field.name not in given else None
     if typo is not None:
         fix = f"rename it, or give `{field.name}` as null"
         raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")

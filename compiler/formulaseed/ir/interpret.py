@@ -15,11 +15,11 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.attributes import _attribute_at, _read_attribute
+from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.inputs import _iso_date, _similar, _typo_of
-from formulaseed.language.json_values import _shown
+from formulaseed.language.inputs import _find_typo, _is_similar, _parse_iso_date
+from formulaseed.language.json_values import _quote
 from formulaseed.language.operators import COMPARE, OPERATORS, Fault, Operation
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import INTEGER, Base, Type, Value
@@ -94,7 +94,7 @@ def object_of(value: Any, what: str) -> Mapping[str, Any]:
     """Return a JSON object as it is given. Raises `DataError`, which names it as `what`, for any other value."""
     if type(value) is dict or isinstance(value, Mapping):  # the first is much faster
         return value
-    raise DataError(f"{what} must be an object, not {_shown(value)}")
+    raise DataError(f"{what} must be an object, not {_quote(value)}")
 
 
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
@@ -109,7 +109,7 @@ def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]
 
 def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     keys = [key for key in row if isinstance(key, str)]
-    typo = next((key for key in keys if _similar(name, key) or key.casefold().startswith(name)), None)
+    typo = next((key for key in keys if _is_similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row:
         raise DataError(f"`{name}` is missing" + (f", but there is `{typo[:80]}`" if typo is not None else ""))
     return object_of(row[name], f"`{name}`")
@@ -120,7 +120,7 @@ def _dated(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any
     parts = [part for part in ("year", "month") if Symbol(SymbolKind.META, part) in used]
     if meta.get("date") is None or not (parts or Symbol(SymbolKind.META, "date") in used):
         return meta
-    found = _iso_date(meta["date"]) if isinstance(meta["date"], str) else None
+    found = _parse_iso_date(meta["date"]) if isinstance(meta["date"], str) else None
     if found is None:
         raise DataError("`meta.date` must be an ISO date or date-time")
     of_date = dict(zip(("year", "month"), found, strict=True))
@@ -149,13 +149,13 @@ def _input(
 ) -> Any:
     value, place = given.get(field.name), f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and value is None and field.path:
-        value = _attribute_at(given, field.path)
+        value = _attribute_at_path(given, field.path)
         if value is None:
             _refuse_misspelt(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
             value = float(value) if "." in value else int(value)
     keys = [key for key in given if isinstance(key, str)]
-    typo = _typo_of(field.name, keys, known) if value is None and field.name not in keys else None
+    typo = _find_typo(field.name, keys, known) if value is None and field.name not in keys else None
     if typo is not None:
         raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
     if isinstance(field, nodes.ExtractionField):
@@ -170,7 +170,7 @@ def _refuse_misspelt(given: Mapping[str, Any], path: tuple[str, ...]) -> None:
         found = _read_attribute(found) if isinstance(found, str) else found
         if found is None:
             return
-        typo = None if key in object_of(found, "a part of the path") else _typo_of(key, found)
+        typo = None if key in object_of(found, "a part of the path") else _find_typo(key, found)
         if typo is not None:
             raise DataError(f"`{key}` is missing, but there is `{typo[:80]}`")
         found = found.get(key)
@@ -183,17 +183,17 @@ def _read(value: Any, ty: Type, place: str) -> Any:
         value = int(value)
     is_kind = isinstance(value, _KINDS[ty.base]) and isinstance(value, bool) is (ty.base is Base.BOOLEAN)
     if not is_kind or (ty.values is not None and value not in ty.values):
-        raise DataError(f"`{place}` must be of type {ty}, not {_shown(value)}")
+        raise DataError(f"`{place}` must be of type {ty}, not {_quote(value)}")
     most = limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
     if isinstance(value, int | float) and not abs(value) <= most:  # NaN is not
-        raise DataError(f"`{place}` is out of range: {_shown(value)}")
+        raise DataError(f"`{place}` is out of range: {_quote(value)}")
     return float(value) if ty.base is Base.NUMBER else value
 
 
 def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
     low, high = field.minimum, field.maximum
     if (low is not None and value < low) or (high is not None and value > high):
-        raise DataError(f"`{place}` is out of bounds: {_shown(value)}")
+        raise DataError(f"`{place}` is out of bounds: {_quote(value)}")
     return value
 
 
@@ -312,7 +312,7 @@ class Evaluation:
         is_exact = operation.match == "exact"
         found = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
         if not found and not operation.has_default:
-            raise Fault("lookup", f"no key of the table is found in {_shown(source)}", (source,))
+            raise Fault("lookup", f"no key of the table is found in {_quote(source)}", (source,))
         values: list[Any] = [value for _, value in operation.table]
         chosen = (
             (max(found, key=values.__getitem__) if operation.match == "substring_max" else found[0]) if found else None

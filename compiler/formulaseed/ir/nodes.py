@@ -53,7 +53,7 @@ Operation = Filter | Lookup | Formula | Const | Case
 
 @tree_node
 class Step:
-    """A compute step. `range` bounds its value where it is a number."""
+    """A compute step. `range` bounds its value if that is a number; `sources` are the policy's sentences for it."""
 
     name: str
     operation: Operation
@@ -61,6 +61,7 @@ class Step:
     range: Range | None
     span: Span
     description: str = ""
+    sources: tuple[str, ...] = ()
 
     @property
     def aggregate(self) -> typed.Aggregate | None:

@@ -100,6 +100,13 @@ def described(a: Range) -> str:
     return f"{text}, and not 0" if a.nonzero and a.low <= 0 <= a.high else text
 
 
+def bounds_text(a: Range) -> str:
+    """Return the range as a short comment: `0.1 to 1`, `0 or more`."""
+    low, high = _bound_text(a.low), _bound_text(a.high)
+    is_two_sided = low is not None and high is not None and low != high
+    return f"{low} to {high}" if is_two_sided else described(a)
+
+
 def is_any(a: Range) -> bool:
     """Whether the range says nothing to a reader."""
     return a.low <= -_UNLIKELY and a.high >= _UNLIKELY and not a.nonzero

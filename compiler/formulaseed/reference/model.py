@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from formulaseed.ir.nodes import InputField
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.inputs import _similar
+from formulaseed.language.inputs import _is_similar
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Reference:
     def similar(self, full_name: str) -> tuple[str, ...]:
         """Return the names of other fields and entities that read like a typo of a part of this one."""
         parts = full_name.split(".")
-        near = {name for part in parts for name in self._parts if part != name and _similar(part, name)}
+        near = {name for part in parts for name in self._parts if part != name and _is_similar(part, name)}
         return tuple(sorted(near))
 
     @cached_property

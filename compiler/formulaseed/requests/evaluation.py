@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from formulaseed.errors import DataError
-from formulaseed.ir.attributes import _attribute_at, _read_attribute
-from formulaseed.language.json_values import JsonObject, JsonValue, _shown, _unreadable
+from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
+from formulaseed.language.json_values import JsonObject, JsonValue, _quote, _why_incomparable
 
 Truth: TypeAlias = Literal[-1, 0, 1]
 Scalar: TypeAlias = "str | int | float | bool | None"
@@ -47,8 +47,8 @@ def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> 
     fields, listed = inner if isinstance(inner, dict) else {}, own if isinstance(own, list) else []
     business = {**record, **fields}
     for name, value in business.items():
-        if value is not fields and value is not listed and _unreadable(value):
-            raise DataError(f"`{name}` {_unreadable(value)}")
+        if value is not fields and value is not listed and _why_incomparable(value):
+            raise DataError(f"`{name}` {_why_incomparable(value)}")
     found: list[JsonValue] = list(listed)
     found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
@@ -76,22 +76,22 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
 
 def _review(review: JsonValue, place: int) -> JsonObject:
     if not isinstance(review, dict):
-        raise DataError(f"`reviews[{place}]` must be an object, not {_shown(review)}")
+        raise DataError(f"`reviews[{place}]` must be an object, not {_quote(review)}")
     if not isinstance(review.get("review_id"), str):
-        raise DataError(f"`reviews[{place}].review_id` must be a string, not {_shown(review.get('review_id'))}")
+        raise DataError(f"`reviews[{place}].review_id` must be a string, not {_quote(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
-        raise DataError(f"`reviews[{place}].text` must be a string, not {_shown(review.get('text'))}")
+        raise DataError(f"`reviews[{place}].text` must be a string, not {_quote(review.get('text'))}")
     if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
         raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
     stars = review.get("stars")
     if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
-        raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
+        raise DataError(f"`reviews[{place}].stars` must be a number, not {_quote(stars)}")
     person = _at(review, ("user", "name"))
     if person is not None and not isinstance(person, str):
-        raise DataError(f"`reviews[{place}].user.name` must be a string, not {_shown(person)}")
+        raise DataError(f"`reviews[{place}].user.name` must be a string, not {_quote(person)}")
     for name, value in review.items():
-        if _unreadable(value):
-            raise DataError(f"`reviews[{place}].{name}` {_unreadable(value)}")
+        if _why_incomparable(value):
+            raise DataError(f"`reviews[{place}].{name}` {_why_incomparable(value)}")
     return review
 
 
@@ -101,7 +101,7 @@ def _truth(holds: bool) -> Truth:
 
 def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
     """Whether the value at a path meets the rules, which are tried in their order."""
-    value = _attribute_at(place.business, path)
+    value = _attribute_at_path(place.business, path)
     if "not_contains" in rules:
         return _truth(value is None or not _contains(value, rules["not_contains"]))
     if "contains" in rules:
@@ -136,7 +136,7 @@ def _matches(value: JsonValue, expected: Scalar) -> bool:
 
 def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
     """Whether the opening hours at a path contain a range, in minutes after midnight; ends may be the next day's."""
-    found = re.fullmatch(_HOURS, str(_attribute_at(place.business, path)))
+    found = re.fullmatch(_HOURS, str(_attribute_at_path(place.business, path)))
     if found is None:
         return 0
     opens = int(found[1]) * 60 + int(found[2])

@@ -11,7 +11,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.ir.attributes import _attribute_at, _read_attribute
+from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
 from formulaseed.requests import evaluation
 from formulaseed.requests import model as ir
 from formulaseed.requests.evaluation import Background, Path, Restaurant
@@ -123,7 +123,7 @@ def _expected(rule: ir.Expectation) -> Any:
 
 
 def _value(path: Path, place: Restaurant) -> str:
-    name, value = ".".join(path), _attribute_at(place.business, path)
+    name, value = ".".join(path), _attribute_at_path(place.business, path)
     if value is None:
         return f"{name} is missing"
     if isinstance(value, dict):

@@ -76,7 +76,7 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
 
     style = earlier_style(source)
     if style is not None:
-        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style)])
+        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _compile_command(source, path))])
     fault = verify_source(source)
     if fault is None:
         try:
@@ -89,6 +89,20 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
                 return module
             fault = "it lacks names that a generated module has"
     raise SeedError([catalogue.foreign_module(Source(str(path), ""), fault)])
+
+
+def _compile_command(source: str, path: Path) -> str:
+    """Return the command that compiles the seed of the module at `path` again, into the folder of the module."""
+    from formulaseed.backends.python.identity import identity_of
+
+    identity = identity_of(source)
+    named = identity.path if identity is not None else ""
+    seed = find_seed(named, path)
+    shown = named or "SEED"
+    if seed is not None and seed.is_relative_to(Path.cwd()):
+        shown = seed.relative_to(Path.cwd()).as_posix()
+    folder = path.parent.as_posix()
+    return f"formulaseed compile {shown}" + ("" if folder == "generated" else f" --out {folder}")
 
 
 def _names_agree(module: GeneratedModule) -> bool:

@@ -89,6 +89,8 @@ class Step:
     operation: Operation
     is_filter: bool | None = False
     description: str = ""
+    sources: tuple[str, ...] = ()
+    """Sentences of the policy that the step comes from, verbatim."""
 
     def mentioned_names(self) -> Iterator[str]:
         """Yield every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""

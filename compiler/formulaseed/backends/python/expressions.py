@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from formulaseed.backends.python.code import Code, literal
+from formulaseed.backends.python.code import Code, literal, tuple_text
 from formulaseed.backends.python.functions import BACKEND, default_flag, fault_name, helper_name
 from formulaseed.backends.python.names import Names
 from formulaseed.language import operators, typed
@@ -20,6 +21,8 @@ from formulaseed.language.operators import OPERATORS, Operation, Spelling
 from formulaseed.language.printer import operand_precedences, parenthesized
 from formulaseed.language.typed import Expr, Symbol
 from formulaseed.language.types import BOOLEAN, Base
+
+EMPTY: Mapping[Code, Code] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +62,25 @@ class Parts:
 
 
 class ExpressionPrinter:
-    """Prints the expressions of one step; `names` gives the code of every symbol that may occur."""
+    """Prints the expressions of one step.
 
-    def __init__(self, names: Mapping[Symbol, Printed], step: str, parts: Parts) -> None:
+    `names` has the code of every symbol that may occur, `constants` the name of a list by the list as it is printed.
+    """
+
+    def __init__(
+        self, names: Mapping[Symbol, Printed], step: str, parts: Parts, constants: Mapping[Code, Code] = EMPTY
+    ) -> None:
         self.names = names
         self.step = literal(step)
         self.parts = parts
+        self.constants = constants
         self._native: typed.Call | None = None
         self._parted: dict[Code, tuple[list[Printed], Printed]] = {}
         """Code that computes parts first, as these and the operation on them that comes last."""
 
     def with_native(self, call: typed.Call) -> ExpressionPrinter:
         """Return a printer that writes this call as Python's own function, whose error is caught around it."""
-        printer = ExpressionPrinter(self.names, "", self.parts)
+        printer = ExpressionPrinter(self.names, "", self.parts, self.constants)
         printer.step, printer._native = self.step, call
         return printer
 
@@ -157,8 +166,8 @@ class ExpressionPrinter:
                 raise AssertionError("aggregates are steps of their own")
             case typed.List(items):
                 parts = [self.finished(item) for item in items]
-                inside = ", ".join(part.code for part in parts)
-                code = Code(f"({inside},)" if len(parts) == 1 else f"({inside})")
+                code = Code(tuple_text([part.code for part in parts]))
+                code = self.constants.get(code, code)
                 return Printed(code, operators.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
 
     def _conditional(self, node: typed.Conditional, *, as_float: bool = False) -> Printed:

@@ -13,7 +13,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-STYLES = ("2026-12",)
+STYLES = ("2027-01",)
 """The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""
 
 BEGINNING = 10_000

@@ -6,16 +6,17 @@ In: `model.Requests`. Out: the template's variables. Equal evidence is one prope
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from formulaseed.backends.python.code import (
     Code,
+    Line,
     addresses_a_tool,
+    annotate,
     comment_text,
-    commented,
     docstring_text,
-    listed,
     literal,
+    tuple_text,
 )
 from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import Variables, header
@@ -50,7 +51,7 @@ def plan_requests(program: Requests, *, path: str, sha256: str, style: str) -> t
 def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> Variables:
     names = Names(FRAME_NAMES)
     called: dict[Evidence, Code] = {}
-    lines: list[Code] = []
+    lines: list[Line] = []
     for request in program.requests:
         for condition in conditions(request.structure):
             evidence = condition.evidence
@@ -58,18 +59,18 @@ def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> V
                 called[evidence] = literal(names.local(_plain(condition.aspect)))
                 comment = "" if bare or isinstance(evidence, ItemMeta) else evidence_text(evidence)
                 comment = f"evidence: {comment}" if addresses_a_tool(comment) else comment
-                lines += commented(f"{called[evidence]}: {_evidence(evidence)},", comment_text(comment), 8)
-    requests: list[Code] = []
+                lines.append(annotate(f"{called[evidence]}: {_evidence(evidence)},", comment_text(comment), 8))
+    requests: list[Line] = []
     for request in program.requests:
         said = f"{request.scenario}: {request.text}" if request.text else request.shorthand
         about = comment_text(said)
         line = f"{comment_text(request.id)}: {about}" if addresses_a_tool(about) else about
         line = f"request {line}" if addresses_a_tool(line) else line
-        requests += [] if bare else [Code(f"# {line}")]
-        requests.append(Code(f"{literal(request.id)}: {_node(request.structure, called)},"))
+        above = () if bare else (Code(line),)
+        requests.append(Line(Code(f"{literal(request.id)}: {_node(request.structure, called)},"), above=above))
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
     gold = [
-        f"{literal(request.id)}: {literal(request.gold_restaurant)}"
+        Code(f"{literal(request.id)}: {literal(request.gold_restaurant)}")
         for request in program.requests
         if request.gold_restaurant is not None
     ]
@@ -78,7 +79,7 @@ def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> V
         "header": header,
         "name": literal(program.name),
         "sha256": literal(sha256),
-        "gold": listed("GOLD: Final[dict[str, str]] = ", gold, "{}"),
+        "gold": gold,
         "conditions": lines,
         "requests": requests,
     }
@@ -143,8 +144,4 @@ def _friends(social_filter: SocialFilter) -> Code:
 
 
 def _strings(strings: tuple[str, ...]) -> Code:
-    return _tuple([literal(text) for text in strings])
-
-
-def _tuple(items: Sequence[Code]) -> Code:
-    return Code(f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})")
+    return Code(tuple_text([literal(text) for text in strings]))

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from formulaseed.backends.base import Unit
-from formulaseed.backends.python.code import Code, docstring_text, literal
+from formulaseed.backends.python.code import Code, docstring_text, literal, tuple_text
 from formulaseed.backends.python.identity import STYLES
 from formulaseed.backends.python.names import Names
-from formulaseed.backends.python.parsing import tuple_text
 from formulaseed.backends.python.plan import Variables, header
 from formulaseed.backends.python.render import render_whole
 from formulaseed.backends.python.verify_tests import verify_tests

@@ -83,7 +83,14 @@ file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} by
 nothing_to_compile = _of_file(
     "FS008", "this is a {0}, which contains no rules to compile", "compile a file of rules over it"
 )
-earlier_style = _of_file("FS701", "the module has the emission style {0}, an earlier one", "compile its seed again")
+
+
+def earlier_style(source: Source, style: str, command: str) -> Diagnostic:
+    """Report a module that this release cannot run; `command` compiles its seed again."""
+    message = f"the module has the emission style {style}, an earlier one"
+    return diagnostic("FS701", Span(source, 0, 0), message, f"compile its seed again: `{command}`")
+
+
 foreign_module = _of_file(
     "FS701",
     "this is not a module as formulaseed generates them: {0}",

@@ -92,7 +92,7 @@ class StepChecker:
             self.problems.report(catalogue.filters_nested_too_deeply(step.name.span, depth))
             return None
         self._report_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
-        return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
+        return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span, sources=step.sources)
 
     def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""
@@ -110,7 +110,7 @@ class StepChecker:
             return None
         if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
             known = None
-        return nodes.Step(step.name.text, operation, ty, known, step.name.span, description=step.description)
+        return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.description, step.sources)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.aggregates, per_review=per_review))

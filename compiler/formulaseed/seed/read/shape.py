@@ -82,10 +82,10 @@ class Shape:
             return ()
         return value.items
 
-    def sources(self, section: JsonObject) -> None:
-        """Check the sentences of a task's text that a field or step comes from: they are for people."""
-        for sentence in self.list(section.get("sources"), "`sources`", limits.SOURCES):
-            self.text(sentence, "a sentence of `sources`")
+    def sources(self, section: JsonObject) -> tuple[str, ...]:
+        """Return the sentences of a task's text that a field or step comes from."""
+        sentences = self.list(section.get("sources"), "`sources`", limits.SOURCES)
+        return tuple(self.string(sentence, "a sentence of `sources`") for sentence in sentences)
 
     def text(self, value: JsonValue | None, what: str, example: str = "") -> JsonString | None:
         if value is None or isinstance(value, JsonString):

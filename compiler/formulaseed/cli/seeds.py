@@ -220,11 +220,11 @@ def compile(
 ) -> None:
     """Compile seeds and files of requests or rules, by default to standalone Python modules, `OUT/<task or file name>.py`.
 
-    The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
-    no generated module, or that was generated from another file, is left alone: exit status 2.
+    The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that
+    was not generated, or that was generated from another file, is left alone: exit status 2.
 
-    With --check a generated module can be given too, which is compared with what its file compiles to; other Python files
-    are passed over.
+    With --check a generated module can be given too, which is compared with what its file compiles to; other files that end
+    like one are passed over.
     """
     from formulaseed.backends.python.identity import STYLES
     from formulaseed.backends.python.names import former_module_names, module_name
@@ -233,8 +233,8 @@ def compile(
     backend = load_backend(target)
     for option, value in (("style", style), ("tests", tests)):
         if value is not None and option not in backend.options:
-            having = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
-            raise click.UsageError(f"--{option} goes with {' or '.join(having)}")
+            targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
+            raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
     if style is not None and style not in STYLES:
         raise click.UsageError(f"there is no style `{style}`; {did_you_mean(style, STYLES, what='styles')}")
     if how["check"] and how["stdout"]:
@@ -269,8 +269,8 @@ def compile(
             say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
             return 2
         beside = Path(tests) / f"test_{path.name}"
-        made = compile_tests(loaded, beside, path, style)
-        return max(status, place(beside, made, loaded, f"{arguments} --tests {tests}", "--tests"))
+        tests_source = compile_tests(loaded, beside, path, style)
+        return max(status, place(beside, tests_source, loaded, f"{arguments} --tests {tests}", "--tests"))
 
     def place(path: Path, source: str, made_from: Compilable[Any], arguments: str, option: str) -> int:
         """Write a file, or with --check say whether it is current; return the exit status."""

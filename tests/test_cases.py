@@ -36,6 +36,7 @@ NOT_IN_A_TEXT = {
     "FS002": "a case is a text, and this is about bytes that are none",
     "FS003": "a seed of two megabytes is not worth reading",
     "FS701": "about modules",
+    "FS702": "about targets, and the one that cases are compiled to supports everything",
     "FS801": "about patterns, which seeds have none of",
     "FS802": "about patterns, which seeds have none of",
     "FS803": "about patterns, which seeds have none of",

@@ -352,7 +352,7 @@ def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     places = ("--out", tmp_path / "out", "--tests", tmp_path / "out" / "tests")
     tests = tmp_path / "out" / "tests" / "test_tiny_1.py"
     assert formulaseed("compile", seed, *places, "--check").out.endswith(
-        f"{tests}: missing; run `formulaseed compile {seed} --tests {tests.parent}`\n"
+        f"{tests}: missing; run `formulaseed compile {seed} --out {tmp_path / 'out'} --tests {tests.parent}`\n"
     )
     assert formulaseed("compile", seed, *places).out == f"{tmp_path / 'out' / 'tiny_1.py'}\n{tests}\n"
     first = tests.read_bytes()
@@ -367,7 +367,7 @@ def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     assert formulaseed("compile", seed, *places, "--check").status == 1
     found = formulaseed("compile", seed, *places)
     assert found.status == 2
-    assert "not overwritten: it is not a module that formulaseed generated" in found.err
+    assert "not overwritten: it is not a file that formulaseed generated" in found.err
     assert tests.read_text() == "def test_mine(): pass\n"
 
 

@@ -203,7 +203,11 @@ def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
 
 @validated
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
-    """Return the source of the seed's standalone Python module. Raises `SeedError` if the seed has errors."""
+    """Return the source of the seed's standalone Python module, or what another target makes of the seed.
+
+    Raises `SeedError` if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no
+    such target.
+    """
     return compile(load_seed(seed), target, formatted=formatted)
 
 

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, get_args
 
 from formulaseed import limits
-from formulaseed.backends.base import TARGETS, Unit, backend
+from formulaseed.backends.base import TARGETS, KindName, Unit, load_backend
+from formulaseed.backends.refusals import refusals
 from formulaseed.data.documents import Document, refused_module, report_internal_error, shown_path
+from formulaseed.data.file_kinds import wanted_text
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
@@ -112,18 +115,28 @@ def compile(
     style: str | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Return a checked document as source of the target, for a module in `folder`. Raises `SeedError` if that fails."""
-    source, what = loaded.document.source, f"the {loaded.kind.name}"
+    """Return a checked document as source of the target, for a file in `folder`.
+
+    Raises `SeedError` if that fails and for what the target does not support, `FormulaSeedError` if there is no such target.
+    """
+    source, kind = loaded.document.source, loaded.kind.name
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
-    unit = Unit(loaded.kind.name, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
+    backend = load_backend(target)
+    if kind not in backend.kinds:
+        supported = wanted_text(name for name in get_args(KindName) if name in backend.kinds)
+        raise SeedError([catalogue.unsupported_kind(source, target, wanted_text([kind]), supported)])
+    refused = refusals(loaded.program, target) if isinstance(loaded.program, nodes.Program) else []
+    if refused:
+        raise SeedError(refused)
+    unit = Unit(kind, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
     try:
-        made, fault = backend(target).emit(unit, formatted=formatted)
+        output, fault = backend.emit(unit, formatted=formatted)
     except Exception as error:
-        raise refused_module(source, what, error) from None
+        raise refused_module(source, f"the {kind}", error) from None
     if fault is not None:
-        raise refused_module(source, what, fault)
-    return made
+        raise refused_module(source, f"the {kind}", fault)
+    return output
 
 
 def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:

@@ -138,3 +138,13 @@ def shown_path(path: Path | None, folder: Path | None = None) -> str:
         return Path(os.path.relpath(absolute, folder.resolve())).as_posix()
     except ValueError:  # Windows: they are on two drives
         return absolute.name
+
+
+def named_files(path: str, folder: Path) -> list[Path]:
+    """Return where the file may be that a header, of a generated file in `folder`, names, the likeliest first.
+
+    A header names the file from its project, a folder above; outside of a project from the folder itself.
+    """
+    here = folder.resolve()
+    folders = [here] if path.startswith("../") else [here, *here.parents]
+    return [above / path for above in folders]

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import cast
 
 from formulaseed import pipeline
+from formulaseed.data.documents import named_files
 from formulaseed.data.files import read_whole
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
@@ -113,8 +114,6 @@ def _names_agree(module: GeneratedModule) -> bool:
 
 def find_seed(named: str, path: Path) -> Path | None:
     """Return the seed that the header of the module at `path` names; None if it names none, or there is no such file."""
-    from formulaseed.backends.python.identity import named_files
-
     if not named:
         return None
     try:

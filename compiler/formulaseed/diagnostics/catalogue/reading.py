@@ -102,6 +102,20 @@ module_too_deep = _of_file(
     "the module generated from {0} nests deeper than Python can read",
     "split the longest formulas into several",
 )
+
+
+def unsupported_kind(source: Source, target: str, kind: str, supported: str) -> Diagnostic:
+    """`kind` is what the file is, `supported` what the target compiles, both in words."""
+    message = f"the target `{target}` does not compile {kind}"
+    return diagnostic("FS702", Span(source, 0, 0), message, f"it compiles {supported}; pass another target")
+
+
+def unsupported_construct(span: Span, target: str, what: str, name: str) -> Diagnostic:
+    """`what` is a function, an operator, an aggregate or an operation."""
+    message = f"the target `{target}` does not support the {what} `{name}`"
+    return diagnostic("FS702", span, message, "write it in another way, or pass another target")
+
+
 WAS_REFUSED = "the module generated from {} was refused: {}"
 internal_error = _of_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 

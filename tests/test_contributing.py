@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers import EXAMPLES, ROOT, Outcome, tiny_seed, write_json
+from helpers import EXAMPLES, ROOT, Outcome, command, tiny_seed, write_json
 
 PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 DIFFS = dict(re.findall(r"## Add an? (\w+)\n.*?```diff\n(.*?)```", PAGE, re.S))
@@ -184,7 +184,7 @@ def test_a_target_overwrites_nothing_else(outline: Callable[..., Outcome], tmp_p
 
 
 def test_what_a_target_does_not_support(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
-    """A function, wherever it is used, and a kind of document are refused by name; so are the options of another target."""
+    """A function is refused by name, wherever it is used; so are the options of another target."""
     seed = tiny_seed()
     seed["compute"].append({"name": "X", "op": "expr", "expr": "N + log(N + 1)"})
     seed["output"] = ["X"]
@@ -198,25 +198,35 @@ def test_what_a_target_does_not_support(outline: Callable[..., Outcome], outline
     program += "except Exception as error: print([d.code for d in error.diagnostics])"
     assert run(outline_sources, program) == "['FS702']\n"
 
-    requests = outline(str(EXAMPLES / "requests.jsonl"))
-    assert (requests.status, requests.err.splitlines()[0]) == (
-        1,
-        "error[FS702] unsupported-by-target: the target `outline` does not compile requests",
-    )
-    assert "it compiles a seed or rules" in requests.err
     for option, value in (("--tests", "tests"), ("--style", "2027-01")):
         wrong = outline("seed.json", option, value)
         assert (wrong.status, f"{option} goes with --target python" in wrong.err) == (2, True)
 
 
-def test_a_target_of_rules(outline: Callable[..., Outcome], tmp_path: Path) -> None:
-    """Rules are compiled, checked and known as what the file was made from."""
-    for name in ("rules.json", "formula_reference.json"):
-        shutil.copy(EXAMPLES / name, tmp_path)
-    written = outline("rules.json")
-    assert (written.status, written.out) == (0, "generated/rules.outline.txt\n")
+@pytest.mark.parametrize(
+    ("name", "module", "begins"),
+    [("rules.json", "rules", "the rules `rules`"), ("requests.jsonl", "requests_module", "the requests `requests`")],
+)
+def test_a_target_of_other_documents(
+    outline: Callable[..., Outcome], tmp_path: Path, name: str, module: str, begins: str
+) -> None:
+    """Rules and requests are compiled, checked and known as what the file was made from."""
+    for file in ("rules.json", "formula_reference.json", "requests.jsonl"):
+        shutil.copy(EXAMPLES / file, tmp_path)
+    written = outline(name)
+    assert (written.status, written.out) == (0, f"generated/{module}.outline.txt\n")
     path = tmp_path / written.out.strip()
-    assert path.read_text().startswith("formulaseed outline of the rules `rules` from `../rules.json`\n")
-    assert outline("rules.json", "--check").status == outline(written.out.strip(), "--check").status == 0
-    write_json(tmp_path / "seed.json", tiny_seed(task_name="rules"))
+    assert path.read_text().startswith(f"formulaseed outline of {begins} from `../{name}`\n")
+    assert outline(name, "--check").status == outline(written.out.strip(), "--check").status == 0
+    write_json(tmp_path / "seed.json", tiny_seed(task_name=name.split(".")[0]))
     assert outline("seed.json").status == 2
+
+
+def test_a_kind_that_a_target_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the kinds that it takes."""
+    monkeypatch.setattr("formulaseed.backends.python.target.BACKEND.kinds", frozenset({"seed", "rules"}))
+    done = command("compile", EXAMPLES / "requests.jsonl", "--stdout")
+    assert done.status == 1
+    first, *others = done.err.splitlines()
+    assert first == "error[FS702] unsupported-by-target: the target `python` does not compile requests"
+    assert any("it compiles a seed or rules" in line for line in others)

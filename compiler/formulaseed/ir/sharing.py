@@ -10,33 +10,36 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 
 
 def share_filters(program: nodes.Program) -> nodes.Program:
-    """Return the program with the names of filters in operands that repeat their conditions.
+    """Return a program, whose aggregates are steps of their own, with the names of filters in operands that repeat them.
 
-    Only filters that come before the aggregate and that some aggregate uses count, so that no filter is computed for an operand
-    alone.
+    Only filters that come before the aggregate and that some aggregate uses are named, so that no filter is computed for an
+    operand alone.
     """
+    if not any(step.aggregate is not None and _has_condition(step.aggregate.operand) for step in program.steps):
+        return program
+    in_use = _filters_in_use(program)
     names: dict[Expr, str] = {}
     steps: list[nodes.Step] = []
-    in_use = _filters_in_use(program)
 
     def name_filters(expression: Expr) -> Expr:
         if isinstance(expression, typed.Comparison | typed.Logical | typed.Not) and expression in names:
             return typed.Ref(Symbol(SymbolKind.FILTER, names[expression]), expression.info)
         return typed.mapped(expression, name_filters)
 
-    def name_in_operands(expression: Expr) -> Expr:
-        if isinstance(expression, typed.Aggregate) and expression.operand is not None:
-            return replace(expression, operand=name_filters(expression.operand))
-        return typed.mapped(expression, name_in_operands)
-
     for step in program.steps:
+        aggregate = step.aggregate
         if isinstance(step.operation, nodes.Filter):
             if step.name in in_use:
                 names.setdefault(step.operation.condition, step.name)
-        elif names and isinstance(step.operation, nodes.Formula) and step.aggregates():
-            step = replace(step, operation=nodes.Formula(name_in_operands(step.operation.expression)))
+        elif aggregate is not None and aggregate.operand is not None:
+            step = replace(step, operation=nodes.Formula(replace(aggregate, operand=name_filters(aggregate.operand))))
         steps.append(step)
     return replace(program, steps=tuple(steps))
+
+
+def _has_condition(operand: Expr | None) -> bool:
+    """Return True if a comparison or `not` is in the operand: `and` and `or` have one, or are not worth a name."""
+    return operand is not None and any(isinstance(node, typed.Comparison | typed.Not) for node in typed.walk(operand))
 
 
 def _filters_in_use(program: nodes.Program) -> set[str]:

@@ -149,7 +149,8 @@ class _Planner:
         self.meta = [f for kind, f in self.inputs if kind is SymbolKind.META]
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
-        self.hoisted = hoist(share_filters(program))
+        hoisted = hoist(program)
+        self.hoisted = replace(hoisted, program=share_filters(hoisted.program))
         names = {symbol.name for symbol in used} | {step.name for step in program.steps}
         self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))
         self.aliases: dict[tuple[str, ...], Alias] = {}

@@ -53,8 +53,8 @@ class Template:
 class Imports:
     """The modules that a module imports as a whole, and the names that it imports from others, in order."""
 
-    modules: tuple[Code, ...] = ()
-    members: tuple[tuple[Code, Code], ...] = ()
+    modules: tuple[Code, ...]
+    members: tuple[tuple[Code, Code], ...]
 
 
 class RawTextError(TypeError):
@@ -66,24 +66,25 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
 
     The helpers and imports in use are found in the latter, so that no description has a say in them.
     """
-    helpers, imports = _find_helpers(_render(comment_free, Imports(), template), template)
-    body, bare = (_render(variables, imports, template) for variables in (plan, comment_free))
+    body, bare = (_render(template.name, variables) for variables in (plan, comment_free))
+    helpers, imports = _find_helpers(bare, template)
+    header, bare_header = (_render("header", {**variables, "imports": imports}) for variables in (plan, comment_free))
     body = format_body(body) if formatted else body
-    return _join(body, helpers), _join(bare, helpers)
+    return _join(header, body, helpers), _join(bare_header, bare, helpers)
 
 
 def render_whole(name: str, variables: Variables) -> str:
     """Return a file that has no helpers of its own, in which lines that are too long are split."""
-    source = _render(variables, Imports(), Template(name, (), ()))
+    source = _render(name, variables)
     return sealed(format_body(source) if needs_black(source) else source)
 
 
-def _join(body: str, helpers: str) -> str:
-    return sealed(f"{body.rstrip()}\n\n\n{helpers}\n")
+def _join(header: str, body: str, helpers: str) -> str:
+    return sealed(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
 
 
-def _render(variables: Variables, imports: Imports, template: Template) -> str:
-    return _environment().get_template(f"python/{template.name}.py.j2").render(variables, imports=imports)
+def _render(name: str, variables: Variables) -> str:
+    return _environment().get_template(f"python/{name}.py.j2").render(variables)
 
 
 @cache

@@ -14,7 +14,7 @@ from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.errors import DataError, SeedError
-from formulaseed.ir.interpret import rows_of
+from formulaseed.ir.inputs import rows_of
 from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source

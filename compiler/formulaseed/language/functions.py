@@ -96,7 +96,9 @@ def is_partial(name: str) -> bool:
 
 def function_table() -> str:
     """Return the functions as a Markdown table, as docs/language.md has it."""
-    rows = [f"| `{each.signature}` | {each.description} | `{each.example}` |" for each in FUNCTIONS.values()]
+    rows = [
+        f"| `{function.signature}` | {function.description} | `{function.example}` |" for function in FUNCTIONS.values()
+    ]
     return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
 
 

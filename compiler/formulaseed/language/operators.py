@@ -118,8 +118,8 @@ def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str
 
     return Failure(
         kind,
-        lambda operands: intervals.compared(sign, operands.ranges[index], limit) is not False,
-        lambda operands: intervals.compared(sign, operands.ranges[index], limit) is True,
+        lambda operands: intervals.compare(sign, operands.ranges[index], limit) is not False,
+        lambda operands: intervals.compare(sign, operands.ranges[index], limit) is True,
         message,
         guard=guard,
         fails=lambda *values: COMPARE[sign](values[index], bound),
@@ -205,22 +205,22 @@ class Operation:
     @property
     def is_partial(self) -> bool:
         """Whether it has no value for some operands, however small the result."""
-        return any(each.effect == "raises" and each.kind != "overflow" for each in self.failures)
+        return any(failure.effect == "raises" and failure.kind != "overflow" for failure in self.failures)
 
     def refuses_zero(self, place: int) -> bool:
         """Whether the operation has no value if the operand at a place is 0."""
-        tests = (each.test for each in self.failures if each.test is not None)
+        tests = (failure.test for failure in self.failures if failure.test is not None)
         return any(index == place and COMPARE[sign](0, bound) for index, sign, bound in tests)
 
     def is_safe(self, operands: Operands) -> bool:
         """Whether computing it cannot raise."""
-        return not any(each.effect == "raises" and each.when(operands) for each in self.failures)
+        return not any(failure.effect == "raises" and failure.when(operands) for failure in self.failures)
 
     def value(self, *values: Any) -> Any:
         """Compute the result. Raises `Fault` where there is none."""
-        for each in self.failures:
-            if each.fails is not None and each.fails(*values):
-                raise Fault(each.kind, each.fault.format(*map(repr, values), shown=self.shown(*values)), values)
+        for failure in self.failures:
+            if failure.fails is not None and failure.fails(*values):
+                raise Fault(failure.kind, failure.fault.format(*map(repr, values), shown=self.shown(*values)), values)
         try:
             return finite(self.apply(*values))
         except OverflowError:
@@ -250,10 +250,10 @@ def finite(value: Number) -> Number:
 
 def widest(operands: Sequence[Info]) -> Type:
     """Integer if all operands are integers, else number."""
-    found = operands[0].ty.present()
+    joined = operands[0].ty.present()
     for other in operands[1:]:
-        found = join(found, other.ty.present()) or NUMBER
-    return found
+        joined = join(joined, other.ty.present()) or NUMBER
+    return joined
 
 
 def a_number(_: Sequence[Info]) -> Type:
@@ -276,7 +276,7 @@ def _power_guard(operands: Operands) -> tuple[int, str]:
 
 def _may_grow(operands: Operands) -> bool:
     """Whether a power may be too large for being large: it has no other failure, and its exponent may be above 0."""
-    is_sound = not any(each.when(operands) for each in _POWER_DOMAIN)
+    is_sound = not any(failure.when(operands) for failure in _POWER_DOMAIN)
     return is_sound and not (operands.infos[0].ty.base is Base.INTEGER and operands.ranges[1].high <= 0)
 
 

@@ -51,9 +51,9 @@ def explain(text: str, position: int, expected: set[str], kind: Kind, subject: s
         return SyntaxMistake("FS207", position, match.end(), "", "", match[1].upper())
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
-        found = _place(hint, masked, position) if hint.used_in in (None, kind) else None
-        if found is not None:
-            return _hinted(hint, found, text)
+        match = _place(hint, masked, position) if hint.used_in in (None, kind) else None
+        if match is not None:
+            return _hinted(hint, match, text)
     return _at(text, position, expected, subject or "x")
 
 

@@ -111,8 +111,8 @@ class Parser:
             depths.append(0)
 
     def _refuse(self, text: str, position: int, states: list[int], terminal: str | None) -> NoReturn:
-        found = self._ignored.match(text, position)
-        position = found.end() if found else position
+        ignored = self._ignored.match(text, position)
+        position = ignored.end() if ignored else position
         row = self._rows[states[-1]]
         if terminal is None and not any(scanner.match(text, position) for scanner in set(self._scanners)):
             raise SyntaxFault(position, {name for name in row if name.isupper() and name != "$END"})

@@ -248,8 +248,10 @@ def walk_shared(expression: Expr) -> Iterator[Expr]:
 
 def aggregates_in(expression: Expr) -> list[Aggregate]:
     """Return the aggregates in an expression, each once, in the order of evaluation: those inside another one before it."""
-    found = [node for node in walk(expression) if isinstance(node, Aggregate)]
-    inner = {node: [each for part in children(node) for each in aggregates_in(part)] for node in dict.fromkeys(found)}
+    aggregates = [node for node in walk(expression) if isinstance(node, Aggregate)]
+    inner = {
+        node: [each for part in children(node) for each in aggregates_in(part)] for node in dict.fromkeys(aggregates)
+    }
     return list(dict.fromkeys(each for node, before in inner.items() for each in (*before, node)))
 
 

@@ -11,7 +11,7 @@ from formulaseed.language.functions import Function
 from formulaseed.language.typed import Expr
 
 
-def arguments_of(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
+def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
     """Return the arguments of a call, those of a list one by one; None, with the problem reported, if their number is wrong."""
     arguments, least = node.arguments, function.least
     if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):

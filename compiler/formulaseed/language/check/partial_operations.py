@@ -12,7 +12,7 @@ from typing import NamedTuple
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.intervals import Range, described
+from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import Fault, FaultKind, Operands, Operation
 from formulaseed.language.printer import called, expression_text, operand_text, text_within
 from formulaseed.language.typed import Expr
@@ -47,7 +47,7 @@ class _Named:
 
     @property
     def range(self) -> str:
-        return described(self.known)
+        return describe(self.known)
 
     @property
     def low(self) -> str:
@@ -60,7 +60,7 @@ class _Named:
 
 def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
     """Return why the operation fails for all operands in the ranges; None where it may have a value."""
-    failure = next((each for each in operation.failures if each.always(known)), None)
+    failure = next((failure for failure in operation.failures if failure.always(known)), None)
     if all(info.is_constant for info in known.infos):
         try:
             operation.value(*(info.constant for info in known.infos))
@@ -70,7 +70,7 @@ def certain_failure(operation: Operation, operands: Sequence[Expr], known: Opera
                 return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
     if failure is None:
         return None
-    named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
+    named = [_Named(*failure) for failure in zip(operands, known.ranges, strict=True)]
     text = failure.certain.format(*named, name=operation.name, where="{where}")
     return CertainFailure(failure.kind, text, failure.help.format(name=operation.name), failure.effect == "useless")
 
@@ -97,13 +97,13 @@ def report_partial_operation(
 def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
     """Warn of a sum over reviews that may be too large for a number."""
     if known.is_bounded:
-        scope.report_once(catalogue.large_sum(span, described(known), expression_text(term)), "")
+        scope.report_once(catalogue.large_sum(span, describe(known), expression_text(term)), "")
 
 
 def _guarded(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
     """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
     nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
-    tests = [f"{operand_text(each)} != None" for each in dict.fromkeys(nullable)]
+    tests = [f"{operand_text(value)} != None" for value in dict.fromkeys(nullable)]
     operand = operand_text(operands[index])
     tests.append(f"{operand if len(operand) <= _SHOWN else '…'} {test}")
     return f"{text_within(whole, _SHOWN)} if {' and '.join(tests)} else 0"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import typed
 from formulaseed.language.check.facts import Facts, items
-from formulaseed.language.check.nulls import MAX_QUOTED, enclosed, is_unproven
+from formulaseed.language.check.nulls import MAX_QUOTED, enclose, is_unproven
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.exactness import Exactness, of_value
 from formulaseed.language.functions import FUNCTIONS
@@ -25,7 +25,7 @@ _EQUALITIES = {"==": "<", "!=": ">=", "in": "in", "not in": "not in"}
 """The operators that rounding may decide, each with the one that compares the distance of the sides with a tolerance."""
 
 
-def exactness_of(found: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
+def exactness_of(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
     """Return how exact a number is; `of_step` says it of the steps that it uses."""
 
     def of(part: Expr) -> Exactness:
@@ -54,7 +54,7 @@ def exactness_of(found: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
             case _:
                 raise AssertionError(f"{type(part).__name__} is no number")
 
-    return of(found)
+    return of(number)
 
 
 def report_inexact(
@@ -72,7 +72,7 @@ def report_inexact(
     is_whole = span.start <= left.info.span.start < span.end  # the source of a case is written elsewhere
     if instead and unproven:
         instead = "".join([*(f"{operand_text(side)} != None and " for side in unproven), instead])
-        instead = enclosed(instead, span) if is_whole else instead
+        instead = enclose(instead, span) if is_whole else instead
     computed = called(sides[is_inexact.index(True)])
     scope.report_once(catalogue.inexact_comparison(span, sign, computed, instead, is_whole), f"{span.start} {span.end}")
 

@@ -36,12 +36,12 @@ class Scope(ABC):
     _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
     _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
 
-    def report_once(self, found: Diagnostic, name: str) -> None:
+    def report_once(self, problem: Diagnostic, name: str) -> None:
         """Report a problem with a name, once in a step however often the step mentions it."""
-        key = (self.current, found.code, name)
+        key = (self.current, problem.code, name)
         if key not in self._reported:
             self._reported.add(key)
-            self.problems.report(found)
+            self.problems.report(problem)
 
     def is_reported(self, code: str, name: str) -> bool:
         """Whether this problem with the name was reported in this step already."""
@@ -76,7 +76,7 @@ class Scope(ABC):
         """Return how exact the value of a step is that is a number."""
 
     @abstractmethod
-    def report_missing_default(self, found: typed.Expr) -> bool:
+    def report_missing_default(self, expression: typed.Expr) -> bool:
         """Report an aggregate, itself or as a step, that has no value over no reviews; return False for any other value."""
 
     @abstractmethod
@@ -88,11 +88,11 @@ class Scope(ABC):
         """The functions that formulas may call here."""
         return FUNCTIONS
 
-    def is_entity(self, found: typed.Expr) -> bool:
+    def is_entity(self, expression: typed.Expr) -> bool:
         """Whether this is a whole entity, or several joined: there or not, and no value besides."""
         return False
 
-    def is_implied(self, found: typed.Expr, is_present: Callable[[typed.Expr], bool]) -> bool:
+    def is_implied(self, expression: typed.Expr, is_present: Callable[[typed.Expr], bool]) -> bool:
         """Whether what is known to be there says that this is, too."""
         return False
 

@@ -13,7 +13,7 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
 from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, items, links
-from formulaseed.language.intervals import described, is_any
+from formulaseed.language.intervals import describe, is_any
 from formulaseed.language.printer import called, expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import NUMBER, Base, Type, Value
@@ -48,7 +48,7 @@ def reason_of(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts
 
 def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> Iterator[str]:
     """Follow the condition down to the part that makes it constant."""
-    truth = facts.of(condition).truth
+    truth = facts.get(condition).truth
     if truth is not None:
         yield (catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE).format(expression_text(condition))
         return
@@ -60,7 +60,7 @@ def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts,
         case typed.Not(operand):
             yield from _reasons(operand, noted, facts, narrowing)
         case typed.Logical(operator, operands):
-            yield from _of_operands(operator == "and", operands, noted, facts, narrowing)
+            yield from _operand_reasons(operator == "and", operands, noted, facts, narrowing)
         case typed.Comparison(first, ("==" | "!=",), (right,)) if is_null(first) or is_null(right):
             yield catalogue.NEVER_NULL.format(called(right if is_null(first) else first))
         case typed.Comparison(first, (_,), (right,)):
@@ -69,7 +69,7 @@ def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts,
             else:
                 yield from _known([side for side in (first, *items(right)) if not side.info.is_constant], facts)
         case typed.Comparison():
-            yield from _of_operands(True, links(condition), noted, facts, narrowing)
+            yield from _operand_reasons(True, links(condition), noted, facts, narrowing)
         case typed.Ref(Symbol(SymbolKind.FILTER, name)):
             inner = narrowing.filter_condition(name)
             alone = narrowing.truth(inner, Facts()) if inner is not None else None
@@ -86,7 +86,7 @@ def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts,
             yield from _known([condition], facts)
 
 
-def _of_operands(
+def _operand_reasons(
     is_and: bool, operands: Sequence[Expr], noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing
 ) -> Iterator[str]:
     """The operand that makes the whole constant, given that the ones before it do not; all, where none does so alone."""
@@ -116,32 +116,32 @@ def _known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
             yield known_text(expression, facts)
 
 
-def known_text(found: Expr, facts: Facts) -> str:
+def known_text(expression: Expr, facts: Facts) -> str:
     """Return what is known of an expression, in words."""
-    values: Sequence[Value] | None = facts.values_of(found)
+    values: Sequence[Value] | None = facts.values_of(expression)
     if values is not None:
-        may_be_null = facts.may_be_null(found) and not facts.of(found).is_implied
-        return only_values(found, [*values, None] if may_be_null else values)
-    known = facts.range_of(found)
+        may_be_null = facts.may_be_null(expression) and not facts.get(expression).is_implied
+        return only_values(expression, [*values, None] if may_be_null else values)
+    known = facts.range_of(expression)
     if known is None:
-        return catalogue.TESTED_BEFORE.format(called(found))
-    if found.info.ty.base is Base.BOOLEAN:
-        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(found))
-    return catalogue.HAS_RANGE.format(called(found), described(known))
+        return catalogue.TESTED_BEFORE.format(called(expression))
+    if expression.info.ty.base is Base.BOOLEAN:
+        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(expression))
+    return catalogue.HAS_RANGE.format(called(expression), describe(known))
 
 
-def only_values(found: Expr, values: Sequence[Value]) -> str:
-    return catalogue.ONLY_VALUES.format(called(found), listed(values))
+def only_values(expression: Expr, values: Sequence[Value]) -> str:
+    return catalogue.ONLY_VALUES.format(called(expression), list_values(values))
 
 
-def listed(values: Sequence[Value]) -> str:
+def list_values(values: Sequence[Value]) -> str:
     return catalogue.listed([value_text(value) for value in values])
 
 
 def whole_text(left: Expr, right: Expr) -> str:
     """Return why an integer equals none of the numbers that it is compared with; empty where it may."""
-    for whole, others in ((left, items(right)), (right, (left,))):
-        if all(is_whole_and_fraction(whole, other) for other in others):
+    for whole, numbers in ((left, items(right)), (right, (left,))):
+        if all(is_whole_and_fraction(whole, other) for other in numbers):
             return catalogue.IS_INTEGER.format(called(whole))
     return ""
 
@@ -149,18 +149,18 @@ def whole_text(left: Expr, right: Expr) -> str:
 # --- values of the wrong type
 
 
-def number_in_quotes(found: Expr) -> Help:
+def number_in_quotes(expression: Expr) -> Help:
     """Help for a number that is in quotes, here or in the step that is named here; empty for any other value."""
-    values = found.info.ty.values or ()
+    values = expression.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
     if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
         text = text.replace(",", ".")
-    help = unquoted(text, NUMBER)
+    help = help_for_quotes(text, NUMBER)
     if not help:
         return ""
-    if isinstance(found, typed.Ref):
-        return f"{help} in {called(found)}"
-    is_certain = isinstance(found, typed.Literal) and text == values[0]
+    if isinstance(expression, typed.Ref):
+        return f"{help} in {called(expression)}"
+    is_certain = isinstance(expression, typed.Literal) and text == values[0]
     return help if is_certain else str(help)
 
 
@@ -171,7 +171,7 @@ _UNQUOTED = {
 }
 
 
-def unquoted(value: object, wanted: Type) -> Help:
+def help_for_quotes(value: object, wanted: Type) -> Help:
     """Return the help for a string that is a literal of the type `wanted` in quotes; empty for any other value."""
     pattern = _UNQUOTED.get(wanted.base)
     if not isinstance(value, str) or pattern is None or not pattern.fullmatch(value):
@@ -179,10 +179,10 @@ def unquoted(value: object, wanted: Type) -> Help:
     return Suggestion(catalogue.WITHOUT_QUOTES.format(value), value, is_verbatim=True)
 
 
-def tested(found: Expr) -> str:
+def example_test(expression: Expr) -> str:
     """How a value that is neither true nor false is tested: for one that it can have, or for anything but nothing."""
-    ty, text = found.info.ty, operand_text(found)
-    if ty.values and isinstance(found, typed.Literal):
+    ty, text = expression.info.ty, operand_text(expression)
+    if ty.values and isinstance(expression, typed.Literal):
         return f"x == {text}"
     if ty.values:
         nothing = next((value for value in ty.values if value.lower() in _NOTHING), None)

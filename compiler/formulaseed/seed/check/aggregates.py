@@ -14,12 +14,12 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.aggregates import AGGREGATES, COUNT
-from formulaseed.language.check.comparisons import joined_conditions, literal
+from formulaseed.language.check.comparisons import join_conditions, literal
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing, Path
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import unquoted
+from formulaseed.language.check.wording import help_for_quotes
 from formulaseed.language.functions import is_partial
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
@@ -41,11 +41,11 @@ class FormulaChecker(ExpressionChecker):
         super().__init__(scope, narrowing, per_review=per_review)
         self.aggregates = aggregates
 
-    def behind(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        when_true, when_false = super().behind(condition, facts)
+    def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        when_true, when_false = super().split_facts(condition, facts)
         return (
-            when_true.changed(path=Path(facts.path, condition, True)),
-            when_false.changed(path=Path(facts.path, condition, False)),
+            when_true.with_changes(path=Path(facts.path, condition, True)),
+            when_false.with_changes(path=Path(facts.path, condition, False)),
         )
 
     def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
@@ -87,7 +87,7 @@ class AggregateChecker:
         if node.expression is None:
             return self._made(node, None, where, INTEGER, intervals.exactly(0)) if is_sound else None
         if where is not None:
-            facts = self.narrowing.split(where, facts)[0] if is_sound else facts.unknown()
+            facts = self.narrowing.split(where, facts)[0] if is_sound else facts.as_unknown()
         checker = self.new_checker()
         if entry.takes == "condition":
             operand = checker.condition(node.expression, facts)
@@ -95,11 +95,11 @@ class AggregateChecker:
             operand = checker.check(node.expression, facts)
             if operand.info.ty == BOOLEAN and node.written:
                 return self._count_of_true(node, where, operand) if is_sound else None
-            operand = checker.needed(self._number(node, operand), facts)
+            operand = checker.require_present(self._number(node, operand), facts)
         else:
             operand = checker.check(node.expression, facts)
         if default is not None and is_no_number(default):
-            help = unquoted(default.value, NUMBER)
+            help = help_for_quotes(default.value, NUMBER)
             self.problems.report(catalogue.default_not_numeric(default.span, node.function, help))
             return None
         if operand.info.ty.is_error or not is_sound:
@@ -113,18 +113,18 @@ class AggregateChecker:
         self, node: ast.Aggregate, operand: Expr | None, where: Expr | None, ty: Type, known: Range
     ) -> typed.Aggregate:
         entry = AGGREGATES[node.function]
-        result, bounds = entry.result(ty), entry.range(known).clipped()
+        result, bounds = entry.result(ty), entry.range(known).clip()
         may_overflow = entry.intermediate is not None and not entry.intermediate(known).is_bounded
         if entry.over_none is None:
             result = result.or_null()
         info = Info(result, node.span, bounds if result.is_numeric else None)
-        made = typed.Aggregate(node.function, operand, where, None, info, may_overflow, node.written)
+        aggregate = typed.Aggregate(node.function, operand, where, None, info, may_overflow, node.written)
         if node.default is None:
-            return made
+            return aggregate
         if node.default.value is None:
-            return replace(made, default=literal(None, node.default.span))
+            return replace(aggregate, default=literal(None, node.default.span))
         assert isinstance(node.default.value, int | float)
-        return _with_default(made, literal(node.default.value, node.default.span))
+        return _with_default(aggregate, literal(node.default.value, node.default.span))
 
     def _number(self, node: ast.Aggregate, operand: Expr) -> Expr:
         ty = operand.info.ty
@@ -141,7 +141,7 @@ class AggregateChecker:
             self.problems.report(catalogue.boolean_extreme(operand.info.span, node.function))
             return None
         conditions = [*typed.conjuncts(where), *typed.conjuncts(operand)]
-        whole = joined_conditions("and", conditions, Info(BOOLEAN, node.span))
+        whole = join_conditions("and", conditions, Info(BOOLEAN, node.span))
         is_all = isinstance(whole, typed.Literal) and whole.value is True
         counted = replace(node, function=COUNT.name, expression=None)
         return self._made(counted, None, None if is_all else whole, INTEGER, intervals.exactly(0))
@@ -151,7 +151,7 @@ class AggregateChecker:
     def in_formula(self, node: ast.Aggregate, facts: Facts) -> Expr:
         """Check an aggregate that a formula evaluates under these facts."""
         guards = _guards(facts.path) if self._may_fail(node) else []
-        checked = self.check(node, facts.uncertain() if guards else Facts(is_certain=False))
+        checked = self.check(node, facts.as_uncertain() if guards else Facts(is_certain=False))
         if checked is None:
             return error_at(node.span)
         conditions = typed.conjuncts(checked.where)
@@ -161,7 +161,7 @@ class AggregateChecker:
             if self._guard_size > limits.FILTER_SIZE:
                 self.problems.report(catalogue.long_guards(node.span))
                 return error_at(node.span)
-            where = joined_conditions("and", [*needed, *conditions], Info(BOOLEAN, node.span))
+            where = join_conditions("and", [*needed, *conditions], Info(BOOLEAN, node.span))
             checked = replace(checked, where=where)
         if checked not in self._own_conditions:
             if len(self._own_conditions) == limits.STEPS:
@@ -185,9 +185,9 @@ class AggregateChecker:
             if not other.info.ty.is_numeric or not isinstance(default, int | float):
                 continue
             if self._counted(formula.condition, truth) == self._own_conditions.get(inner):
-                made = _with_default(inner, literal(default, other.info.span))
-                info = Info(made.info.ty, formula.info.span, made.info.range)
-                return replace(made, info=info, written=f"({expression_text(formula)})")
+                guarded = _with_default(inner, literal(default, other.info.span))
+                info = Info(guarded.info.ty, formula.info.span, guarded.info.range)
+                return replace(guarded, info=info, written=f"({expression_text(formula)})")
         return formula
 
     # --- conditions
@@ -209,8 +209,8 @@ class AggregateChecker:
         counted = self._counted(guard, True)
         if counted is None or not counted <= set(conditions):
             return False
-        others = [node for part in conditions if part not in counted for node in typed.walk(part)]
-        return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in others)
+        other_nodes = [node for part in conditions if part not in counted for node in typed.walk(part)]
+        return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in other_nodes)
 
     def _has_reviews(self, conditions: frozenset[Expr], facts: Facts) -> bool:
         """Return whether a count of some of these reviews is known to be 1 or more."""
@@ -267,7 +267,7 @@ def _test(value: Expr, truth: bool) -> Expr:
     false: list[Value] = [None] if ty.nullable else []
     if ty.base is not Base.BOOLEAN:
         false.append(0 if ty.is_numeric else "")
-    tests: list[Expr] = [typed.Comparison(value, (sign,), (literal(each, span),), info) for each in false]
+    tests: list[Expr] = [typed.Comparison(value, (sign,), (literal(falsy, span),), info) for falsy in false]
     if ty.base is Base.BOOLEAN:
         tests.append(value if truth else typed.Not(value, info))
-    return joined_conditions("and" if truth else "or", tests, info)
+    return join_conditions("and" if truth else "or", tests, info)

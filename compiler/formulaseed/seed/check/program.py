@@ -125,14 +125,14 @@ class _ProgramChecker:
         if aggregate is None or not aggregate.entry.counts:
             return ()
         known = self.including.get(aggregate) or (self._expanded(aggregate.where), 0, ())
-        required, compared, found = known
-        found += tuple(partial for partial, needed in self.partial[compared:] if needed <= required)
-        self.including[aggregate] = required, len(self.partial), found
-        return found
+        required, compared, including = known
+        including += tuple(partial for partial, needed in self.partial[compared:] if needed <= required)
+        self.including[aggregate] = required, len(self.partial), including
+        return including
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
         """Return what the condition requires, with what its filters require in their place."""
-        found: set[Expr] = set()
+        required: set[Expr] = set()
         followed: set[Expr] = set()
         stack = list(typed.conjuncts(where))
         while stack:
@@ -141,11 +141,11 @@ class _ProgramChecker:
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
                 inner = self._filter_condition(part.symbol.name)
             if inner is None:
-                found.add(part)
+                required.add(part)
             elif part not in followed:
                 followed.add(part)
                 stack.extend(typed.conjuncts(inner))
-        return frozenset(found)
+        return frozenset(required)
 
     # --- the whole
 
@@ -177,7 +177,7 @@ class _ProgramChecker:
 
     def _properties(self, program: nodes.Program) -> nodes.Program:
         """Return the program with the properties whose names are those of numbers, the one of which depends on the other."""
-        found, uses = [], program.uses() if self.program.properties else {}
+        properties, uses = [], program.uses() if self.program.properties else {}
         for claim in self.program.properties:
             steps = [self._step_called(name) for name in (claim.step, claim.variable)]
             for name, step in zip((claim.step, claim.variable), steps, strict=True):
@@ -187,8 +187,8 @@ class _ProgramChecker:
                 continue
             if claim.variable.text not in _all_used(uses, claim.step.text):
                 self.problems.report(catalogue.independent(claim.variable.span, claim.step.text, claim.variable.text))
-            found.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
-        return replace(program, properties=tuple(found))
+            properties.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
+        return replace(program, properties=tuple(properties))
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
@@ -215,13 +215,13 @@ class _ProgramChecker:
 
 def _all_used(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
     """Return the steps and filters that a step uses, directly or through others."""
-    found: set[str] = set()
+    reached: set[str] = set()
     stack = [name]
     while stack:
-        used = uses[stack.pop()] - found
+        used = uses[stack.pop()] - reached
         stack += used
-        found |= used
-    return found
+        reached |= used
+    return reached
 
 
 def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:
@@ -232,14 +232,14 @@ def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) 
 
 def _bounds(program: surface.Program) -> dict[Symbol, Range]:
     """The range of each numeric extraction field and parameter."""
-    found: dict[Symbol, Range] = {}
+    ranges: dict[Symbol, Range] = {}
     for kind, bounded in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.PARAMETER, program.parameters)):
-        found |= {Symbol(kind, each.name): _range(each) for each in bounded if each.ty.is_numeric}
-    return found
+        ranges |= {Symbol(kind, item.name): _range(item) for item in bounded if item.ty.is_numeric}
+    return ranges
 
 
 def _range(bounded: nodes.ExtractionField | nodes.Parameter) -> Range:
     any_value = intervals.INPUT_INTEGER if bounded.ty.base is Base.INTEGER else intervals.INPUT_NUMBER
-    low = any_value.low if bounded.minimum is None else intervals.at_most(bounded.minimum)
-    high = any_value.high if bounded.maximum is None else -intervals.at_most(-bounded.maximum)
+    low = any_value.low if bounded.minimum is None else intervals.round_down(bounded.minimum)
+    high = any_value.high if bounded.maximum is None else -intervals.round_down(-bounded.maximum)
     return Range(low, high) if low <= high else any_value

@@ -85,7 +85,7 @@ class SeedScope(Scope):
         At most `limits.SUGGESTIONS` cycles are looked for.
         """
         graph = {name: (names & self.places.keys()) - {name} for name, names in self.uses.items()}
-        found: dict[tuple[str, str], list[str]] = {}
+        cycles: dict[tuple[str, str], list[str]] = {}
         for _ in range(limits.SUGGESTIONS):
             try:
                 TopologicalSorter(graph).prepare()
@@ -94,11 +94,11 @@ class SeedScope(Scope):
                 for start, user in enumerate(cycle):
                     around = [*cycle[start:], *cycle[:start]]
                     if self.places[around[1]] > self.places[user]:
-                        found[user, around[1]] = around
+                        cycles[user, around[1]] = around
                         graph[user] -= {around[1]}
             else:
                 break
-        return found
+        return cycles
 
     def report_default_needed(self, aggregate: typed.Aggregate, step: nodes.Step | None, user: str = "") -> None:
         """Report, once for the aggregate, that it has no value over no reviews and is used unguarded.
@@ -158,18 +158,18 @@ class SeedScope(Scope):
                     terms.append(step.operation.expression)
         return is_part
 
-    def _step_of(self, found: typed.Expr) -> nodes.Step | None:
+    def _step_of(self, expression: typed.Expr) -> nodes.Step | None:
         """The step whose value this is."""
-        found = found.operand if isinstance(found, typed.Present) else found
-        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP:
+        expression = expression.operand if isinstance(expression, typed.Present) else expression
+        if not isinstance(expression, typed.Ref) or expression.symbol.kind is not SymbolKind.STEP:
             return None
-        return self.steps.get(found.symbol.name)
+        return self.steps.get(expression.symbol.name)
 
-    def report_missing_default(self, found: typed.Expr) -> bool:
-        aggregate = self.aggregate_of(found)
+    def report_missing_default(self, expression: typed.Expr) -> bool:
+        aggregate = self.aggregate_of(expression)
         if aggregate is None or not aggregate.needs_default:
             return False
-        self.report_default_needed(aggregate, self._step_of(found), self.current)
+        self.report_default_needed(aggregate, self._step_of(expression), self.current)
         return True
 
     def exactness_of_step(self, step: str) -> Exactness:
@@ -302,16 +302,16 @@ class SeedScope(Scope):
 
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
-            found = catalogue.uses_itself(span, name)
+            problem = catalogue.uses_itself(span, name)
         elif (self.current, name) in self._cycles:
             cycle = self._cycles[self.current, name]
             if frozenset(cycle) in self._reported_cycles:
                 return
             self._reported_cycles.add(frozenset(cycle))
-            found = catalogue.cycle(span, cycle)
+            problem = catalogue.cycle(span, cycle)
         else:
-            found = catalogue.used_too_early(span, name, f"{self.section}[{self.places[name]}]")
-        self.report_once(found, name)
+            problem = catalogue.used_too_early(span, name, f"{self.section}[{self.places[name]}]")
+        self.report_once(problem, name)
 
     def filter_size(self, condition: typed.Expr) -> int:
         """Return the number of terms of a condition, those of its filters included."""

@@ -18,7 +18,7 @@ from formulaseed.language.check.comparisons import ComparisonChecker, is_constan
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import reason_of, unquoted
+from formulaseed.language.check.wording import help_for_quotes, reason_of
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
@@ -94,7 +94,7 @@ class StepChecker:
         self._report_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span, sources=step.sources)
 
-    def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
+    def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, noun: str) -> None:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > NARROWING_SIZE:
             return
@@ -102,7 +102,7 @@ class StepChecker:
         if truth is None:
             return
         reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
-        self.problems.report(catalogue.constant_condition(span, what, truth, reason, checker.particular_help()))
+        self.problems.report(catalogue.constant_condition(span, noun, truth, reason, checker.particular_help()))
         checker.forget_constants()
 
     def _made(self, step: surface.Step, operation: nodes.Operation, ty: Type, known: Range | None) -> nodes.Step | None:
@@ -121,12 +121,12 @@ class StepChecker:
         if where is None:
             return None, True
         checker = self._checker(True)
-        found = checker.condition(where, facts)
-        if found.info.ty.is_error:
-            return found, False
-        if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
-            self._report_constant_condition(found, checker, where.span, "`where`")
-        return found, True
+        condition = checker.condition(where, facts)
+        if condition.info.ty.is_error:
+            return condition, False
+        if not isinstance(condition, typed.Ref):  # a constant filter is reported where it is defined
+            self._report_constant_condition(condition, checker, where.span, "`where`")
+        return condition, True
 
     def _aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
         aggregate = self.aggregates.check(written, Facts())
@@ -146,11 +146,11 @@ class StepChecker:
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
             self.problems.report(catalogue.source_not_string(source.info.span, expression_text(source), ty.noun))
             source = error_at(source.info.span)
-        source = checker.needed(source, Facts(), STRING)
+        source = checker.require_present(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
-            self.problems.report(catalogue.table_not_numeric(value.span, unquoted(value.value, NUMBER)))
+            self.problems.report(catalogue.table_not_numeric(value.span, help_for_quotes(value.value, NUMBER)))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
@@ -162,8 +162,8 @@ class StepChecker:
             return None
         table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
         default = operation.default.value if operation.default else None
-        made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
-        return self._made(step, made, joined, _literal_range(literals))
+        lookup = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
+        return self._made(step, lookup, joined, _literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
         """Return whether every key can be found in one of the source's known values; report those that cannot.
@@ -186,18 +186,18 @@ class StepChecker:
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         checker = self._checker(False)
-        found = checker.check(expression, Facts())
-        if found.info.ty.base is Base.NULL:
+        checked = checker.check(expression, Facts())
+        if checked.info.ty.base is Base.NULL:
             self.problems.report(catalogue.always_null(expression.span, "this"))
             return None
         if self.program.reference is not None:
-            if self.program.gives_numbers and found.info.ty.base is Base.STRING:
+            if self.program.gives_numbers and checked.info.ty.base is Base.STRING:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
-            found = checker.as_float(found)
-        if isinstance(found, typed.Aggregate):
-            return self._made_of_reviews(step, found)
-        return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
+            checked = checker.as_float(checked)
+        if isinstance(checked, typed.Aggregate):
+            return self._made_of_reviews(step, checked)
+        return self._made(step, nodes.Formula(checked), checked.info.ty, checked.info.range)
 
     def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
         if literal.value is None:
@@ -214,7 +214,7 @@ class StepChecker:
         for rule in operation.rules:
             condition = checker.condition(rule.condition, facts)
             if condition.info.ty.is_error:
-                sound, facts = False, facts.unknown().uncertain()
+                sound, facts = False, facts.as_unknown().as_uncertain()
                 continue
             rules.append((condition, rule.then.value))
             facts = reachability.rule(condition, rule, facts, checker)
@@ -249,7 +249,7 @@ class RuleReachability:
     def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
         """Add the next rule, whose condition has just been checked under the facts; return those where it does not hold."""
         never = self.closed or (_ALL_TAKEN if facts.impossible else "")
-        inside, outside = checker.behind(condition, facts)
+        inside, outside = checker.split_facts(condition, facts)
         truth = None if inside.impossible is outside.impossible else outside.impossible
         if not never and truth is False:
             never = reason_of(condition, checker.constants, facts, self.narrowing)
@@ -269,10 +269,10 @@ class RuleReachability:
         """Report what is unreachable; the `else` is under the facts that no rule holds."""
         never = self.closed or (_ALL_TAKEN if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
-        given = [value for _, value, never in rules if not never]
+        verdicts = [value for _, value, never in rules if not never]
         for number, (span, value, never) in enumerate(rules):
             if never:
-                lost = "" if value in given else value_text(value)
+                lost = "" if value in verdicts else value_text(value)
                 self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
     def _taken(self, inside: Facts) -> str:
@@ -306,13 +306,13 @@ def _joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -
     most = max(sorts.values(), key=len)
     expected = f"{'first' if most is next(iter(sorts.values())) else 'mostly'} {_common(most).noun}"
     for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
-        found, help = type_of(literal.value).noun, unquoted(literal.value, _common(most))
+        found, help = type_of(literal.value).noun, help_for_quotes(literal.value, _common(most))
         scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found, help))
     return None
 
 
-def _common(given: Sequence[ast.Literal]) -> Type:
-    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in given])
+def _common(literals: Sequence[ast.Literal]) -> Type:
+    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in literals])
 
 
 def _is_formula(text: str, scope: SeedScope) -> bool:

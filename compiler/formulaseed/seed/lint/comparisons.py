@@ -16,8 +16,8 @@ from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.check.facts import items
-from formulaseed.language.check.nulls import enclosed
-from formulaseed.language.intervals import Range, described
+from formulaseed.language.check.nulls import enclose
+from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -86,13 +86,13 @@ def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems:
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
                 is_member = sign in ("in", "not in")
-                result = intervals.compared("==" if is_member else sign, known, intervals.exactly(value))
+                result = intervals.compare("==" if is_member else sign, known, intervals.exactly(value))
                 is_usual = known.low <= value <= known.high
                 if result is None or (result and (is_usual or is_member)):
                     continue  # such as `meta.stars <= 5` in the last of several conditions
                 text = f"{name} {'==' if is_member else sign} {value_text(value)}"
                 span = item.info.span if is_member else node.info.span
-                problems.report(catalogue.beyond_range(span, name, described(known), text, result))
+                problems.report(catalogue.beyond_range(span, name, describe(known), text, result))
 
 
 # --- categories
@@ -106,11 +106,11 @@ def _category(node: typed.Comparison, lists: set[Symbol], problems: Problems) ->
             if text and titled(text) != text:
                 problems.report(catalogue.other_case(left.info.span, text, titled(text), is_there=False))
         elif operator in ("==", "!=", "in", "not in") and (left_is_list or right_is_list):
-            source, others = (left, items(right)) if left_is_list else (right, items(left))
-            texts = [_string(other) for other in others]
+            source, compared_items = (left, items(right)) if left_is_list else (right, items(left))
+            texts = [_string(other) for other in compared_items]
             # several categories, or none, are compared with the whole on purpose
             if all(texts) and not any("," in text for text in texts):
-                _whole_list(node, source, operator, texts, others[0], problems)
+                _whole_list(node, source, operator, texts, compared_items[0], problems)
 
 
 def _whole_list(
@@ -127,16 +127,16 @@ def _whole_list(
     elif source.info.span.pointer != literal.info.span.pointer:  # the `source` of a case
         help = f"drop `source` and write `{formula}`"
     else:
-        formula = enclosed(formula, span) if len(texts) > 1 else formula
+        formula = enclose(formula, span) if len(texts) > 1 else formula
         help = f"write `{formula}`"
         if len(node.rest) == 1:
             help = Suggestion(help, json.dumps(formula, ensure_ascii=False)[1:-1], "unsafe", is_verbatim=True)
     problems.report(catalogue.compared_with_list(span, name, operator, help))
 
 
-def _is_list(found: Expr, lists: set[Symbol]) -> bool:
+def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
     """Return whether this is the list of categories, also with a value for a missing one."""
-    match found:
+    match expression:
         case typed.Ref(symbol):
             return symbol in lists
         case typed.Present(operand) | typed.Logical("or", (operand, _)) | typed.Call("coalesce", (operand, _)):
@@ -145,8 +145,8 @@ def _is_list(found: Expr, lists: set[Symbol]) -> bool:
             return False
 
 
-def _string(found: Expr) -> str:
-    return found.value if isinstance(found, typed.Literal) and isinstance(found.value, str) else ""
+def _string(expression: Expr) -> str:
+    return expression.value if isinstance(expression, typed.Literal) and isinstance(expression.value, str) else ""
 
 
 def titled(text: str) -> str:
@@ -162,15 +162,15 @@ def titled(text: str) -> str:
 
 def _surrounding_space(expression: Expr, problems: Problems) -> None:
     """Warn of strings with white space around them, but for those that are searched for, such as `' bar'`."""
-    found = list(typed.walk(expression))
+    nodes = list(typed.walk(expression))
     searched = {
         id(left)
-        for node in found
+        for node in nodes
         if isinstance(node, typed.Comparison)
         for left, operator, right in _pairs(node)
         if operator in ("in", "not in") and not isinstance(right, typed.List)
     }
-    for node in found:
+    for node in nodes:
         text = _string(node)
         if text.strip() not in ("", text) and id(node) not in searched:
             problems.report(catalogue.surrounding_space(node.info.span, text, "the string"))

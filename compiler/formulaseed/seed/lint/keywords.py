@@ -60,8 +60,8 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
             bare = text.strip()
             if bare != text and not _inside_words(bare, folded):  # there the space keeps the longer words out
                 problems.report(catalogue.surrounding_space(keyword.span, keyword.text, "the keyword"))
-            if found := _inside_words(text, folded):
-                problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
+            if words := _inside_words(text, folded):
+                problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, words))
             _inflections(keyword, text, folded, problems)
 
 
@@ -134,8 +134,8 @@ def _inside_words(text: str, folded: set[str]) -> list[str]:
     """Return the common words that contain the keyword and are no form of it, short ones first."""
     if len(text) > _LONGEST_SUSPECT or not text.isalpha() or not text.isascii():
         return []
-    found = [word for word in _containing(text) if not _is_form(word, text, folded)]
-    return sorted(found, key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
+    words = [word for word in _containing(text) if not _is_form(word, text, folded)]
+    return sorted(words, key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
@@ -187,13 +187,13 @@ def _found_by(text: str, keywords: Set[str]) -> str | None:
 
 def _containing(text: str) -> list[str]:
     """The common words that contain a text, in the order of the alphabet; not more than make the point."""
-    words, found = _listed("words"), list[str]()
-    at = words.find(text)
-    while at != -1 and len(found) < _MOST_WORDS:
-        end = words.index("\n", at)
-        found.append(words[words.rindex("\n", 0, at + 1) + 1 : end])
-        at = words.find(text, end)
-    return found
+    listing, words = _listed("words"), list[str]()
+    at = listing.find(text)
+    while at != -1 and len(words) < _MOST_WORDS:
+        end = listing.index("\n", at)
+        words.append(listing[listing.rindex("\n", 0, at + 1) + 1 : end])
+        at = listing.find(text, end)
+    return words
 
 
 def _irregular(word: str, kind: str) -> list[str]:

@@ -10,7 +10,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.intervals import described, is_open
+from formulaseed.language.intervals import describe, is_open
 from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -106,7 +106,7 @@ def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], p
     known, below = step.range, FUNCTIONS[call.function].bounds == "below"
     if bounds and is_open(known.low) != is_open(known.high):
         bound = expression_text(bounds[0])
-        problems.report(catalogue.missing_bound(step.span, step.name, described(known), bound, is_above=below))
+        problems.report(catalogue.missing_bound(step.span, step.name, describe(known), bound, is_above=below))
 
 
 def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
@@ -195,22 +195,22 @@ def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
 
 def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
     """The ids of the nodes in which a year occurs; of `everything` each comes before its parts."""
-    found: set[int] = set()
+    mentioning: set[int] = set()
     for node in reversed(everything):
         is_closed = (
             isinstance(node, typed.Aggregate) and not node.entry.selects
         )  # a count of a year's reviews is no year
-        if _input_of(node) in years or (not is_closed and any(id(part) in found for part in typed.children(node))):
-            found.add(id(node))
-    return found
+        if _input_of(node) in years or (not is_closed and any(id(part) in mentioning for part in typed.children(node))):
+            mentioning.add(id(node))
+    return mentioning
 
 
-def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
+def _year(expression: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
     """The year that is written here, or in the constant that is named here."""
-    if isinstance(found, typed.Literal) and is_year(found.value):
-        return [(found.value, found.info.span)]
-    if isinstance(found, typed.Ref) and found.symbol in constants:
-        return [constants[found.symbol]]
+    if isinstance(expression, typed.Literal) and is_year(expression.value):
+        return [(expression.value, expression.info.span)]
+    if isinstance(expression, typed.Ref) and expression.symbol in constants:
+        return [constants[expression.symbol]]
     return []
 
 

@@ -32,22 +32,22 @@ def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | N
     unused = _unused(program) if program is not None else set()
     returned = {name.text for name in program.output} if program is not None else set()
     uses = Counter(_written(d.span) for d in fixable if d.code in _UNKNOWN)
-    found: list[Diagnostic] = []
+    chosen: list[Diagnostic] = []
     for d in sorted(fixable, key=lambda d: (d.span.start, d.span.end)):
         written = _written(d.span)
         is_definition = _bare(_replacement(d)) in unused and (uses[written] > 1 or written in returned)
-        if (not found or d.span.start >= found[-1].span.end) and not is_definition:
-            found.append(d)
-    return found
+        if (not chosen or d.span.start >= chosen[-1].span.end) and not is_definition:
+            chosen.append(d)
+    return chosen
 
 
 def _written(span: Span) -> str:
     return _bare(span.source.text[span.start : span.end])
 
 
-def _replacement(found: Diagnostic) -> str:
-    assert found.suggestion is not None
-    return found.suggestion.replacement
+def _replacement(problem: Diagnostic) -> str:
+    assert problem.suggestion is not None
+    return problem.suggestion.replacement
 
 
 def _unused(program: surface.Program) -> set[str]:
@@ -62,9 +62,9 @@ def _bare(name: str) -> str:
     return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
 
 
-def with_fixes(text: str, found: Iterable[Diagnostic]) -> str:
+def with_fixes(text: str, diagnostics: Iterable[Diagnostic]) -> str:
     """Return the text with every suggestion applied; none overlaps another, and they are in the order of the file."""
-    return _replaced(text, [(d.span, _replacement(d)) for d in found])
+    return _replaced(text, [(d.span, _replacement(d)) for d in diagnostics])
 
 
 def _replaced(text: str, changes: Iterable[tuple[Span, str]]) -> str:

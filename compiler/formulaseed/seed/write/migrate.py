@@ -177,5 +177,5 @@ def _with_full_names(expression: Expr) -> Expr:
 def _tests(condition: str) -> list[Test] | None:
     """Return what `where` says of a condition; None if only a formula can say it."""
     text, _ = read_json(Source("<condition>", json.dumps(condition)))
-    found = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
-    return as_tests(found) if found is not None else None
+    parsed = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
+    return as_tests(parsed) if parsed is not None else None

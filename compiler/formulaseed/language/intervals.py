@@ -7,6 +7,8 @@ The emitter leaves a check out where a range proves it needless, so a range must
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import mul, truediv
 
 from formulaseed import limits
 from formulaseed.source.text import value_node
@@ -130,28 +132,24 @@ def _bound_text(bound: float) -> str | None:
     return str(int(bound)) if bound == int(bound) else f"{bound:.6g}"
 
 
+_NEGATED = {"!=": "==", "<=": ">", ">=": "<"}
+
+
 def compare(operator: str, a: Range, b: Range) -> bool | None:
     """Return the result of `a operator b` if it is the same for all numbers of the ranges, else None."""
-    match operator:
-        case "<":
-            if a.high < b.low:
-                return True
-            return False if a.low >= b.high else None
-        case "<=":
-            less = compare("<", b, a)
-            return None if less is None else not less
-        case ">":
-            return compare("<", b, a)
-        case ">=":
-            return compare("<=", b, a)
-        case "==":
-            if a.low == a.high == b.low == b.high:
-                return True
-            is_apart = a.high < b.low or b.high < a.low
-            return False if is_apart or (a.nonzero and b.is_zero) or (b.nonzero and a.is_zero) else None
-        case _:
-            equal = compare("==", a, b)
-            return None if equal is None else not equal
+    if operator in _NEGATED:
+        opposite = compare(_NEGATED[operator], a, b)
+        return None if opposite is None else not opposite
+    if operator == "==":
+        if a.low == a.high == b.low == b.high:
+            return True
+        is_apart = a.high < b.low or b.high < a.low
+        return False if is_apart or (a.nonzero and b.is_zero) or (b.nonzero and a.is_zero) else None
+    if operator == ">":
+        return compare("<", b, a)
+    if a.high < b.low:
+        return True
+    return False if a.low >= b.high else None
 
 
 def spanning(*ends: float) -> Range:
@@ -159,6 +157,11 @@ def spanning(*ends: float) -> Range:
     if any(math.isnan(end) for end in ends):
         return Range(-math.inf, math.inf)
     return Range(min(ends), max(ends))
+
+
+def _span_ends(function: Callable[[float, float], float], a: Range, b: Range) -> Range:
+    """Return the range of a function that grows or falls steadily with either operand."""
+    return spanning(*(function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
 
 
 def union(left: Range, right: Range) -> Range:
@@ -205,13 +208,11 @@ def subtract(a: Range, b: Range) -> Range:
 
 
 def multiply(a: Range, b: Range) -> Range:
-    return _widen_outward(spanning(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high))
+    return _widen_outward(_span_ends(mul, a, b))
 
 
 def divide(a: Range, b: Range) -> Range:
-    if b.low <= 0 <= b.high:
-        return Range(-math.inf, math.inf)
-    return spanning(*(x / y for x in (a.low, a.high) for y in (b.low, b.high)))
+    return Range(-math.inf, math.inf) if b.low <= 0 <= b.high else _span_ends(truediv, a, b)
 
 
 def floor_divide(a: Range, b: Range) -> Range:
@@ -234,8 +235,8 @@ def power(a: Range, b: Range) -> Range:
         if b.low % 2 == 0 and a.low <= 0 <= a.high:
             ends.append(0.0 if b.low else 1.0)
         return _widen_outward(spanning(*ends))
-    if a.low > 0 or (a.low == 0 and b.low >= 0):  # then it grows or falls steadily with either operand
-        return _widen_outward(spanning(*(_power(x, y) for x in (a.low, a.high) for y in (b.low, b.high))))
+    if a.low > 0 or (a.low == 0 and b.low >= 0):
+        return _widen_outward(_span_ends(_power, a, b))
     if is_whole and b.low > 0 and a.high < 0:
         positive = power(negate(a), b)
         return positive if b.low % 2 == 0 else negate(positive)

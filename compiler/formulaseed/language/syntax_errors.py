@@ -1,4 +1,4 @@
-"""What is wrong with a formula that cannot be parsed.
+"""Explains why a formula cannot be parsed.
 
 In: a formula, where it cannot go on, and what could be there. Out: code, place, message, help. Syntax of other languages and
 typing errors are recognised by the table of hints; anything else is reported by what could be at the place.
@@ -25,7 +25,7 @@ _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 @value_node
 class SyntaxMistake:
-    """What is wrong at the characters `start` to `end`. `instead` is read in their place; None where nothing can be.
+    """A mistake at the characters `start` to `end`. `instead` is read in their place; None if nothing can be.
 
     Without a message it is only read in another way, and reported when the formula is checked.
     """
@@ -38,27 +38,27 @@ class SyntaxMistake:
     instead: str | None = None
     is_security: bool = False
     is_safe: bool = False
-    """Whether `instead` is a fix that cannot change what the text means."""
+    """True if `instead` is a fix that cannot change the meaning of the text."""
 
 
 def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
-    """Return why a text is no formula, at which characters, and what to write instead; a continuation's subject is before it."""
+    """Return the mistake for which a text is no formula. `subject` is the source that a continuation follows."""
     if not text.strip():
         return _fault(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _no_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
         return SyntaxMistake("FS207", position, match.end(), "", "", match[1].upper())
-    masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
+    masked = _STRING.sub(lambda string: string[0][0] + "_" * (len(string[0]) - 2) + string[0][0], text)
     for hint in HINTS:
-        match = _place(hint, masked, position) if hint.used_in in (None, kind) else None
+        match = _find_hint(hint, masked, position) if hint.used_in in (None, kind) else None
         if match is not None:
-            return _hinted(hint, match, text)
-    return _at(text, position, expected, subject or "x")
+            return _apply_hint(hint, match, text)
+    return _explain_token(text, position, expected, subject or "x")
 
 
-def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
-    """Where the hint matches around the place at which the parser stops; the word before may have been read as a name."""
+def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
+    """Return the match of a hint around the place at which the parser stops, or of a word before it that was read as a name."""
     for match in re.finditer(hint.pattern, text):
         if match.start() > position:
             break
@@ -69,8 +69,8 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hinted(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
-    """Return what the hint says of a match; `text` still has the strings that are masked in what was matched."""
+def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
+    """Return the mistake that a hint describes. `text` has the strings that are masked in the text that was matched."""
     at = "at" if match.groupdict().get("at") else 0
     groups = [text[slice(*match.span(number))] for number in range(1, len(match.groups()) + 1)]
     whole = text[slice(*match.span(at))].strip(" ")
@@ -101,7 +101,7 @@ _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 
 
 def _no_comparison(text: str, subject: str) -> SyntaxMistake:
-    """A `when` that does not begin with a comparison operator, though there is a `source`."""
+    """Explain a `when` that does not begin with a comparison operator, though there is a `source`."""
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
     bare = text[end:].strip()
@@ -114,9 +114,8 @@ def _no_comparison(text: str, subject: str) -> SyntaxMistake:
     return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
 
 
-def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
-    """What is wrong at a place that no hint matches."""
-    before = text[:position].rstrip()
+def _explain_token(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
+    """Explain a mistake at a place that no hint matches."""
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
         return _fault(last, len(text), catalogue.unfinished(expected))
@@ -131,12 +130,15 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxMis
     if ord(character) > 126 or not character.isprintable():
         return _fault(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
-    found = match.group() if match else character
-    end = position + len(found)
-    if "PLUS" in expected and found not in _WORDS and (found[0].isalnum() or found[0] in "_('\"$"):
-        words, more = _WORDS_AS_STRING.search(before), _MORE_WORDS.match(text, position)
-        unquoted = f"{words[1]} {more.group()}" if words and more else ""
-        return _fault(position, end, catalogue.missing_operator(found, unquoted))
-    if "NAME" in expected and (found in _WORDS or not re.match(r"[\w('\"$\[]", found)):
-        return _fault(position, end, catalogue.missing_value(found, subject))
-    return _fault(position, end, catalogue.misplaced(found, expected))
+    token = match.group() if match else character
+    return _fault(position, position + len(token), _misplaced_token(token, text, position, expected, subject))
+
+
+def _misplaced_token(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:
+    if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
+        words = _WORDS_AS_STRING.search(text[:position].rstrip())
+        more = _MORE_WORDS.match(text, position)
+        return catalogue.missing_operator(token, f"{words[1]} {more.group()}" if words and more else "")
+    if "NAME" in expected and (token in _WORDS or not re.match(r"[\w('\"$\[]", token)):
+        return catalogue.missing_value(token, subject)
+    return catalogue.misplaced(token, expected)

@@ -149,11 +149,11 @@ class ComparisonChecker(ABC):
         """
         if len(operands) > 2:
             return typed.Comparison(operands[0], operators, tuple(operands[1:]), info)
-        operator = operators[0]
         left, right = operands
+        operator = operators[0]
         if _are_literals(left, right):
             return literal(COMPARE[operator](left.info.constant, _constant(right)), info.span)
-        may_raise = any(typed.may_raise(operand) for operand in operands[0 if is_first else 1 :])
+        may_raise = typed.may_raise(right) or (is_first and typed.may_raise(left))
         is_equality = operator in ("==", "!=")
         if is_equality and isinstance(left, typed.Literal) and (is_null(left) or _is_apart(left, operator, right)):
             left, right = right, left
@@ -183,7 +183,7 @@ class ComparisonChecker(ABC):
         self.constants.append(wording.ConstantComparison(span, result, reason))
 
     def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
-        """Return the result of a comparison, None if it varies, and the reason if it is another than what is known of the sides."""
+        """Return the result of a comparison, None if it varies, and the reason if it is more than the facts about its sides."""
         results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
         if results is not None and right.info.constant not in results:
             return operator == "!=", wording.only_values(left, results)

@@ -313,7 +313,7 @@ class ExpressionChecker(ComparisonChecker):
         if any(part.info.ty.is_error for part in (condition, then, otherwise)):
             return error_at(node.span)
         branches = ((then, when_true), (otherwise, when_false))
-        ty = join(*(each.info.ty.present() if inner.is_present(each) else each.info.ty for each, inner in branches))
+        ty = join(*(part.info.ty.present() if inner.is_present(part) else part.info.ty for part, inner in branches))
         if ty is None:
             self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
             return error_at(node.span)

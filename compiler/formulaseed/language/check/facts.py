@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
+from itertools import product
 from typing import Any, NamedTuple
 
 from formulaseed.language import intervals, typed
@@ -305,20 +306,25 @@ def constant_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool 
         return _constant_null_test(left, operator, right, facts)
     if is_equality and (is_whole_and_fraction(left, right) or is_whole_and_fraction(right, left)):
         return operator == "!="
-    nullable = left.info.ty.nullable or right.info.ty.nullable
-    both_may_be_null = left.info.ty.nullable and right.info.ty.nullable
+    result = _compare_known(left, operator, right, facts)
+    nullable = [side.info.ty.nullable for side in (left, right)]
+    is_lost = all(nullable) or (any(nullable) and result is (operator == "=="))  # null may give the other result
+    return None if is_lost else result
+
+
+def _compare_known(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
+    """Return the result of a comparison of values that are not null, by their ranges or values; None if it depends on data."""
     a = facts.range_of(left)
     b = facts.range_of(right)
     if a is not None and b is not None:
-        result = intervals.compare(operator, a, b)
-        return None if both_may_be_null or (nullable and result is (operator == "==")) else result
+        return intervals.compare(operator, a, b)
     mine = facts.values_of(left)
     other = facts.values_of(right)
-    if mine is None or other is None or not is_equality:
+    if mine is None or other is None or operator not in ("==", "!="):
         return None
-    if not set(mine) & set(other):
-        return None if both_may_be_null else operator == "!="
-    return operator == "==" if len(mine) == len(other) == 1 and not nullable else None
+    if set(mine).isdisjoint(other):
+        return operator == "!="
+    return operator == "==" if len(mine) == len(other) == 1 else None
 
 
 def _constant_null_test(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
@@ -335,13 +341,13 @@ def _constant_membership(left: Expr, right: Expr, facts: Facts) -> bool | None:
     if isinstance(right, typed.List):
         results = {constant_pair(left, "==", item, facts) for item in right.items}
         literals = {item.value for item in right.items if isinstance(item, typed.Literal)}
-        if True in results or (known is not None and set(known) <= literals and not left.info.ty.nullable):
+        if True in results or (known is not None and literals.issuperset(known) and not left.info.ty.nullable):
             return True
         return False if results <= {False} else None
     whole = facts.values_of(right)
     if known is None or whole is None or len(known) * len(whole) > MAX_STRING_PAIRS:
         return None
-    contained = {part in text for part in known for text in whole}
+    contained = {part in text for part, text in product(known, whole)}
     return contained.pop() if len(contained) == 1 else None
 
 

@@ -141,7 +141,7 @@ class AggregateChecker:
         return error_at(operand.info.span)
 
     def _count_of_true(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
-        """Return the sum of a condition in a formula of a seed v1 as a count; None, with the problem reported, for `max` and `min`."""
+        """Return the sum of a condition, which formulas of seeds v1 can have, as a count. Reports `max` and `min`: None."""
         if AGGREGATES[node.function].purpose != "total":
             self.problems.report(catalogue.boolean_extreme(operand.info.span, node.function))
             return None
@@ -179,7 +179,7 @@ class AggregateChecker:
         return checked
 
     def add_default(self, formula: Expr) -> Expr:
-        """Return `max(…) if n > 0 else 0` as an aggregate with a default if `n` counts its reviews, else the formula unchanged."""
+        """Return `max(…) if n > 0 else 0` as an aggregate with a default if `n` counts its reviews; else the formula."""
         if not isinstance(formula, typed.Conditional):
             return formula
         for truth, value, other in ((True, formula.then, formula.otherwise), (False, formula.otherwise, formula.then)):

@@ -176,7 +176,7 @@ class _ProgramChecker:
         return None
 
     def _properties(self, program: nodes.Program) -> nodes.Program:
-        """Return the program with its properties. Reports names that are no numbers, and steps that do not depend on the other."""
+        """Return the program with its properties. Reports steps that are no numbers, and independent ones."""
         properties = []
         uses = program.uses() if self.program.properties else {}
         for claim in self.program.properties:

@@ -23,7 +23,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, NUMBER, STRING, Base, Type, Value, type_of
+from formulaseed.language.types import BOOLEAN, ERROR, NUMBER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, is_no_number
 from formulaseed.seed.check.scope import SeedScope
@@ -319,6 +319,10 @@ def _joined_type(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) -
         return _common(present)
     _report_mixed(list(sorts.values()), noun, scope)
     return None
+
+
+def _common(literals: Sequence[ast.Literal]) -> Type:
+    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in literals])
 
 
 def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: SeedScope) -> None:

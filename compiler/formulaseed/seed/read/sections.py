@@ -1,4 +1,4 @@
-"""Sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; and the keys of all sections.
+"""Reads the sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; defines all keys.
 
 In: JSON values with places. Out: parts of a `surface.Program`; every deviation is a diagnostic. The steps, and the keys under
 which the sections are, differ by version.

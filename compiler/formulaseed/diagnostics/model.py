@@ -1,4 +1,4 @@
-"""A diagnostic: one problem in one file, as data.
+"""Defines a diagnostic: one problem in one file, as data.
 
 In: a code, a span, a message, a help. Out: an object that `render` turns into text or JSON. Never prints.
 """
@@ -53,9 +53,9 @@ class Diagnostic:
     help: str
     suggestion: Suggestion | None = None
     is_security: bool = False
-    """Whether a formula does what formulas must not do, rather than misspell what they can."""
+    """True if a formula does something forbidden, rather than misspell something allowed."""
     subject: str = ""
-    """What a diagnostic that is merged with others of its code says of this place; empty if it is never merged."""
+    """The text for this place if diagnostics of the code are merged into one; empty if it is never merged."""
     related: tuple[Span, ...] = ()
     """The other places that a merged diagnostic is about."""
 
@@ -122,8 +122,8 @@ class Diagnostic:
         fields: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
         fields |= {**self.place, "help": self.help}
         if self.suggestion is not None:
-            replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
-            fields["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
+            change = {"replacement": self.suggestion.replacement, "applicability": self.suggestion.applicability}
+            fields["suggestion"] = {"span": self.place, **change}
         if self.related:
             fields["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
         return fields
@@ -131,7 +131,8 @@ class Diagnostic:
 
 def place(span: Span) -> dict[str, int]:
     """Return the `line`, `column`, `end_line` and `end_column` of a span, counted from 1."""
-    (line, column), (end_line, end_column) = map(span.source.position, (span.start, span.end))
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
     return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
@@ -143,8 +144,8 @@ def diagnostic(
     if isinstance(help, Suggestion):
         suggestion = help if help.is_verbatim else replace(help, replacement=_as_written(span, help.replacement))
         help = help.text
-    severity, message, help = CODES[code].severity, _readable(message), _readable(help)
-    return Diagnostic(code, severity, message, span, help, suggestion, is_security, subject)
+    severity = CODES[code].severity
+    return Diagnostic(code, severity, _readable(message), span, _readable(help), suggestion, is_security, subject)
 
 
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -161,7 +162,7 @@ def printable(text: str) -> str:
     """Return the text on one line, with characters that a terminal acts on or hides escaped."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.replace("\t", " "))
 
 
 _UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -194,20 +195,21 @@ class Problems:
             self._found.pop(diagnostic, None)
 
     def merge(self, merged: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
-        """Put one in the place of those with a subject that have the same code."""
+        """Replace the diagnostics with a subject that have the same code by the one that `merged` makes of them."""
         diagnostics = [*self._found, *self._beyond]
-        self._found, self._beyond = {}, []
+        self._found = {}
+        self._beyond = []
         by_code: dict[str, list[Diagnostic]] = {}
-        for diagnostic_ in diagnostics:
-            if diagnostic_.subject:
-                by_code.setdefault(diagnostic_.code, []).append(diagnostic_)
+        for problem in diagnostics:
+            if problem.subject:
+                by_code.setdefault(problem.code, []).append(problem)
             else:
-                self.report(diagnostic_)
+                self.report(problem)
         for alike in by_code.values():
             self.report(merged(alike) if len(alike) > 1 else alike[0])
 
     def extend(self, other: Problems) -> None:
-        """Add what another one has collected, up to the same limit."""
+        """Add the diagnostics that `other` has collected, up to the same limit."""
         for problem in chain(other._found, other._beyond):
             self.report(problem)
 

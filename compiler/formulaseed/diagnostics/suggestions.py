@@ -1,4 +1,4 @@
-"""Similar names for help lines: which known name was probably intended, and whether that is certain."""
+"""Finds similar names for help lines: the known name that was probably intended, and whether that is certain."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import chain
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Suggestion
 
-_LEAST_RATIO = 0.66
-_LEAST_PART = 3
+MIN_RATIO = 0.66
+MIN_PART = 3
 """The shortest part of a name that is worth a suggestion, in letters."""
 _NEGATIONS = ("un", "in", "im", "il", "ir", "dis", "non", "not", "no", "without", "anti")
 _OPPOSITES = (
@@ -37,41 +37,49 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     """
     if not name or len(name) > limits.NAME_CHARACTERS:
         return []
-    from difflib import SequenceMatcher
-
-    folded, spelled = _normalized(name), dict[str, str]()
+    folded = _normalize(name)
+    spelled: dict[str, str] = {}
     for candidate in known:
         if not COMPARED_LETTERS.take(len(name) + len(candidate)):
             return []
-        other = _normalized(candidate)
+        other = _normalize(candidate)
         if other == folded:
             return [candidate]
         if not _is_opposite(folded, other):
             spelled.setdefault(other, candidate)
-    longer = [other for other in spelled if min(len(folded), len(other)) >= _LEAST_PART]
+    longer = [other for other in spelled if min(len(folded), len(other)) >= MIN_PART]
     extended = [spelled[other] for other in longer if other.startswith(folded)]
     if 1 < len(extended) <= 3:
         return extended
-    matcher, best, ratio = SequenceMatcher(b=folded), "", _LEAST_RATIO
-    for other in spelled:
-        matcher.set_seq1(other)
-        if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
-            best, ratio = other, matcher.ratio()
-    if best:
+    best = _most_similar(folded, spelled)
+    if best is not None:
         return [spelled[best]]
-    parts = [
-        spelled[other]
-        for other in longer
-        if other.startswith(folded)
-        or folded.startswith(other)
-        or folded in other.split("_")
-        or other in folded.split("_")
-    ]
+    parts = [spelled[other] for other in longer if _is_part(folded, other) or _is_part(other, folded)]
     return parts if len(parts) == 1 else []
 
 
+def _is_part(part: str, name: str) -> bool:
+    """Return True if a name begins with a part, or has it as a word."""
+    return name.startswith(part) or part in name.split("_")
+
+
+def _most_similar(name: str, others: Iterable[str]) -> str | None:
+    """Return the first of the names that have most letters in common with `name`; None if none has two thirds."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=name)
+    best = None
+    ratio = MIN_RATIO
+    for other in others:
+        matcher.set_seq1(other)
+        if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
+            best = other
+            ratio = matcher.ratio()
+    return best
+
+
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the most similar known name, or None."""
+    """Return the most similar known name; None if none is similar."""
     return next(iter(close_matches(name, known)), None)
 
 
@@ -114,14 +122,14 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
     A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
     swapped. It is not certain if any other known name differs from the given one by a single character.
     """
-    folded = _normalized(name)
-    if not _is_name_typo(folded, _normalized(suggested)):
+    folded = _normalize(name)
+    if not _is_name_typo(folded, _normalize(suggested)):
         return False
     matches: list[str] = []
     for other in known:
         if not COMPARED_LETTERS.take(len(name) + len(other)):
             return False
-        spelled = _normalized(other)
+        spelled = _normalize(other)
         is_edit = _edit(folded, spelled) or _edit(name.casefold(), other.casefold())
         if other == suggested or is_edit or _is_name_typo(folded, spelled):
             matches.append(other)
@@ -133,9 +141,9 @@ def _is_name_typo(name: str, other: str) -> bool:
         return False
     if name.replace("_", "") == other.replace("_", ""):
         return True
-    words, other_words = name.split("_"), other.split("_")
-    differing = [pair for pair in zip(words, other_words, strict=False) if pair[0] != pair[1]]
-    return len(words) == len(other_words) and len(differing) == 1 and _is_word_typo(*differing[0])
+    words = [name.split("_"), other.split("_")]
+    differing = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
+    return len(words[0]) == len(words[1]) and len(differing) == 1 and _is_word_typo(*differing[0])
 
 
 def _is_word_typo(word: str, other: str) -> bool:
@@ -146,7 +154,7 @@ def _is_word_typo(word: str, other: str) -> bool:
     kind, at = edit
     longer = max(word, other, key=len)
     if kind == "insertion":
-        return len(longer) > 4 or (len(longer) > _LEAST_PART and longer[at - 1] == longer[at])
+        return len(longer) > 4 or (len(longer) > MIN_PART and longer[at - 1] == longer[at])
     return kind == "transposition" or (len(word) >= 6 and at < len(word) - 1)
 
 
@@ -167,15 +175,19 @@ def _is_opposite(name: str, other: str) -> bool:
     numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", text)] for text in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True
-    words, other_words = set(name.split("_")), set(other.split("_"))
-    left, right = words - other_words, other_words - words
+    words = set(name.split("_"))
+    other_words = set(other.split("_"))
+    left = words - other_words
+    right = other_words - words
     if any(pair & left and pair & right for pair in _OPPOSITES):
         return True
-    one, two = next(iter(left), ""), next(iter(right), "")
-    is_negated = any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
-    return is_negated and len(left) <= 1 and len(right) <= 1
+    if len(left) > 1 or len(right) > 1:
+        return False
+    one = "".join(left)
+    two = "".join(right)
+    return any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     """Return the name in lower case, its words joined by `_`, without the braces of a placeholder."""
     return _JOIN.sub("_", name.casefold().strip("{}_"))

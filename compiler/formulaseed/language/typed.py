@@ -236,16 +236,6 @@ def walk(expression: Expr) -> Iterator[Expr]:
         stack.extend(reversed(children(node)))
 
 
-def walk_shared(expression: Expr) -> Iterator[Expr]:
-    """Yield the expression and everything in it that has one value for all reviews: what is inside aggregates is left out."""
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, Aggregate):
-            stack.extend(reversed(children(node)))
-
-
 def aggregates_in(expression: Expr) -> list[Aggregate]:
     """Return the aggregates in an expression, each once, in the order of evaluation: those inside another one before it."""
     aggregates: dict[Aggregate, None] = {}

@@ -1,4 +1,4 @@
-"""What a field's value says where a review says nothing: the value for nothing, and which values claim something."""
+"""Tells which values of a field claim something of a review, and which one says that the review says nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecif
 
 
 def value_for_nothing(values: Iterable[tuple[str, str]], default: Value) -> Value:
-    """Return what a field is where nothing is said: its default, else the one value named or described so; None without.
+    """Return the value of a field if a review says nothing: its default, else the only value that is named or described so.
+
+    None if there is no such value.
 
     `values` are those of an enum, each with its description.
     """
@@ -26,9 +28,9 @@ def value_for_nothing(values: Iterable[tuple[str, str]], default: Value) -> Valu
 
 
 def is_claim(value: Value, values: Iterable[tuple[str, str]], default: Value) -> bool:
-    """Return whether a value says something of the review, so that the review must have words for it.
+    """Return True if a value claims something of the review, so that the review must have words for it.
 
-    All do but the one for nothing; false claims nothing where true is not the default.
+    All values do but the one for nothing; false claims nothing if there is no default.
     """
     if default is None and isinstance(value, bool):
         return value

@@ -1,7 +1,7 @@
-"""The operations of compute steps: one table, from which the reader, the JSON Schema, the drafting schema and the docs derive.
+"""Defines the operations of compute steps: one table, from which the reader, the schemas of seeds and drafts and the docs derive.
 
-An entry says which keys a step has and what is in them; its `lower` makes the surface operation of their values. A
-new operation is an entry here, and nothing else as long as it can be lowered to the operations there are.
+An entry lists the keys of a step and the kinds of their values; its `lower` makes the surface operation of the values. A
+new operation is an entry here, and nothing else as long as it can be lowered to existing operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The surface program: what seed v1, seed v2 and rule files are lowered to.
+"""Defines the surface program, to which seed v1, seed v2 and rule files are lowered.
 
 Formulas and conditions are parsed, names are still strings, nothing is checked.
 """
@@ -119,7 +119,7 @@ class Suppression:
 
 
 class CheckingDomain(nodes.Domain, Protocol):
-    """What names mean in formulas over the entities of a domain."""
+    """The entities of a domain, which can also check formulas over them."""
 
     def scope(self, problems: Problems, places: Mapping[str, int]) -> SeedScope:
         """Return the scope in which the formulas of these places are checked."""
@@ -157,7 +157,7 @@ class Program:
     properties: tuple[Property, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     reference: CheckingDomain | None = None
-    """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""
+    """The domain of the entities that the steps are formulas over; None if the steps are over reviews."""
     gives_numbers: bool = False
     """Whether every step must be a number, as rules are."""
     incomplete: frozenset[str] = frozenset()

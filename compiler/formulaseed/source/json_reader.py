@@ -1,4 +1,4 @@
-"""JSON with a span for every value, also inside strings with escapes.
+"""Reads JSON with a span for every value, also inside strings with escapes.
 
 In: a `Source`. Out: a tree of `Json*` nodes, or `JsonFault`s. Strict where `json.loads` is lenient:
 duplicate keys, NaN, Infinity, numbers out of range and unpaired surrogates are faults, since each of them
@@ -35,12 +35,13 @@ class JsonString:
 
     def inside(self, start: int, end: int) -> Span:
         """Return the span in the file of the characters `start` to `end` of the decoded string."""
-        source, opened = self.span.source, self.span.start + 1
+        source = self.span.source
+        opened = self.span.start + 1
         if self.span.end - self.span.start - 2 == len(self.value):  # no escapes: offsets are the same
             return Span(source, opened + start, opened + end, self.span.pointer)
         offsets = [opened]
-        position, last = opened, self.span.end - 1
-        while position < last:
+        position = opened
+        while position < self.span.end - 1:
             step = 1
             if source.text[position] == "\\":
                 escape = _ESCAPE.match(source.text, position)
@@ -130,7 +131,8 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)("?)')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NUMBER_LIKE = re.compile(r"[-+.\w]*")
-_PERCENT, _LONGEST_PERCENT = re.compile(r"(?<![\w.+])[0-9]+(?:\.[0-9]+)?$"), 20
+_PERCENT = re.compile(r"(?<![\w.+])[0-9]+(?:\.[0-9]+)?$")
+MAX_PERCENT_CHARACTERS = 20
 _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
 _KEY_WORD = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""")
 _ELLIPSIS = re.compile(r"\.{3}|…")
@@ -217,8 +219,9 @@ class _Reader:
         return literal
 
     def literal(self, word: re.Match[str]) -> JsonValue | None:
-        """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; None for another word."""
-        text, span = word.group(), self.span(word.start(), word.end())
+        """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; return None for another word."""
+        text = word.group()
+        span = self.span(*word.span())
         name, value = _LITERALS.get(text.lower(), ("", None))
         if text.lstrip("+-").lower() in ("nan", "infinity", "inf"):
             self.report("not-finite", span, text)
@@ -280,28 +283,33 @@ class _Reader:
         return JsonArray(self.span(start, self.position), tuple(items))
 
     def items(self, start: int, pointer: str, close: str) -> Iterator[int]:
-        """Yield where each item of a list or object begins; whoever reads it leaves `position` at its end."""
-        at, count = self.space(start + 1), 0
-        found = self.text[at : at + 1]
-        while found != close:
+        """Yield the position of each item of a list or object. The caller must leave `position` at the end of the item."""
+        at = self.space(start + 1)
+        count = 0
+        while self.text[at : at + 1] != close:
             self.pointer = pointer
             if ellipsis := _ELLIPSIS.match(self.text, at):  # in place of an item, as documents print one
-                self.pointer, self.position = f"{pointer}/{count}" if close == "]" else pointer, ellipsis.end()
+                self.pointer = f"{pointer}/{count}" if close == "]" else pointer
+                self.position = ellipsis.end()
                 self.report("ellipsis", self.span(at, ellipsis.end()), ellipsis.group())
             else:
                 yield at
                 count += 1
             self.pointer = pointer
-            at = self.space(self.position)
-            found = self.text[at : at + 1]
-            if found == ",":
-                comma, at = at, self.space(at + 1)
-                if self.text[at : at + 1] == close:
-                    found, what = close, "list" if close == "]" else "object"
-                    self.report("trailing-comma", self.span(comma, comma + 1), what, "")
-            elif found != close:
-                raise self.no_comma(start, at, close)
+            at = self.comma(start, self.space(self.position), close)
         self.position = at + 1
+
+    def comma(self, start: int, at: int, close: str) -> int:
+        """Return the position after a comma, or that of the closing bracket. Raises `_Stop` if there is neither."""
+        if self.text[at : at + 1] == close:
+            return at
+        if self.text[at : at + 1] != ",":
+            raise self.no_comma(start, at, close)
+        after = self.space(at + 1)
+        if self.text[after : after + 1] == close:
+            noun = "list" if close == "]" else "object"
+            self.report("trailing-comma", self.span(at, at + 1), noun, "")
+        return after
 
     def no_comma(self, start: int, at: int, close: str) -> _Stop:
         character = self.text[at : at + 1]
@@ -313,7 +321,7 @@ class _Reader:
             return comment
         if character in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             return self.stop("missing-comma", at, at + 1)
-        if character == "%" and (percent := _PERCENT.search(self.text, max(at - _LONGEST_PERCENT, 0), at)):
+        if character == "%" and (percent := _PERCENT.search(self.text, max(at - MAX_PERCENT_CHARACTERS, 0), at)):
             return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
@@ -322,7 +330,8 @@ class _Reader:
         assert match is not None
         if not match.group(2):
             raise self.broken_string(start, match.end())
-        self.position, span = match.end(), self.span(start, match.end())
+        self.position = match.end()
+        span = self.span(start, match.end())
         value: str = json.loads(match.group()) if "\\" in match.group(1) else match.group(1)
         if not value.isascii() and _SURROGATE.search(value):
             self.report("surrogate", span)
@@ -331,7 +340,8 @@ class _Reader:
 
     def typographic(self, match: re.Match[str]) -> JsonString:
         """Read a string in the quotes of a word processor."""
-        self.position, span = match.end(), self.span(*match.span())
+        self.position = match.end()
+        span = self.span(*match.span())
         self.report("typographic", span, match.group(), f'"{match[1]}"')
         return JsonString(span, match[1])
 
@@ -346,7 +356,8 @@ class _Reader:
 
     def number(self, match: re.Match[str]) -> JsonNumber:
         start, self.position = match.span()
-        text, span = match.group(), self.span(start, self.position)
+        text = match.group()
+        span = self.span(start, self.position)
         longer = _NUMBER_LIKE.match(self.text, start)
         if longer and longer.end() > self.position:
             raise self.stop("number", start, longer.end(), longer.group())

@@ -64,7 +64,9 @@ class _StreamReader(_Reader):
 
     def faulty_value(self, start: int, pointer: str) -> FaultyValue:
         """Read a value, and keep its faults apart from `faults`. Raises `_Stop` if nothing more can be read."""
-        outside, self.faults = self.faults, []
+        outside = self.faults
+        inside: list[JsonFault] = []
+        self.faults = inside
         value = self.value(start, pointer, 0)
-        inside, self.faults = self.faults, outside
+        self.faults = outside
         return value, inside

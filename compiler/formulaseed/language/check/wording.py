@@ -147,7 +147,7 @@ def only_values(expression: Expr, values: Sequence[Value]) -> str:
 
 
 def list_values(values: Sequence[Value]) -> str:
-    return catalogue.listed([value_text(value) for value in values])
+    return catalogue.join_values([value_text(value) for value in values])
 
 
 def whole_text(left: Expr, right: Expr) -> str:

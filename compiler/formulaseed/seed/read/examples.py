@@ -1,4 +1,4 @@
-"""The examples of a seed: reviewed answers that a model is shown, validated against the fields.
+"""Reads the examples of a seed, reviewed answers for the prompt of a model, and validates them against the fields.
 
 In: a JSON value and the fields. Out: examples; each value that a field cannot have, and each quote that is not in its text,
 is a diagnostic.
@@ -16,6 +16,7 @@ from formulaseed.language.types import is_within
 from formulaseed.seed.absence import is_claim
 from formulaseed.seed.read.sections import EXAMPLE_KEYS, Sections
 from formulaseed.seed.read.shape import first_character
+from formulaseed.seed.read.values import read_literal
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import one_line
 
@@ -61,23 +62,23 @@ class _Reader:
         return nodes.ReviewedAnswer(text.value, values, *plain)
 
     def strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
-        """Read strings by field: quotes or reasons, of the fields that are asked for them."""
-        section_ = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
-        if section_ is None:
+        """Return quotes or reasons by field; report those of fields that are not `allowed` to have any."""
+        by_field = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
+        if by_field is None:
             return {}
-        self.known_fields(section_, key, allowed)
-        texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in section_.members)
+        self.report_unknown_fields(by_field, key, allowed)
+        texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in by_field.members)
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
     def values(self, section: JsonObject) -> dict[str, _Literal]:
-        """Read a value for every field; its default where the example has none."""
+        """Return a value for every field, its default if the example has none; report those without either."""
         values: dict[str, _Literal] = {}
-        self.known_fields(section, "fields", [*self.fields])
+        self.report_unknown_fields(section, "fields", [*self.fields])
         for name, field in self.fields.items():
             written = section.get(name)
             value = field.default
             if written is not None:
-                value = self.sections.typed_literal(written, field.ty, f"`{name}`")
+                value = read_literal(written, field.ty, f"`{name}`", self.shape)
             elif value is None:
                 self.report(catalogue.value_missing(first_character(section.span), name))
             if value is None:
@@ -88,8 +89,8 @@ class _Reader:
                 self.report(catalogue.example_outside(written.span, name))
         return values
 
-    def known_fields(self, section: JsonObject, key: str, known: list[str]) -> None:
-        """Report each key that is none of these fields."""
+    def report_unknown_fields(self, section: JsonObject, key: str, known: list[str]) -> None:
+        """Report each key that is not in `known`; none if some field could not be read."""
         for name in section.names() if "extraction" not in self.sections.incomplete else ():
             if name.value not in known:
                 help = did_you_mean(name.value, known, what="fields")
@@ -104,8 +105,9 @@ class _Reader:
             if one_line(quote.value) not in folded:
                 self.report(catalogue.quote_not_in_text(quote.span, name))
         for name, value in values.items():
-            field, words = self.fields[name], quotes.get(name)
+            field = self.fields[name]
+            words = quotes.get(name)
             null_test = words is None or not words.value.strip()
-            pairs = [(value_.name, value_.description) for value_ in field.values]
+            pairs = [(member.name, member.description) for member in field.values]
             if field.evidence == "required" and null_test and is_claim(value, pairs, field.default):
                 self.report(catalogue.quote_missing(first_character(fields.span), name))

@@ -35,10 +35,8 @@ STRINGS = ("review_text", "review_date")
 """The placeholders that are filled with a JSON string, the others with a number."""
 _DOUBLE_QUOTES = frozenset('"“”„')
 _QUOTES = _DOUBLE_QUOTES | frozenset("'‘’")
-_MEANS = ("average", "avg", "mean", "averageif")
-_OF_REVIEWS = re.compile(r"\b(?:meta|extraction)\.")
-_SHOWN = 120
-"""So many characters of a seed are shown in the form to write."""
+MAX_SHOWN = 120
+"""Longer parts of a seed are not shown in the form to write."""
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -62,10 +60,11 @@ def _is_seed(value: JsonValue) -> bool:
 
 
 class _SeedV2(Sections):
-    def extracted(self, task_name: Named) -> surface.Program:
-        document, shape = self.document, self.shape
-        given = shape.get(document, "filter")
-        section = shape.object(given, "`filter`", f'{{"keywords": {_keywords_in(given)}}}')
+    def begin_program(self, task_name: Named) -> surface.Program:
+        document = self.document
+        shape = self.shape
+        written = shape.get(document, "filter")
+        section = shape.object(written, "`filter`", f'{{"keywords": {_keywords_in(written)}}}')
         keywords: tuple[Named, ...] = ()
         if section is not None:
             shape.keys(section, sections.FILTER_KEYS, "`filter`")
@@ -86,8 +85,9 @@ class _SeedV2(Sections):
         if validity is not None and shape.boolean(validity, "`validity`"):
             values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
             name = Named(validity.span, standard_fields.VALIDITY_FIELD)
-            ty, about = enum_of(tuple(value.name for value in values)), "Whether the review can be trusted"
-            self.declare("extraction", name, nodes.ExtractionField(name.text, ty, about, values, "valid"), fields)
+            ty = enum_of(tuple(value.name for value in values))
+            field = nodes.ExtractionField(name.text, ty, "Whether the review can be trusted", values, "valid")
+            self.declare("extraction", name, field, fields)
         return surface.Program(
             task_name,
             keywords=keywords,
@@ -143,21 +143,24 @@ class _SeedV2(Sections):
 
     def operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
         """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
-        shape, what = self.shape, f"the operation `{operation.name}`"
-        given = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]
-        if len(given) > 1:
-            self.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
-        elif operation.one_of and not given:
+        shape = self.shape
+        noun = f"the operation `{operation.name}`"
+        exclusive = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]
+        if len(exclusive) > 1:
+            self.problems.report(catalogue.exclusive_keys(exclusive[1].span, operation.name, operation.one_of))
+        elif operation.one_of and not exclusive:
             choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
-            shape.need(section, operation.one_of[0], what, " or ".join(choices))
-        is_sound = not operation.one_of or len(given) == 1
+            shape.need(section, operation.one_of[0], noun, " or ".join(choices))
+        is_sound = not operation.one_of or len(exclusive) == 1
         arguments = Arguments(first_character(section.span), names, shape)
         for key in operation.keys:
-            needed = key.required
-            example = _example(key, section) if needed else ""
-            value = shape.need(section, key.name, what, example) if needed else shape.get(section, key.name)
-            is_read = not needed if value is None else READERS[key.kind](arguments, key.name, value)
-            is_sound = is_sound and is_read
+            value = shape.get(section, key.name)
+            if value is None and key.required:
+                value = shape.need(section, key.name, noun, _example(key, section))
+            if value is not None:
+                is_sound = READERS[key.kind](arguments, key.name, value) and is_sound
+            elif key.required:
+                is_sound = False
         return operation.lower(arguments) if is_sound else surface.Broken()
 
 
@@ -170,16 +173,17 @@ def _strings_in(value: JsonValue | None) -> Iterator[str]:
 
 
 def _keywords_in(value: JsonValue | None) -> str:
-    """The keywords that a filter of the wrong shape is itself, as a list; else some to show the form."""
-    given = [value] if isinstance(value, JsonString) else value.items if isinstance(value, JsonArray) else []
-    texts = [each.value for each in given if isinstance(each, JsonString)]
+    """Return the keywords that a filter of the wrong shape is itself, as a JSON list; an example if it is too long or none."""
+    items = value.items if isinstance(value, JsonArray) else [value]
+    texts = [item.value for item in items if isinstance(item, JsonString)]
     written = json.dumps([*dict.fromkeys(texts)], ensure_ascii=False)
-    return written if texts and len(texts) == len(given) and len(written) <= _SHOWN else '["waiter"]'
+    return written if texts and len(texts) == len(items) and len(written) <= MAX_SHOWN else '["waiter"]'
 
 
 def _example(key: Key, step: JsonObject) -> str:
     """Return a key that a step lacks, with a value that fits the rest of the step."""
-    example, source = key.examples[0], step.get("source")
+    example = key.examples[0]
+    source = step.get("source")
     if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.LISTED:
         example = "substring_first"
     return f'"{key.name}": {json.dumps(example, ensure_ascii=False)}'
@@ -188,8 +192,9 @@ def _example(key: Key, step: JsonObject) -> str:
 class _SeedV1(Sections):
     is_v1 = True
 
-    def extracted(self, task_name: Named) -> surface.Program:
-        document, shape = self.document, self.shape
+    def begin_program(self, task_name: Named) -> surface.Program:
+        document = self.document
+        shape = self.shape
         value = shape.need(document, "extraction_fields", "the seed", '"extraction_fields": […]')
         return surface.Program(
             task_name,
@@ -217,19 +222,20 @@ class _SeedV1(Sections):
 
     def quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
         """Warn of quotes around a placeholder that is filled with a JSON string."""
-        text, start, end = prompt.value, placeholder.start(), placeholder.end()
+        text = prompt.value
+        start, end = placeholder.span()
         while text[start - 1 : start] in _QUOTES and start > 0:
             start -= 1
         while text[end : end + 1] in _QUOTES and end < len(text):
             end += 1
-        around = text[start : placeholder.start()], text[placeholder.end() : end]
-        is_whole = all(around)
+        before = text[start : placeholder.start()]
+        after = text[placeholder.end() : end]
+        is_whole = bool(before and after)
         # an apostrophe on one side, as in `{review_date}'s`, is no quote
-        if placeholder[1] in STRINGS and (is_whole or set("".join(around)) & _DOUBLE_QUOTES):
-            found = lint_catalogue.quoted_placeholder(
-                prompt.inside(start, end), text[start:end], placeholder[1], is_whole=is_whole
-            )
-            self.problems.report(found)
+        if placeholder[1] in STRINGS and (is_whole or set(before + after) & _DOUBLE_QUOTES):
+            span = prompt.inside(start, end)
+            warning = lint_catalogue.quoted_placeholder(span, text[start:end], placeholder[1], is_whole=is_whole)
+            self.problems.report(warning)
 
     def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2

@@ -1,4 +1,4 @@
-"""The values of a step's keys, read by what the table of operations says that they are.
+"""Reads the values of a step's keys, each by its kind in the table of operations.
 
 In: a step's JSON object and its entry of the table. Out: `Arguments`; what is malformed is reported, and then there are none.
 """
@@ -33,9 +33,9 @@ _OPERATOR = re.compile(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)")
 
 @dataclass(slots=True)
 class Arguments:
-    """What a step gives for the keys of its operation. `span` is the step's.
+    """The values of the keys of a step's operation. `span` is the step's.
 
-    Each method that reads a value returns whether it is well-formed.
+    Each method that reads a value adds it here, and returns False, with the problem reported, if the value is malformed.
     """
 
     span: Span
@@ -115,7 +115,8 @@ class Arguments:
             return False
         entries: dict[str, surface.Entry] = {}
         for member in table.members:
-            word, span = member.key, member.value.span
+            word = member.key
+            span = member.value.span
             self.shape.report_spaces(word, "the key")
             self.shape.report_spaces(member.value, "the value")
             literal = self.shape.literal(member.value, "a table's value")
@@ -160,7 +161,10 @@ class Arguments:
         return is_sound
 
     def _rule(self, rule: JsonObject) -> surface.Rule | None:
-        shape, otherwise, source = self.shape, rule.get("else"), self.expressions.get("source")
+        """Read a rule with `when` and `then`; None, with the problem reported, without a usable `when`."""
+        shape = self.shape
+        otherwise = rule.get("else")
+        source = self.expressions.get("source")
         shape.keys(rule, RULE_KEYS, "a rule")
         when = shape.need(rule, "when", "the rule", '"when": a condition')
         then = self._then(rule, "then")
@@ -171,6 +175,7 @@ class Arguments:
         return surface.Rule(self._when(text, source) or ast.Invalid(text.span), then) if text is not None else None
 
     def _when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
+        """Parse the condition of a rule; None, with the problem reported, if it is malformed."""
         name = source.text if isinstance(source, ast.Name) else ""
         ty = self.names.types.get(name)
         values = self.names.strings.get(name, ()) if ty is None else ty.values or ()
@@ -206,4 +211,4 @@ READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {
     "table": Arguments.read_table,
     "rules": Arguments.read_rules,
 }
-"""What the value of a key can be, with how it is read."""
+"""The kinds of values of keys, with the methods that read them."""

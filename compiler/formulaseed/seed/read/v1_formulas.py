@@ -1,8 +1,8 @@
-"""Formulas of seed v1 as expressions over aggregates.
+"""Lowers formulas of seed v1 to expressions over aggregates.
 
 In: the steps as written, with `extractions`, loops, `e['field']`, `context.x` and `param.X`. Out: the same steps, in which a
-loop has become an aggregate. What has no meaning is reported, and the rest of the formula is read on. Bare names that are
-unknown are left to the checker, which knows the near ones.
+loop has become an aggregate. A part without a meaning is reported, and the rest of the formula is still read. Unknown bare names
+are left to the checker, which suggests similar ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def lower_formulas(
 ) -> tuple[surface.Step, ...]:
     """Return the steps with loops as aggregates. A formula that is one loop becomes an operation like those of a seed v2.
 
-    `types` are those of fields and parameters; without `is_complete` the name of a field was wrong.
+    `types` are those of fields and parameters; they lack some unless `is_complete`.
     """
     reader = _FormulaReader(types, is_complete, {step.name.text for step in written}, problems)
     steps = []
@@ -52,7 +52,7 @@ class _FormulaReader:
     """The names with a problem in this step: each is reported once."""
 
     def lower(self, node: ast.Expr, loop: str | None, is_condition: bool = False) -> ast.Expr:
-        """Lower an expression inside a loop, given by its variable. A list as a condition is true that is not empty."""
+        """Lower an expression inside the loop with the variable `loop`, if any. As a condition a list is true if not empty."""
         match node:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
                 return _there_are([], span, "len(extractions)")
@@ -73,7 +73,7 @@ class _FormulaReader:
                 return mapped(node, self.lower, loop, is_condition)
             case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
                 conditions = self._conditions(node, loop)
-                return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _counting(node))
+                return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _count_formula(node))
             case ast.Comprehension(span):
                 return self._report(catalogue.bare_loop(span))
             case ast.Keyword(_, name):
@@ -82,25 +82,52 @@ class _FormulaReader:
                 return mapped(node, self.lower, loop)
 
     def _call(self, node: ast.Call, loop: str | None) -> ast.Expr:
-        name, arguments = node.name.text, node.arguments
-        if name in catalogue.LOOPS and arguments:
-            first = arguments[0]
+        name = node.name.text
+        if name in catalogue.LOOPS and node.arguments:
+            first = node.arguments[0]
             is_all = isinstance(first, ast.Name) and first.text == EXTRACTIONS != loop
-            if is_all and name == "len" and len(arguments) == 1:
-                return ast.Aggregate(node.span, "count", None, None, written=_enclosed(node))
-            over, default = _over_and_default(first)
-            if over is not None:
-                return self._over_loop(node, over, default, loop)
+            if is_all and name == "len" and len(node.arguments) == 1:
+                return ast.Aggregate(node.span, "count", None, None, written=_written(node))
+            comprehension, default = _loop_and_default(first)
+            if comprehension is not None:
+                return self._loop(node, comprehension, default, loop)
             if name in ("any", "all"):
                 return self._report(catalogue.takes_loop(node.span, name))
         return self._method(node, loop) or mapped(node, self.lower, loop)
 
     # --- loops
 
-    def _over_loop(
-        self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None
-    ) -> ast.Expr:
-        """Lower a call of a loop; `default` is the value over no reviews in `[… for …] or [0]`."""
+    def _loop(self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None) -> ast.Expr:
+        """Lower a call of the loop `over` inside the loop `loop`, if any; `default` is that of `[… for …] or [0]`."""
+        name = node.name.text
+        default, refused = self._loop_default(node, default, loop)
+        conditions = self._conditions(over, loop)
+        for argument in refused:
+            self._report(catalogue.loop_arguments(argument.span, name))
+        if conditions is None or refused:
+            return ast.Invalid(node.span)
+        if name == "len":
+            return self._length(node, over, conditions)
+        element = self.lower(over.element, over.variable.text, name in ("any", "all"))
+        if name == "any":
+            count = _count_formula(over, _written(over.element))
+            return _there_are([*conditions, *ast.conjuncts(element)], node.span, count)
+        if name == "all":
+            count = _count_formula(over, f"not {_written(over.element)}")
+            return _there_are([*conditions, ast.Not(element.span, element)], node.span, count, "==")
+        aggregate = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_written(node))
+        if name == "sum":
+            is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
+            return replace(aggregate, function="count", expression=None) if is_count else aggregate
+        if default is None or isinstance(default, ast.Literal):
+            return replace(aggregate, default=default)
+        there_are = _there_are(conditions, node.span, _count_formula(over))
+        return ast.Conditional(node.span, there_are, aggregate, default)
+
+    def _loop_default(
+        self, node: ast.Call, default: ast.Expr | None, loop: str | None
+    ) -> tuple[ast.Expr | None, list[ast.Expr]]:
+        """Return the lowered value over no reviews, None if there is none, and the arguments that the function does not take."""
         name = node.name.text
         refused = [default] if default is not None and name in ("len", "any", "all") else []
         for argument in node.arguments[1:]:
@@ -109,35 +136,17 @@ class _FormulaReader:
                     default = value
                 case _:
                     refused.append(argument)
-        default = _folded(self.lower(default, loop)) if default is not None else None
-        if name == "sum" and default is not None and not (isinstance(default, ast.Literal) and default.value == 0):
+        if default is None:
+            return None, refused
+        default = _fold_sign(self.lower(default, loop))
+        if name == "sum" and not (isinstance(default, ast.Literal) and default.value == 0):
             refused.append(default)
-        conditions = self._conditions(over, loop)
-        for argument in refused:
-            self._report(catalogue.loop_arguments(argument.span, name))
-        if conditions is None or refused:
-            return ast.Invalid(node.span)
-        variable = over.variable.text
-        if name == "len":
-            return self._length(node, over, conditions)
-        element = self.lower(over.element, variable, name in ("any", "all"))
-        if name == "any":
-            counted = _counting(over, _enclosed(over.element))
-            return _there_are([*conditions, *ast.conjuncts(element)], node.span, counted)
-        if name == "all":
-            counted = _counting(over, f"not {_enclosed(over.element)}")
-            return _there_are([*conditions, ast.Not(element.span, element)], node.span, counted, "==")
-        aggregate = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_enclosed(node))
-        if name == "sum":
-            is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
-            return replace(aggregate, function="count", expression=None) if is_count else aggregate
-        if default is None or isinstance(default, ast.Literal):
-            return replace(aggregate, default=default)
-        return ast.Conditional(node.span, _there_are(conditions, node.span, _counting(over)), aggregate, default)
+        return default, refused
 
     def _conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
         """Return the conditions of a loop; None if it has no meaning here, which is reported."""
-        variable, source = node.variable.text, node.source
+        variable = node.variable.text
+        source = node.source
         conditions = [self.lower(condition, variable, True) for condition in node.conditions]
         over = source.text if isinstance(source, ast.Name) else ""
         if loop is not None:
@@ -153,7 +162,7 @@ class _FormulaReader:
             return self._report(catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
             self.lower(over.element, over.variable.text)
-        return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_enclosed(node))
+        return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_written(node))
 
     # --- names
 
@@ -167,20 +176,23 @@ class _FormulaReader:
 
     def _name(self, node: ast.Name, loop: str | None) -> ast.Expr:
         """Read a name in place of a value; `loop` is the variable of the loop around it."""
-        text, span = node.text, node.span
+        text = node.text
+        span = node.span
         head, _, rest = text.partition(".")
         if head == loop:
             return self._report(catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
         if text == EXTRACTIONS:
             return self._report(catalogue.list_as_value(span))
         if rest:
-            return self._dotted(node, head, rest, loop)
+            return self._dotted_name(node, head, rest, loop)
         if text not in self.steps and self._field_called(text) is not None:
             return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
         return node
 
-    def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
-        is_field, spaces = self._field_called(rest) is not None, ("context", "param")
+    def _dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
+        """Read a name with a namespace; report one that has no meaning."""
+        is_field = self._field_called(rest) is not None
+        spaces = ("context", "param")
         if space in spaces:
             if node.text in self.types or not is_field:
                 return node
@@ -199,7 +211,8 @@ class _FormulaReader:
 
     def _subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
         """Read `e['field']`, or report anything else before square brackets."""
-        value, index = node.value, node.index
+        value = node.value
+        index = node.index
         key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None
         name = value.text if isinstance(value, ast.Name) else ""
         if name == loop and key is not None:
@@ -252,7 +265,7 @@ def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: s
     return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 
-def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
+def _loop_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
     """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
     match argument:
         case ast.Comprehension():
@@ -263,21 +276,21 @@ def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | No
             return None, None
 
 
-def _counting(node: ast.Comprehension, *tests: str) -> str:
-    """A formula that counts the reviews of a loop, with further conditions."""
+def _count_formula(node: ast.Comprehension, *tests: str) -> str:
+    """Return a formula that counts the reviews of a loop, with further conditions."""
     variable = node.variable.text
-    conditions = "".join(f" if {test}" for test in (*(_enclosed(c) for c in node.conditions), *tests))
+    conditions = "".join(f" if {test}" for test in (*(_written(c) for c in node.conditions), *tests))
     return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"
 
 
-def _enclosed(node: ast.Expr) -> str:
-    """Return what the author wrote, as one operand of something else, on one line."""
+def _written(node: ast.Expr) -> str:
+    """Return the text of an expression as the author wrote it, on one line, in parentheses if it needs them as an operand."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
     line = one_line(text)
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 
-def _folded(default: ast.Expr) -> ast.Expr:
+def _fold_sign(default: ast.Expr) -> ast.Expr:
     """Return a number with its sign as one literal."""
     match default:
         case ast.Unary(span, sign, ast.Literal(_, int() | float() as number)) if not isinstance(number, bool):

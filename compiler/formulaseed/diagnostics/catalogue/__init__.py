@@ -14,21 +14,21 @@ from formulaseed.source.text import Span
 Name = str | int | float | None
 
 
-def without_names(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:
+def plain(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:
     """Return the constructor of a mistake whose message is always the same."""
     return lambda span: diagnostic(code, span, message, help)
 
 
-def with_one(code: str, message: str, help: str) -> Callable[[Span, Name], Diagnostic]:
+def with_1(code: str, message: str, help: str) -> Callable[[Span, Name], Diagnostic]:
     """Return the constructor of a mistake with one name; those with two and three are below."""
     return lambda span, name: diagnostic(code, span, message.format(name), help.format(name))
 
 
-def with_two(code: str, message: str, help: str) -> Callable[[Span, Name, Name], Diagnostic]:
+def with_2(code: str, message: str, help: str) -> Callable[[Span, Name, Name], Diagnostic]:
     return lambda span, *names: diagnostic(code, span, message.format(*names), help.format(*names))
 
 
-def with_three(code: str, message: str, help: str) -> Callable[[Span, Name, Name, Name], Diagnostic]:
+def with_3(code: str, message: str, help: str) -> Callable[[Span, Name, Name, Name], Diagnostic]:
     return lambda span, *names: diagnostic(code, span, message.format(*names), help.format(*names))
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from formulaseed.diagnostics.catalogue import with_help, with_one, with_three, with_two, without_names
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3, with_help
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
@@ -43,12 +43,12 @@ OF_DOMAINS = Words(
 AS_INTEGER = "write `int({})` for 1 or 0"
 """Help for a boolean where a number is needed."""
 WITHOUT_QUOTES = "write {} without quotes"
-misplaced_list = without_names(
+misplaced_list = plain(
     "FS301", "a list can only be used after `in`, or inside `max`, `min` and `sum`", "write a single value"
 )
-not_a_condition = with_three("FS304", "a condition must be true or false, and {0} is {1}", "write `{2}`")
-mixed_branches = with_two("FS301", "one branch is {0}, the other {1}", "give both branches the same type")
-review_value = with_one(
+not_a_condition = with_3("FS304", "a condition must be true or false, and {0} is {1}", "write `{2}`")
+mixed_branches = with_2("FS301", "one branch is {0}, the other {1}", "give both branches the same type")
+review_value = with_1(
     "FS401",
     "`{0}` has a value for every review, and one for the restaurant is needed",
     "count or sum it over the reviews in a step of its own, and use that",
@@ -67,7 +67,7 @@ def mixed_operands(span: Span, operator: str, nouns: Sequence[str]) -> Diagnosti
 
 # --- names
 
-unquoted_null = with_one("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")
+unquoted_null = with_1("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")
 
 
 def unquoted_string(span: Span, words: Words, name: str, help: Help) -> Diagnostic:
@@ -80,7 +80,7 @@ STEP_CALLED = "`{0}` is a step; write `{0} * (…)` to multiply"
 TEST_OF_PRESENT = "{} is never null here: remove the test"
 LIKE = "write it like `{}`"
 unknown_function = with_help("FS207", "there is no function `{0}`")
-empty_arguments = with_one("FS303", "the list is empty", "write it like `{0}`")
+empty_arguments = with_1("FS303", "the list is empty", "write it like `{0}`")
 
 
 def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
@@ -125,10 +125,8 @@ COMPARE_ALIKE = "compare values of one type"
 IN_QUOTES = "write '{}' in quotes"
 WRITE_A_NUMBER = "write a number"
 OPEN_IS_A_NUMBER = "`context.is_open` is 1 or 0: compare it with 1"
-empty_list = with_one("FS509", "`{0}` has an empty list", "list the values")
-not_searchable = with_three(
-    "FS301", "`{0}` looks in a string or in a list, and {1} is {2}", "write a list: `x in [1, 2]`"
-)
+empty_list = with_1("FS509", "`{0}` has an empty list", "list the values")
+not_searchable = with_3("FS301", "`{0}` looks in a string or in a list, and {1} is {2}", "write a list: `x in [1, 2]`")
 
 
 def wrong_order(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
@@ -234,7 +232,7 @@ ALWAYS_NULL = "this is always null{where}, and a value is needed"
 WRITE_A_VALUE = "write a value"
 ALWAYS_FAILS = "this always fails{where}: "
 CHANGE_THE_VALUES = "change the values, or leave the operation out"
-large_sum = with_two(
+large_sum = with_2(
     "FS606", "the sum may be too large for a number: each term is {0}", "bound the terms: `min({1}, 1000)`"
 )
 

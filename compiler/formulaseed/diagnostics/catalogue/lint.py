@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import with_one
+from formulaseed.diagnostics.catalogue import with_1
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.source.text import Span
 
@@ -45,7 +45,7 @@ _MERGED = {
 }
 """What several diagnostics of a code say together: `{0}` is their number, `{1}` lists their subjects."""
 
-unused_suppression = with_one("FS620", "there is no `{0}` to suppress here", "remove it from `allow`")
+unused_suppression = with_1("FS620", "there is no `{0}` to suppress here", "remove it from `allow`")
 
 
 def merge_by_code(diagnostics: Sequence[Diagnostic]) -> Diagnostic:
@@ -151,7 +151,7 @@ def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diag
     return diagnostic("FS616", span, message, help, subject=f"`{keyword}` has {holds}, {help}")
 
 
-exact_match_in_list = with_one(
+exact_match_in_list = with_1(
     "FS623",
     "`{0}` lists several categories, such as `Thai, Bars`, and `exact` compares the whole",
     'write "match": "substring_first", or "substring_max" for the highest value of those found',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import with_one, with_two, without_names
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.json_reader import JsonFault
@@ -49,8 +49,8 @@ _JSON: dict[str, tuple[str, str, str]] = {
 """The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
 _REPLACED = ("python", "typographic", "trailing-comma")
 """Those that have one reading, and are found with what to write instead."""
-half_a_character = without_names("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
-unreadable_reference = with_one("FS509", "the reference cannot be read: {0}", "name a file beside this")
+half_a_character = plain("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
+unreadable_reference = with_1("FS509", "the reference cannot be read: {0}", "name a file beside this")
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
@@ -126,9 +126,9 @@ def failure_of(error: Exception) -> str:
 
 # --- references
 
-invalid_version = with_one("FS509", "`version` is three numbers", 'write it like "{0}"')
-reserved_entity = with_one("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
-duplicate_custom_field = with_two("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
+invalid_version = with_1("FS509", "`version` is three numbers", 'write it like "{0}"')
+reserved_entity = with_1("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
+duplicate_custom_field = with_2("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
 
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
@@ -161,18 +161,18 @@ def _quoted(names: Iterable[str]) -> str:
 
 # --- rules
 
-no_rules = without_names("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
-invalid_rule_name = with_one(
+no_rules = plain("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
+invalid_rule_name = with_1(
     "FS206",
     "this cannot be the name of a rule",
     "use up to {0} letters, digits, spaces and `_`, such as `basic_ram_valuation`",
 )
-duplicate_rule = with_two("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
+duplicate_rule = with_2("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
 
 
 # --- names in formulas
 
-unreadable_field = with_one(
+unreadable_field = with_1(
     "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"
 )
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import with_help, with_one, with_three, with_two, without_names
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3, with_help
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
@@ -18,109 +18,76 @@ RULE = '{"when": "N > 2", "then": "many"}'
 WHEN = 'a formula such as "N > 3 and M < 2"'
 WHEN_OF_SOURCE = 'a comparison such as "> 3"'
 FIX_OTHERS_FIRST = "fix the unknown names above first"
-LOOPS = {
-    "sum": "sum(1 for e in extractions if …)",
-    "len": "len([e for e in extractions if …])",
-    "any": "any(e['field'] == 'value' for e in extractions)",
-    "all": "all(e['field'] == 'value' for e in extractions)",
-    "max": "max((e['field'] for e in extractions), default=0)",
-    "min": "min((e['field'] for e in extractions), default=0)",
-}
-"""The functions of seed v1 that take a loop, with how they are written."""
 
-invalid_task_name = without_names(
+invalid_task_name = plain(
     "FS206",
     "no module can be named after this task name",
     "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
     f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`",
 )
-suppression_without_reason = without_names("FS512", "a suppression needs a reason", "say why it is right here")
-empty_keyword = without_names(
+suppression_without_reason = plain("FS512", "a suppression needs a reason", "say why it is right here")
+empty_keyword = plain(
     "FS509", "an empty keyword would make every review relevant", "remove it; without keywords every review is relevant"
 )
-bounds_exchanged = without_names("FS509", "`minimum` is above `maximum`", "exchange them")
-empty_enum = without_names("FS509", "the enum has no values", "list at least one")
-empty_enum_value = without_names("FS509", "an enum's value cannot be empty", "name it, such as `none`")
-invalid_path = without_names(
+bounds_exchanged = plain("FS509", "`minimum` is above `maximum`", "exchange them")
+empty_enum = plain("FS509", "the enum has no values", "list at least one")
+empty_enum_value = plain("FS509", "an enum's value cannot be empty", "name it, such as `none`")
+invalid_path = plain(
     "FS509", f"`path` must have 1 to {limits.PATH_KEYS} keys, none empty", f"write them from the outside in: {PATH}"
 )
-empty_filter = without_names(
+empty_filter = plain(
     "FS502", "the filter has no conditions", 'add "extraction", "meta", "context" or "where": {…}, or "expr": a formula'
 )
-empty_example = without_names(
-    "FS509", "the example has no text", "show the review that was judged, or remove the example"
-)
-no_else = without_names(
-    "FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants'
-)
-second_else = without_names("FS506", "duplicate `else` in the case", "remove one of them")
-rule_after_else = without_names("FS506", "rules after `else` are unreachable", "move `else` to the end")
-else_in_rule = without_names("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
-empty_list = without_names("FS509", "`in` has an empty list, so it never holds", "list the values that match")
-ordered_date = without_names(
-    "FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`"
-)
-lookup_always_fails = without_names(
-    "FS306", "this always fails: no key of the table is ever found", 'give it a "default"'
-)
-rule_not_numeric = without_names(
-    "FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`"
-)
-empty_table = without_names("FS508", "the table is empty", 'write entries such as "Thai": 2.0')
-empty_table_key = without_names(
+empty_example = plain("FS509", "the example has no text", "show the review that was judged, or remove the example")
+no_else = plain("FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants')
+second_else = plain("FS506", "duplicate `else` in the case", "remove one of them")
+rule_after_else = plain("FS506", "rules after `else` are unreachable", "move `else` to the end")
+else_in_rule = plain("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
+empty_list = plain("FS509", "`in` has an empty list, so it never holds", "list the values that match")
+ordered_date = plain("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
+lookup_always_fails = plain("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
+rule_not_numeric = plain("FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`")
+empty_table = plain("FS508", "the table is empty", 'write entries such as "Thai": 2.0')
+empty_table_key = plain(
     "FS508", "the table has an empty key", "every string contains it; remove the entry, or use `default`"
 )
-null_in_table = without_names("FS508", "a table's value cannot be null", "write a number or a string")
-list_as_value = without_names(
-    "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
-)
-filter_in_v1 = without_names("FS103", "seed v1 has no filters", "write the condition behind `if` in each loop")
-bare_loop = without_names(
-    "FS103", "a loop has no value of its own", "put it into `sum`, `min`, `max`, `any`, `all` or `len`"
-)
-named_argument = without_names("FS103", "arguments have no names here", "give them by position, such as `round(x, 2)`")
-nested_loop = without_names(
-    "FS103", "a loop cannot be inside another", "give the inner loop a step of its own before this one, and use that"
-)
-too_many_loops = without_names("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
-long_guards = without_names("FS104", "too many loops depend on long conditions", "split the formula")
-prompt_without_review = without_names(
+null_in_table = plain("FS508", "a table's value cannot be null", "write a number or a string")
+too_many_loops = plain("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
+long_guards = plain("FS104", "too many loops depend on long conditions", "split the formula")
+prompt_without_review = plain(
     "FS509", "the prompt does not show the review", "write `{review_text}`, in single braces, where the review goes"
 )
-wrapped_seed = with_one("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
-error_suppressed = with_one("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
-values_of_no_enum = with_one(
+wrapped_seed = with_1("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
+error_suppressed = with_1("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
+values_of_no_enum = with_1(
     "FS511", "`values` belong to an enum, and this field is of type `{0}`", 'write "type": "enum", or remove `values`'
 )
-bound_of_no_number = with_one("FS511", "`{0}` belongs to a number", "remove `{0}`")
-input_out_of_range = with_one("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
-empty_output = with_one("FS502", "`{0}` names no step", "name the steps to return")
-unquoted_value = with_one("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
-when_without_source = with_one(
+bound_of_no_number = with_1("FS511", "`{0}` belongs to a number", "remove `{0}`")
+input_out_of_range = with_1("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
+empty_output = with_1("FS502", "`{0}` names no step", "name the steps to return")
+unquoted_value = with_1("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
+when_without_source = with_1(
     "FS101",
     "`when` begins with an operator, and the case has no `source`",
     'add "source": the value to compare, or name it: `N {0}`',
 )
-empty_test = with_one(
+empty_test = with_1(
     "FS505", "`{0}` is not compared with anything", 'write a value, or an operator such as {{">=": 2023}}'
 )
-tested_with_list = with_one("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
-filter_not_tested = with_one(
-    "FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite"
-)
-value_as_filter = with_one("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
-field_as_step = with_one("FS401", "`{0}` is a field of each review", "name a step that counts or sums it")
-two_directions = without_names("FS511", "a property is `increasing` or `decreasing`, not both", "write two properties")
-without_order = with_two("FS301", "`{0}` is {1}, which neither rises nor falls", "name a step that is a number")
-independent = with_two(
+tested_with_list = with_1("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
+filter_not_tested = with_1("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
+value_as_filter = with_1("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
+field_as_step = with_1("FS401", "`{0}` is a field of each review", "name a step that counts or sums it")
+two_directions = plain("FS511", "a property is `increasing` or `decreasing`, not both", "write two properties")
+without_order = with_2("FS301", "`{0}` is {1}, which neither rises nor falls", "name a step that is a number")
+independent = with_2(
     "FS509",
     "the property always holds: `{0}` does not depend on `{1}`",
     "name a step that it uses, or remove the property",
 )
-uses_itself = with_one("FS202", "the step `{0}` uses itself", "use another step's value")
-lookup_without_default = with_one("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
-always_null = with_one("FS301", "{0} is always null", "write a value")
-not_indexable = with_one("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
+uses_itself = with_1("FS202", "the step `{0}` uses itself", "use another step's value")
+lookup_without_default = with_1("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
+always_null = with_1("FS301", "{0} is always null", "write a value")
 unknown_warning = with_help("FS512", "there is no warning `{0}`")
 unknown_value = with_help("FS302", "`{0}` is not among the values")
 unknown_operator = with_help("FS505", "unknown operator `{0}` in a condition")
@@ -129,59 +96,54 @@ unknown_filter = with_help("FS201", "no filter is called `${0}`")
 NAMESPACES = " `meta.*` is the review, `context.*` the restaurant"
 """Help where a field is in both."""
 unknown_namespace = with_help("FS204", "unknown namespace `{0}`")
-no_loop_variable = with_help("FS201", "no loop has the variable `{0}` here")
-key_of_other_version = with_three(
+key_of_other_version = with_3(
     "FS511", "`{0}` belongs to the other version of seeds, and this one has `{1}`", "write {2}"
 )
-missing_key = with_three("FS502", "{1} has no `{0}`", "add {2}")
-duplicate_step = with_two("FS203", "duplicate step `{0}`: the first is {1}", "rename one of them")
-default_outside = with_one("FS509", "the default {0} is outside the bounds", "widen the bounds, or change the default")
-example_outside = with_one(
+missing_key = with_3("FS502", "{1} has no `{0}`", "add {2}")
+duplicate_step = with_2("FS203", "duplicate step `{0}`: the first is {1}", "rename one of them")
+default_outside = with_1("FS509", "the default {0} is outside the bounds", "widen the bounds, or change the default")
+example_outside = with_1(
     "FS509", "the example's `{0}` is outside the bounds of its field", "widen the bounds, or change the example"
 )
-long_example = with_one(
+long_example = with_1(
     "FS510",
     f"the example's text has {{0}} characters, more than {limits.REVIEW_EXAMPLE_CHARACTERS:,}",
     "choose a shorter review: a model reads the examples with every call",
 )
-quote_not_in_text = with_one(
+quote_not_in_text = with_1(
     "FS509", "the quote for `{0}` is not in the example's text", "copy it from the text, letter by letter"
 )
-quote_missing = with_one(
+quote_missing = with_1(
     "FS509", "the example has no quote for `{0}`, whose evidence is required", 'add "quotes": {{"{0}": "…"}}'
 )
-value_missing = with_one("FS509", "the example has no value for `{0}`, which has no default", 'add "{0}": …')
-formula_as_literal = with_two(
+value_missing = with_1("FS509", "the example has no value for `{0}`, which has no default", 'add "{0}": …')
+formula_as_literal = with_2(
     "FS509",
     "`{0}` is a formula, and {1} are literals",
     "compute it in an `expr` step, with `a if condition else b` if it depends on something",
 )
-operator_in_key = with_two("FS505", "the operator `{1}` is in the key", 'write "{0}": {{"{1}": …}}')
-needless_prefix = with_two("FS204", "inside `{0}` the field names are bare", "write `{1}`")
-step_in_condition = with_one(
+operator_in_key = with_2("FS505", "the operator `{1}` is in the key", 'write "{0}": {{"{1}": …}}')
+needless_prefix = with_2("FS204", "inside `{0}` the field names are bare", "write `{1}`")
+step_in_condition = with_1(
     "FS205",
     "`{0}` is a step, with one value for all reviews: no review can be tested by it",
     "test it in a `case` or an `expr`, or compare with it in the formula of a `sum`, such as `int(meta.stars > {0})`",
 )
-used_too_early = with_two("FS202", "`{0}` is used before its step", "move the step `{0}` ({1}) before this one")
-filter_too_large = with_two(
+used_too_early = with_2("FS202", "`{0}` is used before its step", "move the step `{0}` ({1}) before this one")
+filter_too_large = with_2(
     "FS510",
     f"with the filters that it uses, `{{0}}` has {{1}} terms, more than {limits.FILTER_SIZE}",
     "use fewer filters inside one another",
 )
-filters_nested_too_deeply = with_one(
+filters_nested_too_deeply = with_1(
     "FS510", f"{{0}} filters use one another, more than {limits.FILTER_NESTING}", "name the conditions themselves"
 )
-source_not_string = with_two(
+source_not_string = with_2(
     "FS301", "a lookup's `source` must be a string, and `{0}` is {1}", "name a string such as `context.categories`"
 )
-review_as_value = with_two("FS103", "`{0}` is not a value: name a field of the review", "write `{1}`")
-method_of_review = with_two(
-    "FS103", "values have no methods such as `{0}`", "write `{1}`; a field may have a `default` in `extraction_fields`"
-)
 unknown_placeholder = with_help("FS201", "there is no placeholder `{{{0}}}`")
-duplicate = with_two("FS203", "duplicate {0} `{1}`", "rename or remove one of them")
-too_many = with_three("FS510", "{0} has {1} entries, more than {2}", "split it, or leave some out")
+duplicate = with_2("FS203", "duplicate {0} `{1}`", "rename or remove one of them")
+too_many = with_3("FS510", "{0} has {1} entries, more than {2}", "split it, or leave some out")
 
 
 # --- JSON of the wrong shape
@@ -412,39 +374,3 @@ def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagn
         help = "check the conditions before it; if they are right, put `else` in place of the last of them"
     never = f", so that {lost} is never given" if lost else ""
     return diagnostic("FS607", span, f"this {'`else`' if is_else else 'rule'} is unreachable{never}: {reason}", help)
-
-
-# --- seed v1
-
-
-LOOP_HELP = "count or sum it in a loop, such as `sum(… for {} in extractions)`"
-FIELD_HELP = "write `e['{}']` inside a loop, such as `sum(… for e in extractions)`"
-
-
-def get_of_review(span: Span, indexed: str, *, is_same: bool) -> Diagnostic:
-    """`indexed` is the field as it is to be written; `is_same` says whether that cannot change the value."""
-    help = f"write `{indexed}`; a field may have a `default` in `extraction_fields`"
-    suggestion = Suggestion(help, indexed, is_verbatim=True) if is_same else help
-    return diagnostic("FS103", span, "values have no methods such as `get`", suggestion)
-
-
-def loop_arguments(span: Span, function: str) -> Diagnostic:
-    help = "add it outside: `10 + sum(…)`" if function == "sum" else f"write `{LOOPS[function]}`"
-    return diagnostic("FS103", span, f"`{function}` of a loop does not take this", help)
-
-
-def takes_loop(span: Span, function: str) -> Diagnostic:
-    code, noun = ("FS103", "a list of reviews") if function == "len" else ("FS303", "a loop")
-    return diagnostic(code, span, f"`{function}` takes {noun}", f"write `{LOOPS[function]}`")
-
-
-def boolean_extreme(span: Span, function: str) -> Diagnostic:
-    help = f"write `{LOOPS['any' if function == 'max' else 'all']}`"
-    return diagnostic("FS301", span, f"`{function}` takes numbers, and this is true or false", help)
-
-
-def loop_over_other(span: Span, name: str) -> Diagnostic:
-    """`name` is the list that it loops over; empty if it is no name."""
-    message = f"there is no list `{name}`" if name else "a loop runs over `extractions` alone"
-    help = "write `for e in extractions`, with conditions behind `if`"
-    return diagnostic("FS201" if name else "FS103", span, message, help)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.catalogue import seed_v1
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.aggregates import AGGREGATES, COUNT
 from formulaseed.language.check.comparisons import join_conditions, literal
@@ -143,7 +144,7 @@ class AggregateChecker:
     def _count_of_true(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
         """Return the sum of a condition, which formulas of seeds v1 can have, as a count. Reports `max` and `min`: None."""
         if AGGREGATES[node.function].purpose != "total":
-            self.problems.report(catalogue.boolean_extreme(operand.info.span, node.function))
+            self.problems.report(seed_v1.boolean_extreme(operand.info.span, node.function))
             return None
         conditions = [*typed.conjuncts(where), *typed.conjuncts(operand)]
         whole = join_conditions("and", conditions, Info(BOOLEAN, node.span))

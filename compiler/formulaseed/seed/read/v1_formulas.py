@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.catalogue import seed_v1 as v1_catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.language import ast
@@ -59,7 +60,7 @@ class _FormulaReader:
             case ast.Name():
                 return self._name(node, loop)
             case ast.FilterName(span):
-                return self._report(catalogue.filter_in_v1(span))
+                return self._report(v1_catalogue.filter_in_v1(span))
             case ast.Subscript():
                 return self._subscript(node, loop)
             case ast.Call():
@@ -75,15 +76,15 @@ class _FormulaReader:
                 conditions = self._conditions(node, loop)
                 return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _count_formula(node))
             case ast.Comprehension(span):
-                return self._report(catalogue.bare_loop(span))
+                return self._report(v1_catalogue.bare_loop(span))
             case ast.Keyword(_, name):
-                return self._report(catalogue.named_argument(name.span))
+                return self._report(v1_catalogue.named_argument(name.span))
             case _:
                 return mapped(node, self.lower, loop)
 
     def _call(self, node: ast.Call, loop: str | None) -> ast.Expr:
         name = node.name.text
-        if name in catalogue.LOOPS and node.arguments:
+        if name in v1_catalogue.LOOPS and node.arguments:
             first = node.arguments[0]
             is_all = isinstance(first, ast.Name) and first.text == EXTRACTIONS != loop
             if is_all and name == "len" and len(node.arguments) == 1:
@@ -92,7 +93,7 @@ class _FormulaReader:
             if comprehension is not None:
                 return self._loop(node, comprehension, default, loop)
             if name in ("any", "all"):
-                return self._report(catalogue.takes_loop(node.span, name))
+                return self._report(v1_catalogue.takes_loop(node.span, name))
         return self._method(node, loop) or mapped(node, self.lower, loop)
 
     # --- loops
@@ -103,7 +104,7 @@ class _FormulaReader:
         default, refused = self._loop_default(node, default, loop)
         conditions = self._conditions(over, loop)
         for argument in refused:
-            self._report(catalogue.loop_arguments(argument.span, name))
+            self._report(v1_catalogue.loop_arguments(argument.span, name))
         if conditions is None or refused:
             return ast.Invalid(node.span)
         if name == "len":
@@ -150,16 +151,16 @@ class _FormulaReader:
         conditions = [self.lower(condition, variable, True) for condition in node.conditions]
         over = source.text if isinstance(source, ast.Name) else ""
         if loop is not None:
-            self._report(catalogue.nested_loop(node.span))
+            self._report(v1_catalogue.nested_loop(node.span))
         if "." in variable or not over == EXTRACTIONS != loop:
-            self._report(catalogue.loop_over_other(source.span, over))
+            self._report(v1_catalogue.loop_over_other(source.span, over))
         elif loop is None:
             return [part for condition in conditions for part in ast.conjuncts(condition)]
         return None
 
     def _length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
         if not over.is_list or not isinstance(over.element, ast.Name | ast.Subscript | ast.Literal):
-            return self._report(catalogue.takes_loop(over.span, "len"))
+            return self._report(v1_catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
             self.lower(over.element, over.variable.text)
         return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_written(node))
@@ -180,9 +181,9 @@ class _FormulaReader:
         span = node.span
         head, _, rest = text.partition(".")
         if head == loop:
-            return self._report(catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
+            return self._report(v1_catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
         if text == EXTRACTIONS:
-            return self._report(catalogue.list_as_value(span))
+            return self._report(v1_catalogue.list_as_value(span))
         if rest:
             return self._dotted_name(node, head, rest, loop)
         if text not in self.steps and self._field_called(text) is not None:
@@ -218,10 +219,10 @@ class _FormulaReader:
         if name == loop and key is not None:
             return self._field(node, key, name)
         if key is not None and name and name not in ("context", "param", EXTRACTIONS):
-            help = f"write `{loop}['{key}']`" if loop is not None else catalogue.LOOP_HELP.format(name)
-            return self._report(catalogue.no_loop_variable(node.value.span, name, help), name)
+            help = f"write `{loop}['{key}']`" if loop is not None else v1_catalogue.LOOP_HELP.format(name)
+            return self._report(v1_catalogue.no_loop_variable(node.value.span, name, help), name)
         instead = f"{name}.{key or 'name'}" if name in ("context", "param") else "e['field']"
-        return self._report(catalogue.not_indexable(node.span, instead))
+        return self._report(v1_catalogue.not_indexable(node.span, instead))
 
     def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
         full_name = self._field_called(name)
@@ -241,15 +242,15 @@ class _FormulaReader:
             return None
         key, *fallback = node.arguments or (None,)
         if method != "get" or not isinstance(key, ast.Literal) or not isinstance(key.value, str) or len(fallback) > 1:
-            return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['field']"))
+            return self._report(v1_catalogue.method_of_review(node.name.span, method, f"{head}['field']"))
         full_name = self._field_called(key.value)
         # a declared field always has a value; what an absent one gives is said by its `default`, not by the formula
         is_same = full_name is not None and (not fallback or full_name.startswith("meta."))
-        self._report(catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
+        self._report(v1_catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
         return self._field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
 
     def _field_help(self, name: str, loop: str | None) -> Help:
-        return f"write `{loop}['{name}']`" if loop is not None else catalogue.FIELD_HELP.format(name)
+        return f"write `{loop}['{name}']`" if loop is not None else v1_catalogue.FIELD_HELP.format(name)
 
     def _report(self, problem: Diagnostic, name: str = "") -> ast.Invalid:
         """Report a problem; of a name once in a step, however often the step mentions it."""

@@ -12,15 +12,7 @@ from typing import Literal
 from formulaseed.language import intervals
 from formulaseed.language.exactness import exact_of_exact, nearest, nearest_of_exact, same
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import (
-    OPERATORS,
-    Failure,
-    Operation,
-    Spelling,
-    a_number,
-    outside_domain,
-    widest,
-)
+from formulaseed.language.operators import OPERATORS, Failure, Operation, Spelling, a_number, outside_domain, widest
 from formulaseed.language.types import ERROR, INTEGER, Base, Value, join
 
 

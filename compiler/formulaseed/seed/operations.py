@@ -101,10 +101,7 @@ _RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}
 _KEYS_OF_AGGREGATES = {
     "where": _WHERE,
     "field": Key(
-        "field",
-        "name",
-        "One field of the review; a formula goes into `expr`.",
-        examples=("meta.year", "meta.stars"),
+        "field", "name", "One field of the review; a formula goes into `expr`.", examples=("meta.year", "meta.stars")
     ),
     "expr": _REVIEW_FORMULA,
     "default": Key("default", "number", "The value over no reviews."),

@@ -21,12 +21,7 @@ from formulaseed.source.text import Span
 
 MAX_QUOTED = 60
 """A longer operand is not repeated in a help."""
-_TRUTH_TESTS = {
-    (True, False): "== True",
-    (True, True): "== False",
-    (False, False): "!= None",
-    (False, True): "== None",
-}
+_TRUTH_TESTS = {(True, False): "== True", (True, True): "== False", (False, False): "!= None", (False, True): "== None"}
 """The explicit tests for the truth of a value, by whether it is a boolean, and whether it is under a `not`."""
 
 
@@ -212,12 +207,7 @@ def enclose(text: str, span: Span) -> str:
 
 
 def report_joined(
-    node: ast.Logical,
-    checked: Sequence[tuple[Expr, Facts]],
-    scope: Scope,
-    *,
-    is_condition: bool,
-    refuses_zero: bool,
+    node: ast.Logical, checked: Sequence[tuple[Expr, Facts]], scope: Scope, *, is_condition: bool, refuses_zero: bool
 ) -> None:
     """Report null and 0 where they silently count as false in `and` and `or`.
 

@@ -35,7 +35,7 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     the given one, that differs in at most a third of its letters, or, if there is only one, that contains the given
     one as a word or the other way round. An opposite, or a name with another number, is not similar.
     """
-    if not name or len(name) > limits.NAME_CHARACTERS:
+    if not 0 < len(name) <= limits.NAME_CHARACTERS:
         return []
     folded = _normalize(name)
     spelled: dict[str, str] = {}
@@ -54,7 +54,7 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     best = _most_similar(folded, spelled)
     if best is not None:
         return [spelled[best]]
-    parts = [spelled[other] for other in longer if _is_part(folded, other) or _is_part(other, folded)]
+    parts = [spelled[other] for other in longer if _is_part(*sorted((folded, other), key=len))]
     return parts if len(parts) == 1 else []
 
 

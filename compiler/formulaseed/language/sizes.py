@@ -149,13 +149,19 @@ def _too_large(document: Any, source: Source) -> Diagnostic | None:
     return None
 
 
-def _parts(document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the steps, rules or examples of a document, with their names; also if it is wrapped in something else."""
+def _unwrap(document: Any) -> Any:
+    """Return the innermost list or object that is not alone in another one."""
     while isinstance(document, list | dict) and len(document) == 1:
         (inner,) = document if isinstance(document, list) else document.values()
         if not isinstance(inner, list | dict):
             break
         document = inner
+    return document
+
+
+def _parts(document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the steps, rules or examples of a document, with their names; also if it is wrapped in something else."""
+    document = _unwrap(document)
     sections = document if isinstance(document, dict) else {"rules": document}
     is_reference = "entities" in sections
     for key, section in sections.items():

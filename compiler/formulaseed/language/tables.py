@@ -182,6 +182,7 @@ def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, i
 
 
 def _rule(rule: Any) -> list[Any]:
+    """Return a rule as JSON: the name of its symbol, its size, the rule that builds its value, and its parts."""
     size = len(rule.expansion)
     options = rule.options
     parts: list[int | None] = []
@@ -195,9 +196,12 @@ def _rule(rule: Any) -> list[Any]:
             parts.append(place - size)
         elif options.keep_all_tokens or not (symbol.is_term and symbol.filter_out):
             parts.append(place)
-    name = "*" if rule.origin.name.startswith("_") else rule.alias or options.template_source or rule.origin.name
-    is_itself = options.expand1 and not rule.alias and parts == [0] and size == 1
-    return [rule.origin.name, size, None if is_itself else name, parts]
+    name = rule.alias or options.template_source or rule.origin.name
+    if rule.origin.name.startswith("_"):
+        name = "*"
+    if options.expand1 and not rule.alias and parts == [0] and size == 1:
+        name = None  # the value is that of the only part
+    return [rule.origin.name, size, name, parts]
 
 
 def save(*, is_check: bool) -> int:

@@ -154,8 +154,7 @@ class ComparisonChecker(ABC):
         if _are_literals(left, right):
             return literal(COMPARE[operator](left.info.constant, _constant(right)), info.span)
         may_raise = typed.may_raise(right) or (is_first and typed.may_raise(left))
-        is_equality = operator in ("==", "!=")
-        if is_equality and isinstance(left, typed.Literal) and (is_null(left) or _is_apart(left, operator, right)):
+        if operator in ("==", "!=") and isinstance(left, typed.Literal) and _is_never_equal(left, operator, right):
             left, right = right, left
         is_present = facts.is_present(left)
         is_constant = self._is_constant(left, operator, right, facts)
@@ -318,6 +317,10 @@ def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
     known = left.info.ty.values
     other_values = [item.info.ty.values for item in items(right)]
     return known is not None and all(values is not None and not set(values) & set(known) for values in other_values)
+
+
+def _is_never_equal(left: Expr, operator: str, right: Expr) -> bool:
+    return is_null(left) or _is_apart(left, operator, right)
 
 
 def _are_literals(left: Expr, right: Expr) -> bool:

@@ -255,16 +255,16 @@ class SeedScope(StepScope):
     def _suggest_step(self, name: str) -> Help:
         steps = list(self._values())
         before = [step for step in steps if self.places[step] < self._here]
-        others = [name] if self.incomplete else []
+        unread = [name] if self.incomplete else []
         if closest(name, before) is None:
             later = closest(name, steps)
             if later is not None:
-                is_certain = is_typo(name, later, chain(self.names(), others))
+                is_certain = is_typo(name, later, chain(self.names(), unread))
                 return suggest(later, certain=is_certain, more=LATER)
             if any(name in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(name), certain=False, more=QUOTED)
-        others += [known for known in self.names() if known not in self.places or self.places[known] >= self._here]
-        return did_you_mean(name, before, what="steps defined before this one", others=others)
+        other_names = [known for known in self.names() if known not in self.places or self.places[known] >= self._here]
+        return did_you_mean(name, before, what="steps defined before this one", others=[*unread, *other_names])
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
         """Return the help for a name whose namespace is unknown: a step or fields of the name `rest`, or a similar namespace."""
@@ -272,7 +272,7 @@ class SeedScope(StepScope):
         is_close = close is not None and is_typo(prefix, close, self._namespaces) and not self.incomplete
         likely = _OTHER_NAMESPACES.get(prefix.lower(), SymbolKind(close) if close is not None else None)
         fields = self._fields_called(rest, likely, per_review=per_review)
-        is_step = rest in self.places and rest not in self.filter_names and rest != self.current
+        is_step = rest in self._values()
         if is_step and (prefix in _SECTIONS or not fields):
             is_certain = prefix in _SECTIONS and not fields and not self.incomplete
             return suggest_any([rest, *fields], certain=is_certain, more=LATER if self._is_later(rest) else "")
@@ -306,8 +306,8 @@ class SeedScope(StepScope):
             close = closest(name, own)
             similar = [f"{prefix}{close}"] if close is not None and is_typo(name, close, own) else []
             return suggest_any([*similar, *elsewhere])
-        others = [name] if self.incomplete or name in self.places else []
-        help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
+        unread = [name] if self.incomplete or name in self.places else []
+        help = did_you_mean(name, own, what="fields", prefix=prefix, others=unread)
         return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
 
 

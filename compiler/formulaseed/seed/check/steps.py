@@ -146,21 +146,19 @@ class StepChecker:
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
         source = self._lookup_source(operation)
-        wrong = [
-            entry.value for entry in operation.table if operation.match == "substring_max" and is_no_number(entry.value)
-        ]
+        literals = [entry.value for entry in operation.table]
+        wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
             self.problems.report(catalogue.table_not_numeric(value.span, help_for_quotes(value.value, NUMBER)))
-        literals = [*(entry.value for entry in operation.table), *([operation.default] if operation.default else [])]
+        if operation.default is not None:
+            literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
         joined = None if wrong else _joined_type(literals, "a table's values", self.scope)
         if operation.default is None:
             self.problems.report(catalogue.lookup_without_default(step.name.span, step.name.text))
         if joined is None or source.info.ty.is_error or not can_match or not _are_complete(literals):
             return None
-        table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
-        default = operation.default.value if operation.default else None
-        lookup = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
+        lookup = _build_lookup(operation, source)
         return self._build(step, lookup, joined, _literal_range(literals))
 
     def _lookup_source(self, operation: surface.Lookup) -> Expr:
@@ -238,6 +236,12 @@ class StepChecker:
         if joined is None or not is_sound or not is_complete:
             return None
         return self._build(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
+
+
+def _build_lookup(operation: surface.Lookup, source: Expr) -> nodes.Lookup:
+    table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
+    default = operation.default.value if operation.default else None
+    return nodes.Lookup(source, table, operation.match, operation.default is not None, default)
 
 
 # --- the rules of a case

@@ -93,12 +93,12 @@ def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems:
             value = item.info.constant
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            result = intervals.compare("==" if is_member else sign, known, intervals.exactly(value))
-            is_usual = known.low <= value <= known.high
-            if result is None or (result and (is_usual or is_member)):
+            operator = "==" if is_member else sign
+            result = intervals.compare(operator, known, intervals.exactly(value))
+            if result is not False and (result is None or is_member or known.low <= value <= known.high):
                 continue  # such as `meta.stars <= 5` in the last of several conditions
             name = expression_text(field)
-            text = f"{name} {'==' if is_member else sign} {value_text(value)}"
+            text = f"{name} {operator} {value_text(value)}"
             span = item.info.span if is_member else node.info.span
             problems.report(catalogue.beyond_range(span, name, describe(known), text, result))
 

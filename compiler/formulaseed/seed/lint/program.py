@@ -175,16 +175,21 @@ def _hard_coded_years(
     if not mentioning:
         return
     chains = [node for node in everything if isinstance(node, typed.Comparison)]
-    pairs = [pair for chain in chains for pair in pairs_from_both_sides(chain)]
-    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}  # the period does not move
-    for one, sign, other in pairs:
-        if _input_of(one) in years and sign in (">", ">=") and one not in closed:
+    for one, sign, other in _open_periods(chains):
+        if _input_of(one) in years:
             use = f"{expression_text(one)} {sign} {expression_text(other)}"
             yield from ((year, span, use) for year, span in _year(other, constants))
     for node in everything:
         if isinstance(node, typed.Binary) and node.operator == "-":
             use = expression_text(node)
             yield from ((year, span, use) for year, span in _present_year(node, mentioning, constants))
+
+
+def _open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, Expr]]:
+    """Return the comparisons by `>` and `>=` of values that no comparison bounds above: such a period has no end."""
+    pairs = [pair for chain in chains for pair in pairs_from_both_sides(chain)]
+    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}
+    return [pair for pair in pairs if pair[1] in (">", ">=") and pair[0] not in closed]
 
 
 def _present_year(

@@ -145,13 +145,7 @@ class _SeedV2(Sections):
         """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
         shape = self.shape
         noun = f"the operation `{operation.name}`"
-        exclusive = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]
-        if len(exclusive) > 1:
-            self.problems.report(catalogue.exclusive_keys(exclusive[1].span, operation.name, operation.one_of))
-        elif operation.one_of and not exclusive:
-            choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
-            shape.need(section, operation.one_of[0], noun, " or ".join(choices))
-        is_sound = not operation.one_of or len(exclusive) == 1
+        is_sound = self.has_one_of(operation, section, noun)
         arguments = Arguments(first_character(section.span), names, shape)
         for key in operation.keys:
             value = shape.get(section, key.name)
@@ -162,6 +156,16 @@ class _SeedV2(Sections):
             elif key.required:
                 is_sound = False
         return operation.lower(arguments) if is_sound else surface.Broken()
+
+    def has_one_of(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
+        """Return True if a step has exactly one of the keys that exclude one another, if there are any; report it otherwise."""
+        values = [value for key in operation.one_of if (value := self.shape.get(section, key)) is not None]
+        if len(values) > 1:
+            self.problems.report(catalogue.exclusive_keys(values[1].span, operation.name, operation.one_of))
+        elif operation.one_of and not values:
+            choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
+            self.shape.need(section, operation.one_of[0], noun, " or ".join(choices))
+        return len(values) == 1 or not operation.one_of
 
 
 def _strings_in(value: JsonValue | None) -> Iterator[str]:

@@ -70,10 +70,12 @@ class Diagnostic:
 
     @property
     def name(self) -> str:
+        """The name of the code, such as `unknown-name`."""
         return CODES[self.code].name
 
     @property
     def file(self) -> str:
+        """The name of the file: a path, or `<seed>`."""
         return self.span.source.name
 
     @property
@@ -191,6 +193,7 @@ class Problems:
             self._beyond.append(problem)
 
     def discard(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Remove the diagnostics from those reported."""
         for diagnostic in diagnostics:
             self._found.pop(diagnostic, None)
 
@@ -219,9 +222,11 @@ class Problems:
 
     @property
     def has_errors(self) -> bool:
+        """True if an error was reported."""
         return any(d.severity == "error" for d in chain(self._found, self._beyond))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics in the order of the file; one in place of those over the limit."""
         diagnostics = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
         if self._beyond:  # one in their place; errors before warnings
             first = min(self._beyond, key=lambda d: (d.rank, d.span.start))

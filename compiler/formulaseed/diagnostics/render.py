@@ -29,6 +29,7 @@ def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, expl
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return the diagnostics as a JSON array, one object each."""
     import json
 
     return json.dumps([d.to_json() for d in diagnostics], indent=2, ensure_ascii=False) + "\n"

@@ -137,6 +137,7 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
 
 
 def _is_name_typo(name: str, other: str) -> bool:
+    """Return True if two names differ in their separators only, or by a typo in one word."""
     if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", other):  # `1_2` is not `12`
         return False
     if name.replace("_", "") == other.replace("_", ""):

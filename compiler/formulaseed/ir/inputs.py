@@ -52,6 +52,7 @@ def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Sym
 
 
 def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a section of a row, such as `meta`. Raises `DataError` if it is missing or no object."""
     keys = [key for key in row if isinstance(key, str)]
     typo = next((key for key in keys if _is_similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row:
@@ -95,6 +96,7 @@ def _read_field(
     field: nodes.InputField | nodes.ExtractionField,
     known: tuple[str, ...],
 ) -> Any:
+    """Return the value of a field, its default if it is null. Raises `DataError` if it is misspelt or wrong."""
     value = section.get(field.name)
     place = f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and field.path and value is None:

@@ -329,4 +329,5 @@ def _may_raise(node: Expr, kind: str) -> bool:
 
 
 def _fails(operation: Operation, kind: str, is_safe: bool) -> bool:
+    """Return True if an operation may fail with the fault `kind`."""
     return not is_safe and any(failure.kind == kind for failure in operation.failures)

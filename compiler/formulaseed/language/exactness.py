@@ -36,6 +36,7 @@ def exactness_of_value(value: Value) -> Exactness:
 
 
 def inexact(_: Operands) -> Exactness:
+    """Return that the result is computed from rounded numbers, whatever the operands are."""
     return Exactness.INEXACT
 
 

@@ -56,6 +56,7 @@ class Function(Operation):
 
     @property
     def signature(self) -> str:
+        """The call with the names of its parameters, such as `max(a, b, ...)`."""
         parameters = ", ".join(self.parameters)
         return f"{self.name}([{parameters}])" if self.list_argument == "must" else f"{self.name}({parameters})"
 
@@ -66,17 +67,21 @@ class Function(Operation):
 
     @property
     def least(self) -> int:
+        """The smallest number of arguments."""
         return len(self.parameters) - self.optional - self.is_variadic
 
     @property
     def most(self) -> int | None:
+        """The largest number of arguments; None if any number is allowed."""
         return None if self.is_variadic else len(self.parameters)
 
     @property
     def is_variadic(self) -> bool:
+        """True if the function takes any number of arguments."""
         return self.parameters[-1] == "..."
 
     def spelling(self, backend: str) -> Spelling:
+        """Return the code of the function in a backend; a call by its own name if the entry has none."""
         return self.spellings.get(backend) or Spelling(f"{self.name}({{}})")
 
 

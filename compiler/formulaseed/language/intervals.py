@@ -165,6 +165,7 @@ def _span_ends(function: Callable[[float, float], float], a: Range, b: Range) ->
 
 
 def union(left: Range, right: Range) -> Range:
+    """Return the smallest range that holds both."""
     nonzero = not left.may_be_zero and not right.may_be_zero
     return Range(min(left.low, right.low), max(left.high, right.high), nonzero)
 
@@ -198,6 +199,7 @@ def negate(a: Range) -> Range:
 
 
 def add(a: Range, b: Range) -> Range:
+    """Return the range of a sum."""
     low = a.low + b.low
     high = a.high + b.high
     return _widen_outward(Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high))
@@ -208,14 +210,17 @@ def subtract(a: Range, b: Range) -> Range:
 
 
 def multiply(a: Range, b: Range) -> Range:
+    """Return the range of a product."""
     return _widen_outward(_span_ends(mul, a, b))
 
 
 def divide(a: Range, b: Range) -> Range:
+    """Return the range of a quotient; unbounded if the divisor may be 0."""
     return Range(-math.inf, math.inf) if b.low <= 0 <= b.high else _span_ends(truediv, a, b)
 
 
 def floor_divide(a: Range, b: Range) -> Range:
+    """Return the range of a quotient rounded down."""
     exact = divide(a, b)  # a float's quotient may be rounded up to an integer that it does not reach
     low = math.floor(exact.low) - 1.0 if math.isfinite(exact.low) else exact.low
     high = float(math.ceil(exact.high)) if math.isfinite(exact.high) else exact.high
@@ -264,4 +269,5 @@ def above(low: float, *, strict: bool, integer: bool) -> Range:
 
 
 def below(high: float, *, strict: bool, integer: bool) -> Range:
+    """Return the range of the values of `x` for which `x < high`, or `x <= high` if not `strict`."""
     return negate(above(-high, strict=strict, integer=integer))

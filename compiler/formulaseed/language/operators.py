@@ -257,6 +257,7 @@ def widest(operands: Sequence[Info]) -> Type:
 
 
 def a_number(_: Sequence[Info]) -> Type:
+    """Return the type number, for operations whose result always is a float."""
     return NUMBER
 
 

@@ -15,6 +15,7 @@ from formulaseed.language.types import Value
 
 
 def expression_text(expression: ast.Expr | Expr) -> str:
+    """Return an expression as a formula."""
     return _text(expression)[0]
 
 
@@ -30,6 +31,7 @@ def text_at(expression: ast.Expr | Expr, least: int) -> str:
 
 
 def parenthesized(text: str, precedence: int, least: int) -> str:
+    """Return a text of some precedence, in parentheses if that is below `least`."""
     return text if precedence >= least else f"({text})"
 
 

@@ -114,6 +114,7 @@ class Parser:
             depths.append(0)
 
     def _refuse(self, text: str, position: int, states: list[int], terminal: str | None) -> NoReturn:
+        """Raise `SyntaxFault` at a place where the text cannot go on, with the terminals that could be there."""
         ignored = self._ignored.match(text, position)
         position = ignored.end() if ignored else position
         row = self._rows[states[-1]]

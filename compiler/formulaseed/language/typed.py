@@ -88,6 +88,7 @@ class Ref:
 
     @property
     def text(self) -> str:
+        """The name as its author wrote it."""
         return self.written or str(self.symbol)
 
 

@@ -66,6 +66,7 @@ class Type:
         return replace(self, nullable=False) if self.nullable else self
 
     def or_null(self) -> Type:
+        """Return the same type, nullable."""
         return self if self.nullable else replace(self, nullable=True)
 
 
@@ -80,6 +81,7 @@ _OF_VALUES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
 
 
 def enum_of(values: tuple[str, ...]) -> Type:
+    """Return the type of a string with these values only."""
     return Type(Base.STRING, values)
 
 

@@ -64,6 +64,7 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
 
 
 def all_step_keys() -> tuple[str, ...]:
+    """Return the keys of steps, of any operation, each once."""
     return tuple(dict.fromkeys(key for operation in OPERATIONS.values() for key in step_keys(operation)))
 
 

@@ -99,6 +99,7 @@ class JsonObject:
         return None
 
     def names(self) -> Iterator[JsonString]:
+        """Return an iterator of the keys, in the order of the file."""
         return (member.key for member in self.members)
 
 
@@ -169,6 +170,7 @@ class _Reader:
         self.faults: list[JsonFault] = []
 
     def document(self) -> tuple[JsonValue | None, list[JsonFault]]:
+        """Read the whole text; return None for the value, and the fault, if it is not JSON."""
         try:
             value = self.value(self.space(0), "", 0)
             self.end()
@@ -198,6 +200,7 @@ class _Reader:
         return _Stop(JsonFault(kind, self.span(start, end), details))
 
     def value(self, start: int, pointer: str, depth: int) -> JsonValue:
+        """Read the value at `start`. Raises `_Stop` if there is none, or it nests too deeply."""
         self.pointer = pointer
         if depth > self.depth:
             raise self.stop("depth", start, start + 1, self.depth)
@@ -233,6 +236,7 @@ class _Reader:
         return JsonLiteral(span, value) if name else JsonNumber(span, 0)
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
+        """Return the fault of a place where a value is expected."""
         if start >= len(self.text):
             if not self.text.strip():
                 return self.stop("empty", 0, 0)
@@ -249,6 +253,7 @@ class _Reader:
         return self.stop(kind, start, start + 1, self.text[start])
 
     def comment(self, start: int) -> _Stop | None:
+        """Return the fault of a comment at `start`; None if there is none."""
         match = _COMMENT.match(self.text, start)
         return self.stop("comment", start, match.end()) if match else None
 
@@ -260,6 +265,7 @@ class _Reader:
         return JsonObject(self.span(start, self.position), tuple(members))
 
     def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
+        """Read a key and its value. `seen` has the keys before, and gets this one. Raises `_Stop`."""
         typographic = _TYPOGRAPHIC.match(self.text, at)
         if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
@@ -312,6 +318,7 @@ class _Reader:
         return after
 
     def no_comma(self, start: int, at: int, close: str) -> _Stop:
+        """Return the fault of an item that neither a comma nor the closing bracket follows."""
         character = self.text[at : at + 1]
         if not character:
             line, _ = self.source.position(self.offset + start)
@@ -326,6 +333,7 @@ class _Reader:
         return self.stop("no-comma", at, at + 1, close)
 
     def string(self, start: int) -> JsonString:
+        """Read a string in double quotes. Raises `_Stop` if it is not closed, or holds a bad escape."""
         match = _STRING.match(self.text, start)
         assert match is not None
         if not match.group(2):

@@ -49,6 +49,7 @@ class ComparisonChecker(ABC):
         return next((constant.help for constant in self.constants if constant.help), "")
 
     def forget_constants(self) -> None:
+        """Forget the constant comparisons noted so far, which are then never reported."""
         self.constants.clear()
         self.closed.clear()
 
@@ -320,14 +321,17 @@ def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
 
 
 def _is_never_equal(left: Expr, operator: str, right: Expr) -> bool:
+    """Return True if the left side is null, or by its type never equal to the right one."""
     return is_null(left) or _is_apart(left, operator, right)
 
 
 def _are_literals(left: Expr, right: Expr) -> bool:
+    """Return True if both sides are constants, also a list of constants."""
     return left.info.is_constant and all(item.info.is_constant for item in items(right))
 
 
 def _is_truth(expression: Expr, truth: bool) -> bool:
+    """Return True if an expression is the literal `truth`."""
     return isinstance(expression, typed.Literal) and expression.value is truth
 
 
@@ -337,6 +341,7 @@ def _constant(right: Expr) -> object:
 
 
 def literal(value: Value, span: Span) -> typed.Literal:
+    """Return a literal with its type and value noted."""
     known = intervals.exactly(value) if isinstance(value, int | float) else None
     return typed.Literal(value, Info(type_of(value), span, known, True, value))
 

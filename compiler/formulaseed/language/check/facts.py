@@ -123,9 +123,11 @@ class Facts:
         return expression.info.ty.values if values is None else values
 
     def is_present(self, expression: Expr) -> bool:
+        """Return True if an expression was tested for null itself."""
         return self.get(expression).is_present
 
     def may_be_null(self, expression: Expr) -> bool:
+        """Return True if the type of an expression is nullable and no test excludes null."""
         return expression.info.ty.nullable and not self.is_present(expression)
 
     def learn(self, expression: Expr, **changes: Any) -> Facts:
@@ -135,6 +137,7 @@ class Facts:
         return self if known == before else self.with_changes(recent={**self.recent, expression: known})
 
     def learn_truth(self, expression: Expr, truth: bool) -> Facts:
+        """Return the facts with the result of testing an expression; impossible ones if an earlier test differs."""
         if self.get(expression).truth is (not truth):
             return self.as_impossible()
         return self.learn(expression, truth=truth)
@@ -287,6 +290,7 @@ def items(right: Expr) -> tuple[Expr, ...]:
 
 
 def is_null(expression: Expr) -> bool:
+    """Return True if an expression is the literal null."""
     return isinstance(expression, typed.Literal) and expression.value is None
 
 

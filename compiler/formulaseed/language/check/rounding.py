@@ -73,6 +73,7 @@ def report_inexact(
 
 
 def _is_zero(side: Expr) -> bool:
+    """Return True if a side is the constant 0."""
     return side.info.is_constant and side.info.ty.is_numeric and side.info.constant == 0
 
 

@@ -141,4 +141,5 @@ class Scope(ABC):
 
 
 def error_at(span: Span) -> typed.Expr:
+    """Return an expression of the type error, in place of one that was reported."""
     return typed.Literal(None, Info(ERROR, span))

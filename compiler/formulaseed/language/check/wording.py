@@ -143,10 +143,12 @@ def known_text(expression: Expr, facts: Facts) -> str:
 
 
 def only_values(expression: Expr, values: Sequence[Value]) -> str:
+    """Return that an expression can only be one of `values`, in words."""
     return catalogue.ONLY_VALUES.format(called(expression), list_values(values))
 
 
 def list_values(values: Sequence[Value]) -> str:
+    """Return the first of the values as messages list them."""
     return catalogue.join_values([value_text(value) for value in values])
 
 

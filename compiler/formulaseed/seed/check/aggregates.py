@@ -43,6 +43,7 @@ class FormulaChecker(ExpressionChecker):
         self.aggregates = aggregates
 
     def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        """Return the facts of both cases, as for `ComparisonChecker`, with the condition added to their paths."""
         when_true, when_false = super().split_facts(condition, facts)
         return (
             when_true.with_changes(path=Path(facts.path, condition, True)),

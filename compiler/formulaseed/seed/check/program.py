@@ -69,6 +69,7 @@ class _ProgramChecker:
         )
 
     def run(self) -> nodes.Program:
+        """Check all steps, outputs and properties; return the program with the steps that have no error."""
         steps = []
         for step in self.program.steps:
             self.scope.current = step.name.text
@@ -116,6 +117,7 @@ class _ProgramChecker:
         return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= NARROWING_SIZE else None
 
     def _filter_condition(self, name: str) -> Expr | None:
+        """Return the condition of a filter; None if it is unknown or has an error."""
         step = self.scope.filters.get(name)
         return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 

@@ -186,6 +186,7 @@ class SeedScope(StepScope):
         return self.places.get(self.current, len(self.places))
 
     def _is_later(self, name: str) -> bool:
+        """Return True if a step comes after the current one."""
         return self.places.get(name, -1) > self._here
 
     def _may_be_nameless(self, name: str) -> bool:

@@ -116,6 +116,7 @@ class StepScope(Scope, ABC):
         return self._exactness[step]
 
     def _exactness_of(self, step: nodes.Step) -> Exactness:
+        """Return how exact the value of a step is, whose own steps are known."""
         match step.operation:
             case _ if step.ty.base is not Base.NUMBER:
                 return Exactness.EXACT

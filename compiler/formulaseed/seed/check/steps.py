@@ -73,6 +73,7 @@ class StepChecker:
                 return None
 
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
+        """Check a filter; None if it has an error, uses a step, or is too large."""
         checker = self._checker(True)
         condition = checker.condition(written, Facts())
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
@@ -145,6 +146,7 @@ class StepChecker:
         return self._build(step, nodes.Formula(aggregate), aggregate.info.ty, aggregate.info.range)
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
+        """Check a lookup; None if its source or a value of its table has an error."""
         source = self._lookup_source(operation)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
@@ -190,6 +192,7 @@ class StepChecker:
         return is_constant or not never
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
+        """Check a formula; None if it has an error, or is always null."""
         checker = self._checker(False)
         checked = checker.check(expression, Facts())
         if checked.info.ty.base is Base.NULL:
@@ -212,6 +215,7 @@ class StepChecker:
         return self._build(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
     def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
+        """Check a case rule by rule; None if a condition or a result has an error."""
         checker = self._checker(False)
         facts = Facts()
         rules: list[tuple[Expr, Value]] = []

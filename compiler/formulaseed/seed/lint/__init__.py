@@ -20,6 +20,7 @@ from formulaseed.seed.surface import Suppression
 
 
 def lint(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
+    """Report likely mistakes in a program, which is given as written and as checked."""
     lint_keywords(written.keywords, problems)
     lint_lookups(written, program, problems)
     lint_years(program, problems)

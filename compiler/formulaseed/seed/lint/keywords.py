@@ -46,6 +46,7 @@ _ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess", "esse
 
 
 def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
+    """Warn of keywords that match nothing, repeat one another, are inside other words, or miss forms of a word."""
     folded = {keyword.text.casefold() for keyword in keywords}
     seen: dict[str, str] = {}
     for keyword in keywords:

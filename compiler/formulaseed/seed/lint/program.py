@@ -255,6 +255,7 @@ def _section(span: Span) -> str:
 
 
 def _is_rest(value: str) -> bool:
+    """Return True if a value means the absence of the others."""
     folded = value.casefold().replace(" ", "_").replace("-", "_")
     return folded in _REST or folded.startswith(("no_", "not_", "none_", "without_"))
 
@@ -324,6 +325,7 @@ def _field(expression: Expr) -> Iterator[str]:
 
 
 def lint_lookups(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
+    """Warn of keys of lookups that others hide, that differ in case alone, or that give the default."""
     lists = {str(symbol) for symbol in lists_of(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):

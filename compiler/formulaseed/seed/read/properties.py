@@ -34,6 +34,7 @@ def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Prop
 
 
 def _property(section: JsonObject, shape: Shape) -> surface.Property | None:
+    """Read a property; None, with the problem reported, if it is malformed."""
     shape.keys(section, PROPERTY_KEYS, "a property")
     directions = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
     if len(directions) > 1:
@@ -47,5 +48,6 @@ def _property(section: JsonObject, shape: Shape) -> surface.Property | None:
 
 
 def _name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
+    """Read the name of a step; None, with the problem reported, if it is missing or no string."""
     text = shape.text(shape.need(section, key, "the property", example), f"`{key}`")
     return Named(text.span, text.value) if text is not None else None

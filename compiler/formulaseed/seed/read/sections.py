@@ -169,6 +169,7 @@ class Sections(ABC):
         self.allow(document)
 
     def task_name(self) -> Named:
+        """Read the name of the task; `task` for a wrong one, which is reported."""
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         text = self.shape.text(value, "`task_name`")
         if text is None:
@@ -197,10 +198,12 @@ class Sections(ABC):
                 self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
     def version(self) -> str:
+        """Read the version as a string; empty if the seed has none."""
         value = self.shape.get(self.document, "version")
         return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
 
     def keyword_list(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
+        """Read keywords, each once. Reports empty and repeated ones."""
         items = self.shape.list(value, noun, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
         for text in texts:
@@ -274,6 +277,7 @@ class Sections(ABC):
         return fields
 
     def evidence(self, value: JsonValue | None) -> nodes.Evidence:
+        """Read whether a field needs a quote: `required`, true or false."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
         return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
@@ -301,6 +305,7 @@ class Sections(ABC):
         return tuple(inputs.values())
 
     def parameters(self) -> tuple[nodes.Parameter, ...]:
+        """Read the parameters."""
         shape = self.shape
         parameters: dict[str, nodes.Parameter] = {}
         value = shape.get(self.document, "parameters")
@@ -339,6 +344,7 @@ class Sections(ABC):
         return (SCALARS[chosen] if chosen else ERROR), ()
 
     def review_handling(self) -> nodes.ReviewHandling | None:
+        """Read the handling of long reviews; None if there is none, or it is wrong."""
         shape = self.shape
         section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
@@ -351,6 +357,7 @@ class Sections(ABC):
         return nodes.ReviewHandling(most, chosen) if most and chosen else None
 
     def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
+        """Read the names of the steps to return, each once."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
         items = self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')

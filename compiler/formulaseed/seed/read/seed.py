@@ -208,6 +208,7 @@ class _SeedV1(Sections):
         )
 
     def prompt(self) -> str:
+        """Read the extractor's prompt, with its placeholders checked; empty if the seed has none."""
         text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""

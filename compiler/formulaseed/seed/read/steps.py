@@ -55,6 +55,7 @@ class Arguments:
 
     @property
     def where(self) -> ast.Expr | None:
+        """The condition on the reviews; None if the step has none."""
         return self.expressions.get("where")
 
     def expression(self, key: str) -> ast.Expr:
@@ -62,6 +63,7 @@ class Arguments:
         return self.expressions.get(key) or ast.Invalid(self.span)
 
     def read_formula(self, key: str, value: JsonValue, *, is_condition: bool = False) -> bool:
+        """Read a formula, or with `is_condition` a condition."""
         text = self.shape.text(value, f"`{key}`")
         if text is not None:
             formula = parse_formula(text, self.problems, is_condition=is_condition)
@@ -86,6 +88,7 @@ class Arguments:
         return True
 
     def read_conditions(self, key: str, value: JsonValue, namespace: str | None = None) -> bool:
+        """Read a condition object; with a `namespace` its field names are bare."""
         conditions = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
         whole = surface.all_of(conditions or ())
         if whole is not None:
@@ -93,17 +96,20 @@ class Arguments:
         return conditions is not None
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
+        """Read a literal."""
         literal = self.shape.literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
         self.literals[key] = literal or NoLiteral(value.span, None)
         return literal is not None
 
     def read_match(self, key: str, value: JsonValue) -> bool:
+        """Read the match mode of a lookup."""
         chosen = self.shape.choice(self.shape.text(value, f"`{key}`"), "match mode", MATCH_MODES)
         self.match = chosen or self.match
         return chosen is not None
 
     def read_table(self, key: str, value: JsonValue) -> bool:
+        """Read the keys and values of a lookup. A wrong value is reported, and the key kept."""
         table = self.shape.object(value, f"`{key}`", '{"Thai": 2.0, …}')
         if table is None:
             return False

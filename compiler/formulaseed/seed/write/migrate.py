@@ -84,6 +84,7 @@ class _Writer:
         self.name = ""
 
     def step(self, step: nodes.Step) -> None:
+        """Write one step, and the filters that it needs before it."""
         self.name = step.name
         match step.operation:
             case nodes.Formula(typed.Aggregate() as aggregate):

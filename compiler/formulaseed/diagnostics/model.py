@@ -80,17 +80,17 @@ class Diagnostic:
 
     @property
     def brief(self) -> str:
-        """Return the place, the code and the message on one line."""
+        """The place, the code and the message on one line."""
         return f"{self.file}:{self.line}:{self.column}: {self.code} {self.message}"
 
     @property
     def pointer(self) -> str:
-        """Return the JSON Pointer (RFC 6901) to the value in the seed."""
+        """The JSON Pointer (RFC 6901) to the value in the seed."""
         return self.span.pointer
 
     @property
     def place(self) -> dict[str, int]:
-        """Return `line`, `column`, `end_line` and `end_column` in the file."""
+        """The `line`, `column`, `end_line` and `end_column` in the file, counted from 1."""
         return place(self.span)
 
     @property
@@ -111,12 +111,12 @@ class Diagnostic:
 
     @property
     def rank(self) -> int:
-        """Return 0 for an error, 1 for a warning, 2 for a note."""
+        """0 for an error, 1 for a warning, 2 for a note."""
         return SEVERITIES.index(self.severity)
 
     @property
     def is_fixable(self) -> bool:
-        """Return whether `--fix` may apply the suggestion."""
+        """True if `--fix` may apply the suggestion."""
         return self.suggestion is not None and self.suggestion.applicability == "safe"
 
     def to_json(self) -> JsonDict:

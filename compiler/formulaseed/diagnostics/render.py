@@ -130,6 +130,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def are_numbers(column: Iterable[str]) -> bool:
-    """Return whether there is a number in a column, and nothing else."""
+    """Return True if there is a number in a column, and nothing else."""
     cells = list(column)
     return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)

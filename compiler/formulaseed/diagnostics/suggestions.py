@@ -117,7 +117,7 @@ def suggest_any(names: Sequence[str], *, certain: bool = False, more: str = "") 
 
 
 def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
-    """Return whether a name is certainly the suggested one with a typo.
+    """Return True if a name is certainly the suggested one with a typo.
 
     A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
     swapped. It is not certain if any other known name differs from the given one by a single character.
@@ -148,7 +148,7 @@ def _is_name_typo(name: str, other: str) -> bool:
 
 
 def _is_word_typo(word: str, other: str) -> bool:
-    """Return whether two words differ by a typo: a different first letter, a digit or a short word make another word."""
+    """Return True if two words differ by a typo: a different first letter, a digit or a short word make another word."""
     edit = _edit(word, other)
     if edit is None or not (word + other).isalpha() or word[:1] != other[:1]:
         return False
@@ -172,7 +172,7 @@ def _edit(name: str, other: str) -> tuple[str, int] | None:
 
 
 def _is_opposite(name: str, other: str) -> bool:
-    """Return whether a name that resembles another means something else: its opposite, or another number."""
+    """Return True if a name that resembles another means something else: its opposite, or another number."""
     numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", text)] for text in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True

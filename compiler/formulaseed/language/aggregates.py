@@ -116,12 +116,12 @@ class AggregateFunction:
 
     @property
     def counts(self) -> bool:
-        """Whether the value is the number of matching reviews."""
+        """True if the value is the number of matching reviews."""
         return self.purpose == "count"
 
     @property
     def selects(self) -> bool:
-        """Whether the value is that of one of the matching reviews."""
+        """True if the value is that of one of the matching reviews."""
         return self.purpose == "selection"
 
     def value(self, operands: Iterable[Any], ty: Type) -> Any:

@@ -51,7 +51,7 @@ class Function(Operation):
 
     @property
     def chooses(self) -> bool:
-        """Whether the result is one of the arguments, so that it is a float where they are floats."""
+        """True if the result is one of the arguments, so that it is a float if they are floats."""
         return self.selects or self.replaces_null
 
     @property

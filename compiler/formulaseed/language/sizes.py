@@ -51,7 +51,7 @@ def extent(formulas: Iterable[str]) -> Extent:
     return Extent(alike.count(b" w") - alike.count(b"w ("), symbols)
 
 
-_LARGE = 50_000
+MIN_LARGE_TEXT = 50_000
 """A text of fewer characters is read at once, whatever it holds."""
 _WITHOUT_FORMULAS = frozenset((
     "task_name", "version", "description", "parameters", "context", "filter", "filter_keywords", "extract",
@@ -67,12 +67,12 @@ _FILTER_USE = re.compile(r"\$([^\W\d]\w*)")
 _PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow"))
 
 
-_MOST = {
+_SECTION_LIMITS = {
     "compute": limits.STEPS, "compute_dag": limits.STEPS, "output": limits.OUTPUTS, "output_fields": limits.OUTPUTS,
     "filter_keywords": limits.KEYWORDS, "extraction_fields": limits.FIELDS, "parameters": limits.PARAMETERS,
     "properties": limits.PROPERTIES,
 }  # fmt: skip
-_MOST_INSIDE = {
+_PART_LIMITS = {
     "keywords": limits.KEYWORDS, "fields": limits.FIELDS, "table": limits.TABLE_ENTRIES, "rules": limits.CASE_RULES,
 }  # fmt: skip
 """The limits of sections, and of their parts."""
@@ -81,7 +81,7 @@ _MOST_INSIDE = {
 def too_many(source: Source) -> Diagnostic | None:
     """Find the first section of a large file that is over its limit, or report that all its formulas together are."""
     text = source.text
-    if len(text) < _LARGE:
+    if len(text) < MIN_LARGE_TEXT:
         return None
     try:
         document = json.loads(text)
@@ -97,8 +97,8 @@ def too_many(source: Source) -> Diagnostic | None:
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
     """Yield each section of a seed that has a limit, and each limited part of one: its key, its value and the limit."""
     for key, section in seed.items() if isinstance(seed, dict) else ():
-        if key in _MOST:
-            yield key, section, _MOST[key]
+        if key in _SECTION_LIMITS:
+            yield key, section, _SECTION_LIMITS[key]
         parts: Any = ()
         if key == "compute":
             parts = section if isinstance(section, list) else ()
@@ -106,7 +106,7 @@ def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
             parts = [section]
         for part in parts:
             if isinstance(part, dict):
-                yield from ((name, part[name], most) for name, most in _MOST_INSIDE.items() if name in part)
+                yield from ((name, part[name], most) for name, most in _PART_LIMITS.items() if name in part)
 
 
 def _large_filter(document: Any, source: Source) -> Diagnostic | None:

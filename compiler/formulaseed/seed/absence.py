@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from formulaseed.language.types import Value
 
-_NOTHING = frozenset(
+_WORDS_FOR_NOTHING = frozenset(
     ("none", "no", "na", "null", "unknown", "unclear", "unspecified", "nothing", "unmentioned", "not_mentioned", "not_stated")
 )  # fmt: skip
 _OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")
@@ -22,7 +22,7 @@ def value_for_nothing(values: Iterable[tuple[str, str]], default: Value) -> Valu
     if default is not None:
         return default
     pairs = [*values]
-    named = [name for name, _ in pairs if name.lower() in _NOTHING]
+    named = [name for name, _ in pairs if name.lower() in _WORDS_FOR_NOTHING]
     described = [name for name, about in pairs if about.lower().startswith(_OPENINGS)]
     return next((names[0] for names in (named, described) if len(names) == 1), None)
 

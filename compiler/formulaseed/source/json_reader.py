@@ -146,7 +146,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
     """Read a document. The value is None if the text is not JSON at all; faults may accompany a value."""
-    return _Reader(source, source.text, 0, limits.JSON_DEPTH).document()
+    return _Reader(source, source.text, 0, limits.JSON_DEPTH).read_document()
 
 
 class _Stop(Exception):
@@ -169,22 +169,22 @@ class _Reader:
         self.pointer = ""
         self.faults: list[JsonFault] = []
 
-    def document(self) -> tuple[JsonValue | None, list[JsonFault]]:
+    def read_document(self) -> tuple[JsonValue | None, list[JsonFault]]:
         """Read the whole text; return None for the value, and the fault, if it is not JSON."""
         try:
-            value = self.value(self.space(0), "", 0)
-            self.end()
+            value = self.read_value(self.skip_space(0), "", 0)
+            self.check_end()
         except _Stop as stop:
             return None, [*self.faults, stop.fault]
         return value, self.faults
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         """Raise `_Stop` if something follows what was read last."""
-        end = self.space(self.position)
+        end = self.skip_space(self.position)
         if end < len(self.text):
             raise self.stop("trailing-content", end, end + 1)
 
-    def space(self, position: int) -> int:
+    def skip_space(self, position: int) -> int:
         match = _SPACE.match(self.text, position)
         return match.end() if match else position
 
@@ -199,29 +199,29 @@ class _Reader:
         """Return a fault after which nothing more can be read, to be raised."""
         return _Stop(JsonFault(kind, self.span(start, end), details))
 
-    def value(self, start: int, pointer: str, depth: int) -> JsonValue:
+    def read_value(self, start: int, pointer: str, depth: int) -> JsonValue:
         """Read the value at `start`. Raises `_Stop` if there is none, or it nests too deeply."""
         self.pointer = pointer
         if depth > self.depth:
             raise self.stop("depth", start, start + 1, self.depth)
         first = self.text[start : start + 1]
         if first == "{":
-            return self.object(start, pointer, depth)
+            return self.read_object(start, pointer, depth)
         if first == "[":
-            return self.array(start, pointer, depth)
+            return self.read_array(start, pointer, depth)
         if first == '"':
-            return self.string(start)
+            return self.read_string(start)
         if typographic := _TYPOGRAPHIC.match(self.text, start):
-            return self.typographic(typographic)
+            return self.read_typographic(typographic)
         if number := _NUMBER.match(self.text, start):
-            return self.number(number)
+            return self.read_number(number)
         word = _WORD.match(self.text, start)
-        literal = self.literal(word) if word else None
+        literal = self.read_literal(word) if word else None
         if literal is None:
             raise self.no_value(start, word)
         return literal
 
-    def literal(self, word: re.Match[str]) -> JsonValue | None:
+    def read_literal(self, word: re.Match[str]) -> JsonValue | None:
         """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; return None for another word."""
         text = word.group()
         span = self.span(*word.span())
@@ -257,40 +257,40 @@ class _Reader:
         match = _COMMENT.match(self.text, start)
         return self.stop("comment", start, match.end()) if match else None
 
-    def object(self, start: int, pointer: str, depth: int) -> JsonObject:
+    def read_object(self, start: int, pointer: str, depth: int) -> JsonObject:
         members: list[Member] = []
         seen: dict[str, int] = {}
-        for at in self.items(start, pointer, "}"):
-            members.append(self.member(at, pointer, depth, seen))
+        for at in self.item_positions(start, pointer, "}"):
+            members.append(self.read_member(at, pointer, depth, seen))
         return JsonObject(self.span(start, self.position), tuple(members))
 
-    def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
+    def read_member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
         """Read a key and its value. `seen` has the keys before, and gets this one. Raises `_Stop`."""
         typographic = _TYPOGRAPHIC.match(self.text, at)
         if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
                 raise self.stop("bare-key", at, word.end(), word.group(1))
             raise self.comment(at) or self.stop("no-key", at, at + 1)
-        key = self.typographic(typographic) if typographic else self.string(at)
-        at = self.space(self.position)
+        key = self.read_typographic(typographic) if typographic else self.read_string(at)
+        at = self.skip_space(self.position)
         if self.text[at : at + 1] != ":":
             raise self.stop("no-colon", at, at + 1)
         if key.value in seen:
             self.report("duplicate", key.span, key.value, self.source.position(seen[key.value])[0])
         seen.setdefault(key.value, key.span.start)
         inner = f"{pointer}/{key.value.replace('~', '~0').replace('/', '~1')}"
-        value = self.value(self.space(at + 1), inner, depth + 1)
+        value = self.read_value(self.skip_space(at + 1), inner, depth + 1)
         return Member(JsonString(Span(self.source, key.span.start, key.span.end, inner), key.value), value)
 
-    def array(self, start: int, pointer: str, depth: int) -> JsonArray:
+    def read_array(self, start: int, pointer: str, depth: int) -> JsonArray:
         items: list[JsonValue] = []
-        for at in self.items(start, pointer, "]"):
-            items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
+        for at in self.item_positions(start, pointer, "]"):
+            items.append(self.read_value(at, f"{pointer}/{len(items)}", depth + 1))
         return JsonArray(self.span(start, self.position), tuple(items))
 
-    def items(self, start: int, pointer: str, close: str) -> Iterator[int]:
+    def item_positions(self, start: int, pointer: str, close: str) -> Iterator[int]:
         """Yield the position of each item of a list or object. The caller must leave `position` at the end of the item."""
-        at = self.space(start + 1)
+        at = self.skip_space(start + 1)
         count = 0
         while self.text[at : at + 1] != close:
             self.pointer = pointer
@@ -302,16 +302,16 @@ class _Reader:
                 yield at
                 count += 1
             self.pointer = pointer
-            at = self.comma(start, self.space(self.position), close)
+            at = self.read_comma(start, self.skip_space(self.position), close)
         self.position = at + 1
 
-    def comma(self, start: int, at: int, close: str) -> int:
+    def read_comma(self, start: int, at: int, close: str) -> int:
         """Return the position after a comma, or that of the closing bracket. Raises `_Stop` if there is neither."""
         if self.text[at : at + 1] == close:
             return at
         if self.text[at : at + 1] != ",":
             raise self.no_comma(start, at, close)
-        after = self.space(at + 1)
+        after = self.skip_space(at + 1)
         if self.text[after : after + 1] == close:
             noun = "list" if close == "]" else "object"
             self.report("trailing-comma", self.span(at, at + 1), noun, "")
@@ -332,7 +332,7 @@ class _Reader:
             return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
-    def string(self, start: int) -> JsonString:
+    def read_string(self, start: int) -> JsonString:
         """Read a string in double quotes. Raises `_Stop` if it is not closed, or holds a bad escape."""
         match = _STRING.match(self.text, start)
         assert match is not None
@@ -346,7 +346,7 @@ class _Reader:
             value = _SURROGATE.sub("\ufffd", value)
         return JsonString(span, value)
 
-    def typographic(self, match: re.Match[str]) -> JsonString:
+    def read_typographic(self, match: re.Match[str]) -> JsonString:
         """Read a string in the quotes of a word processor."""
         self.position = match.end()
         span = self.span(*match.span())
@@ -362,7 +362,7 @@ class _Reader:
         name = "a line break" if character in "\r\n" else f"the control character U+{ord(character):04X}"
         return self.stop("control", at, at + 1, name)
 
-    def number(self, match: re.Match[str]) -> JsonNumber:
+    def read_number(self, match: re.Match[str]) -> JsonNumber:
         start, self.position = match.span()
         text = match.group()
         span = self.span(start, self.position)

@@ -74,7 +74,7 @@ class Span:
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)
 
     def covers(self, other: Span) -> bool:
-        """Return whether the other one is inside this one."""
+        """Return True if the other one is inside this one."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
 

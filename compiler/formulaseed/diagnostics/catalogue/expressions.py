@@ -100,7 +100,7 @@ def wrong_count(span: Span, function: str, least: int, most: int | None, number:
 
 
 def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
-    """`arguments` are empty where they cannot be shown; plain ones can be added up."""
+    """Return FS303. `arguments` are empty where they cannot be shown; plain ones can be added up."""
     listed = f"{function}([{', '.join(arguments)}])"
     help = LIKE.format(example)
     if arguments and "\\" not in listed and len(listed) <= MAX_SHOWN and listed.isprintable():
@@ -147,7 +147,7 @@ def order_of_values(values: Sequence[str] | None, noun: str) -> str:
 
 
 def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help: Help) -> Diagnostic:
-    """The sides are given as name and noun."""
+    """Return FS301. The sides are given as name and noun."""
     return diagnostic("FS301", span, f"{left[0]} is {left[1]}, and {right[0]} is {right[1]}", help)
 
 
@@ -163,13 +163,13 @@ def one_of_values(values: Sequence[str]) -> str:
 
 
 def no_common_value(span: Span, left: tuple[str, str], right: tuple[str, str]) -> Diagnostic:
-    """The sides are given as name and listed values."""
+    """Return FS302. The sides are given as name and listed values."""
     help = f"{left[0]} can be {left[1]}, {right[0]} {right[1]}"
     return diagnostic("FS302", span, f"{left[0]} and {right[0]} have no value in common", help)
 
 
 def unknown_value(span: Span, called: str, value: str, known: Sequence[str], elsewhere: set[str]) -> Diagnostic:
-    """`elsewhere` has the value if another field has it: then no suggestion is certain."""
+    """Return FS302. `elsewhere` has the value if another field has it: then no suggestion is certain."""
     help = did_you_mean(value, known, what="values", others=elsewhere)
     if not (span.pointer and span.source.text.startswith('"', span.start)):  # in a formula strings are in quotes
         text = re.sub("`([^`]*)`", r"`'\1'`", str(help))
@@ -238,7 +238,7 @@ large_sum = with_2(
 
 
 def always_fails(span: Span, text: str, help: str) -> Diagnostic:
-    """`text` has a place `{where}`."""
+    """Return FS306. `text` has a place `{where}`."""
     return diagnostic("FS306", span, text.replace("{where}", ""), help)
 
 
@@ -247,7 +247,10 @@ def fails_if_reached(kind: str, span: Span, text: str, help: str) -> Diagnostic:
 
 
 def may_fail(kind: str, span: Span, message: str, guarded: str, bounded: str) -> Diagnostic:
-    """`guarded` is the operation behind a test, `bounded` with an operand that is kept in bounds; either may be empty."""
+    """Return the diagnostic.
+
+    `guarded` is the operation behind a test, `bounded` with an operand that is kept in bounds; either may be empty.
+    """
     help = f"guard it: `{guarded}`" if guarded else f"bound it first: `{bounded}`"
     help += f", or bound it: `{bounded}`" if guarded and bounded else ""
     return diagnostic(PARTIAL_CODES[kind], span, message, help)
@@ -282,7 +285,7 @@ def unfinished(expected: set[str]) -> Mistake:
 
 
 def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
-    """A `when` without an operator, or that repeats the source. `compared` is the comparison to write, where it is known."""
+    """Return the mistake of a `when` without an operator, or that repeats the source. `compared` is what to write, if known."""
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
     if compared:
         help = f"{f'leave `{repeated}` out: ' if repeated else ''}write `{compared}`"
@@ -314,7 +317,7 @@ def unknown_character(character: str) -> Mistake:
 
 
 def missing_operator(token: str, words: str) -> Mistake:
-    """`words` are several that may be one string without its quotes."""
+    """Return the mistake of two values in a row. `words` are several that may be one string without its quotes."""
     help = "write an operator, such as `==`" if token[0] in "'\"" else "write an operator, such as `*` to multiply"
     help = f"write `'{words}'` if it is a string" if words else help
     return "FS101", f"an operator is missing before `{token}`", help

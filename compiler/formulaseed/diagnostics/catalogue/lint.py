@@ -60,7 +60,7 @@ def merge_by_code(diagnostics: Sequence[Diagnostic]) -> Diagnostic:
 
 
 def unused_value(span: Span, name: str, values: str) -> Diagnostic:
-    """`values` are the literals, joined by `or`."""
+    """Return FS612. `values` are the literals, joined by `or`."""
     subject = f"`extraction.{name}` is {values}"
     help = "test for it where it matters, or leave the value out, so that the extractor need not distinguish it"
     return diagnostic("FS612", span, f"no condition tests whether {subject}", help, subject=subject)
@@ -90,14 +90,14 @@ def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
 
 
 def unused_step(span: Span, name: str, is_filter: bool, may_fail: bool) -> Diagnostic:
-    """`may_fail` says whether a warning is about where the step has no value."""
+    """Return FS602. `may_fail` says whether a warning is about where the step has no value."""
     noun, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
     effect = ", and a restaurant fails where it has no value" if may_fail else ""
     return diagnostic("FS602", span, f"the {noun} `{name}` is never used{effect}", f"{use}, or remove it")
 
 
 def constant_result(span: Span, name: str, value: str, depends: bool) -> Diagnostic:
-    """`value` is empty if it is not known; `depends` says whether the step reads any data."""
+    """Return FS608. `value` is empty if it is not known; `depends` says whether the step reads any data."""
     help = "check its bounds and values: it reads the data, but they change nothing"
     if not depends:
         help = "leave it out of `output`, or compute it from the data"
@@ -137,7 +137,7 @@ def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic
 
 
 def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
-    """`words` are what the pattern finds; may be empty."""
+    """Return FS616. `words` are what the pattern finds; may be empty."""
     message = f"`{keyword}` is a pattern, and reviews are searched for these very characters"
     listed = _all_of(words) if words else ""
     help = f"write {listed}" if words else "write the words themselves"
@@ -145,7 +145,7 @@ def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnosti
 
 
 def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diagnostic:
-    """`plain` is the keyword as reviews write it; empty if there is no such form."""
+    """Return FS616. `plain` is the keyword as reviews write it; empty if there is no such form."""
     message = f"`{keyword}` has {holds}, which reviews do not"
     help = f"write `{plain}`" if plain else "remove it"
     return diagnostic("FS616", span, message, help, subject=f"`{keyword}` has {holds}, {help}")
@@ -164,14 +164,14 @@ def compared_with_list(span: Span, name: str, operator: str, help: Help) -> Diag
 
 
 def other_case(span: Span, written: str, titled: str, *, is_there: bool) -> Diagnostic:
-    """`titled` is the category as Yelp writes it; `is_there` says whether the table has that key too."""
+    """Return FS628. `titled` is the category as Yelp writes it; `is_there` says whether the table has that key too."""
     help = f"remove it: `{titled}` is there" if is_there else Suggestion(f"write `{titled}`", titled, "unsafe")
     message = f"`{written}` misses `{titled}`: case matters, and Yelp begins each word of a category with a capital"
     return diagnostic("FS628", span, message, help, subject=f"`{written}` for `{titled}`")
 
 
 def keys_alike(span: Span, key: str, other: str) -> Diagnostic:
-    """The values of the two keys differ."""
+    """Return FS631. The values of the two keys differ."""
     message = f"only case tells `{key}` and `{other}` apart, and they give different values"
     return diagnostic(
         "FS631", span, message, "give both the same value, or remove one", subject=f"`{key}` and `{other}`"
@@ -196,7 +196,7 @@ def surrounding_space(span: Span, text: str, noun: str) -> Diagnostic:
 
 
 def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -> Diagnostic:
-    """`is_whole` says whether there are quotes on both sides of the placeholder."""
+    """Return FS627. `is_whole` says whether there are quotes on both sides of the placeholder."""
     message = f"`{written}` has quotes around a placeholder, which is filled with a JSON string in quotes of its own"
     help = f"write `{{{name}}}` without quotes"
     return diagnostic(
@@ -205,7 +205,7 @@ def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -
 
 
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
-    """`value` is what the shorter key gives if the highest is taken; empty if the first is."""
+    """Return FS618. `value` is what the shorter key gives if the highest is taken; empty if the first is."""
     message = f"`{key}` decides nothing: wherever it is found, `{shorter}` is found too"
     subject = f"`{key}` beside `{shorter}`"
     if value:

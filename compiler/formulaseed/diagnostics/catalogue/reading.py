@@ -71,7 +71,7 @@ def _of_file(code: str, message: str, help: str) -> Callable[[Source, str], Diag
 
 
 def wrong_kind(source: Source, noun: str, wanted: str, help: str) -> Diagnostic:
-    """`noun` is what the file is, `wanted` what it should be."""
+    """Return FS008. `noun` is what the file is, `wanted` what it should be."""
     return diagnostic("FS008", Span(source, 0, 0), f"this is {noun}, not {wanted}", help)
 
 
@@ -105,13 +105,13 @@ module_too_deep = _of_file(
 
 
 def unsupported_kind(source: Source, target: str, kind: str, supported: str) -> Diagnostic:
-    """`kind` is what the file is, `supported` what the target compiles, both in words."""
+    """Return FS702. `kind` is what the file is, `supported` what the target compiles, both in words."""
     message = f"the target `{target}` does not compile {kind}"
     return diagnostic("FS702", Span(source, 0, 0), message, f"it compiles {supported}; pass another target")
 
 
 def unsupported_construct(span: Span, target: str, noun: str, name: str) -> Diagnostic:
-    """`noun` is a function, an operator, an aggregate or an operation."""
+    """Return FS702. `noun` is a function, an operator, an aggregate or an operation."""
     message = f"the target `{target}` does not support the {noun} `{name}`"
     return diagnostic("FS702", span, message, "write it in another way, or pass another target")
 
@@ -178,12 +178,12 @@ unreadable_field = with_1(
 
 
 def unknown_name(span: Span, beginning: str, name: str, help: Help) -> Diagnostic:
-    """`beginning` says what is unknown, such as `no field is called`."""
+    """Return FS204. `beginning` says what is unknown, such as `no field is called`."""
     return diagnostic("FS204", span, f"{beginning} `{name}`", help)
 
 
 def entity_without_value(span: Span, entity: str, example: str, hidden: str) -> Diagnostic:
-    """`hidden` is the full name of the root's field that is called like the entity, or empty."""
+    """Return FS204. `hidden` is the full name of the root's field that is called like the entity, or empty."""
     help = f"name one of its fields, such as `{example}`" if example else "it has no fields"
     if hidden:
         help += f"; the field of `{hidden.partition('.')[0]}` is `{hidden}`"

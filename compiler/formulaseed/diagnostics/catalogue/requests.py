@@ -40,7 +40,7 @@ invalid_id = with_1(
 
 
 def foreign_id(span: Span, id: str, suggested: str) -> Diagnostic:
-    """`suggested` is the id that was probably intended, or empty."""
+    """Return FS811. `suggested` is the id that was probably intended, or empty."""
     help = suggest(suggested) if suggested else "write R01 to R99, or R100"
     return diagnostic("FS811", span, f"`{id}` is not the id of a request of the benchmark", help)
 
@@ -140,7 +140,7 @@ def _pattern_help(written: str) -> str:
 
 
 def malformed_pattern(span: Span, said: str, written: str) -> Diagnostic:
-    """`said` is what `re` says of it, `written` what is underlined."""
+    """Return FS801. `said` is what `re` says of it, `written` what is underlined."""
     return diagnostic("FS801", span, f"invalid pattern: {said}", _pattern_help(written))
 
 
@@ -159,8 +159,10 @@ _TOKENS = {
     "NAME": "a condition", "OPERATOR": "a condition", "HOP": "a condition", "STARS": "a condition", "TEXT": "a quoted string",
     "COMMA": "`,`", "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "$END": "the end",
 }  # fmt: skip
-_QUOTED, _HELPFUL = 60, 200
-"""So many characters of a shorthand are quoted in a message, and shown in a help line."""
+MAX_QUOTED = 60
+"""The longest part of a shorthand that a message quotes, in characters."""
+MAX_HELP = 200
+"""The longest shorthand that a help line shows."""
 unclosed_bracket = with_2("FS821", "`{0}` is not closed", "close it with `{1}`")
 unclosed_string = with_1(
     "FS821",
@@ -183,7 +185,7 @@ shorthands_over_limit = with_1(
 
 
 def _quoted(text: str) -> str:
-    return f"`{text if len(text) <= _QUOTED else f'{text[: _QUOTED - 1]}…'}`"
+    return f"`{text if len(text) <= MAX_QUOTED else f'{text[: MAX_QUOTED - 1]}…'}`"
 
 
 def hidden_character(span: Span, character: str) -> Diagnostic:
@@ -192,7 +194,7 @@ def hidden_character(span: Span, character: str) -> Diagnostic:
 
 
 def unexpected_in_shorthand(span: Span, token_text: str, accepted: set[str], kind: str, word: str) -> Diagnostic:
-    """`accepted` are the kinds of tokens that may follow, `kind` and `word` those of the operator around it."""
+    """Return FS821. `accepted` are the kinds of tokens that may follow, `kind` and `word` those of the operator around it."""
     names = list(dict.fromkeys(name for token, name in _TOKENS.items() if token in accepted))
     expected = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     help = f"write it like `{_EXAMPLES[kind].format(word)}`"
@@ -223,13 +225,16 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 
 def argument_of(index: int, op: str, where: str) -> str:
-    """The place of an argument, in words."""
+    """Return the place of an argument, in words."""
     which = f"the {_ORDINALS[index]} argument" if index < len(_ORDINALS) else f"argument {index + 1}"
     return f"{which} of `{op}`{f' in {where}' if where else ''}"
 
 
 def disagreement(span: Span, where: str, said: tuple[str, bool], expected: tuple[str, bool]) -> Diagnostic:
-    """A part of a shorthand disagrees with the structure: both as text, and whether it is the name of a condition."""
+    """Return FS814.
+
+    A part of a shorthand disagrees with the structure: both as text, and whether it is the name of a condition.
+    """
     message = f"{where or 'the request'} is {_part(*said)} in the shorthand and {_part(*expected)} in the structure"
     return diagnostic("FS814", span, message, _disagreement_help(expected[0]))
 
@@ -245,6 +250,6 @@ def _part(text: str, is_name: bool) -> str:
 
 
 def _disagreement_help(expected: str) -> str:
-    if len(expected) > _HELPFUL:
+    if len(expected) > MAX_HELP:
         return "write what `formulaseed shorthand --print` shows of the structure, or change the structure"
     return f"write `{expected}` here, or change the structure"

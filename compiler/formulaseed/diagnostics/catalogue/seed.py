@@ -160,7 +160,7 @@ OF_REVIEWS = "count or sum `{}` over the reviews in a step of its own, and use t
 
 
 def unknown_key(span: Span, key: str, owner: str, known: Sequence[str], help: Help | None) -> Diagnostic:
-    """`help` suggests a key; None if none resembles it."""
+    """Return FS501. `help` suggests a key; None if none resembles it."""
     listed = f"known keys: {', '.join(f'`{known_key}`' for known_key in known)}"
     return diagnostic("FS501", span, f"{owner} has no key `{key}`", help or listed)
 
@@ -178,7 +178,7 @@ def operation_to_write(examples: Sequence[str]) -> str:
 
 
 def outside_bounds(span: Span, noun: str, kind: str, least: float, most: float, help: Help = "") -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+    """Return FS509. `help` says what to write where that is certain; may be empty."""
     bounds = f"{kind} from {least:.17g} to {most:.17g}"
     return diagnostic("FS509", span, f"{noun} must be {bounds}", help or f"write {bounds}")
 
@@ -192,7 +192,7 @@ def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnosti
 
 
 def invalid_name(span: Span, name: str, noun: str, plain: str) -> Diagnostic:
-    """`plain` is the usable name that resembles it; empty if there is none."""
+    """Return FS206. `plain` is the usable name that resembles it; empty if there is none."""
     help = "use the letters A to Z and a to z, digits and `_`, at most "
     help += f"{limits.NAME_CHARACTERS}, and begin with no digit{f': `{plain}`' if plain else ''}"
     return diagnostic("FS206", span, f"`{name}` cannot be the name of {noun}", help)
@@ -204,7 +204,7 @@ def reserved_name(span: Span, name: str) -> Diagnostic:
 
 
 def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
-    """`noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
+    """Return FS203. `noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
     message = f"`{name}` is a standard field, {f'and {noun}' if noun else 'and not at a path'}"
     help = "remove the declaration, or choose another name" if noun else "choose another name for the value at the path"
     return diagnostic("FS203", span, message, help)
@@ -219,18 +219,18 @@ def sign_before_value(span: Span, bare: str, key: str, is_safe: bool) -> Diagnos
 
 
 def wrong_literal(span: Span, noun: str, type_noun: str, help: Help) -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+    """Return FS301. `help` says what to write where that is certain; may be empty."""
     return diagnostic("FS301", span, f"{noun} must be {type_noun}", help or f"write {type_noun}")
 
 
 def default_not_numeric(span: Span, function: str, help: Help) -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+    """Return FS301. `help` says what to write where that is certain; may be empty."""
     message = f"`default` of `{function}` must be a number"
     return diagnostic("FS301", span, message, help or "write the number for no reviews")
 
 
 def table_not_numeric(span: Span, help: Help) -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+    """Return FS508. `help` says what to write where that is certain; may be empty."""
     message = "`substring_max` takes the highest value, so every value must be a number"
     return diagnostic("FS508", span, message, help or "use `substring_first`, or numbers")
 
@@ -243,7 +243,10 @@ def no_single_name(span: Span, key: str) -> Diagnostic:
 
 
 def mixed_literals(span: Span, noun: str, expected: str, actual: str, help: Help) -> Diagnostic:
-    """`expected` begins with the word `first` or `mostly`; `help` says what to write where that is certain, and may be empty."""
+    """Return FS301.
+
+    `expected` begins with the word `first` or `mostly`; `help` says what to write where that is certain, and may be empty.
+    """
     message = f"{noun} are of different types: {expected}, and this is {actual}"
     help = help or f"write {expected.partition(' ')[2]} here, or change the others"
     return diagnostic("FS301", span, message, help)
@@ -270,7 +273,7 @@ def junction(span: Span, key: str) -> Diagnostic:
 
 
 def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagnostic:
-    """`value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
+    """Return FS505. `value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
     help = as_filter(formula) if formula else f'write {{"{sign}": …}} with a number'
     if value:
         help = f"write {value}" if sign == "==" else f'write {{"{sign}": {value}}}'
@@ -278,7 +281,7 @@ def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagn
 
 
 def no_value(span: Span, formula: str, is_step: bool) -> Diagnostic:
-    """`formula` is the comparison as a formula."""
+    """Return FS301 or FS505. `formula` is the comparison as a formula."""
     if is_step:
         help = f"compare them in a formula, such as the `expr` of a `sum`: `int({formula})`"
         return diagnostic("FS301", span, "a condition compares with a value, not with a step", help)
@@ -292,7 +295,7 @@ def bare_parameter(span: Span, name: str, is_safe: bool) -> Diagnostic:
 
 
 def no_namespace(span: Span, name: str, help: Help | None) -> Diagnostic:
-    """`help` suggests names; None if none resembles it."""
+    """Return FS204. `help` suggests names; None if none resembles it."""
     form = f"write `extraction.{name}`, `meta.{name}`, `context.{name}` or `${name}`"
     return diagnostic("FS204", span, f"`{name}` has no namespace", help or form)
 
@@ -316,7 +319,7 @@ def filter_as_value(span: Span, name: str, per_review: bool) -> Diagnostic:
 
 
 def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
-    """`names` use one another in this order, and the last the first."""
+    """Return FS202. `names` use one another in this order, and the last the first."""
     if len(names) == 1:
         return uses_itself(span, names[0])
     uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
@@ -325,7 +328,10 @@ def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
 
 
 def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnostic:
-    """`name` and `user` are steps: no name for a part of a formula, no user for an output; `rewritten` has a default."""
+    """Return FS507.
+
+    `name` and `user` are steps: no name for a part of a formula, no user for an output; `rewritten` has a default.
+    """
     use = f"`{user}` uses it" if user else "is returned"
     message = f"{f'`{name}`' if name else 'this'} has no value if no review matches, and {use}"
     help = f"write `{rewritten}`" if rewritten else "give it a `default`"
@@ -337,7 +343,7 @@ def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnost
 
 
 def constant_condition(span: Span, condition: str, truth: bool, reason: str, help: str) -> Diagnostic:
-    """`help` is what to do about the comparison that is constant; may be empty."""
+    """Return FS610. `help` is what to do about the comparison that is constant; may be empty."""
     other = "change the conditions so that a review can meet them all"
     if truth:
         other = "remove the filter, or test for what distinguishes reviews"
@@ -345,7 +351,7 @@ def constant_condition(span: Span, condition: str, truth: bool, reason: str, hel
 
 
 def aggregate_of_constant(span: Span, function: str, text: str, is_total: bool) -> Diagnostic:
-    """`is_total` says that the aggregate adds up its operands."""
+    """Return FS621. `is_total` says that the aggregate adds up its operands."""
     help = f"name a field of the review, or use `{text}` itself in an `expr` step"
     if is_total:
         help = 'count the reviews: "op": "count"'
@@ -368,7 +374,7 @@ def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is
 
 
 def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:
-    """`lost` is the value that no other rule gives; empty if one does."""
+    """Return FS607. `lost` is the value that no other rule gives; empty if one does."""
     help = "change the condition, or remove the rule"
     if is_else:
         help = "check the conditions before it; if they are right, put `else` in place of the last of them"

@@ -35,7 +35,7 @@ method_of_review = with_2(
 
 
 def get_of_review(span: Span, indexed: str, *, is_same: bool) -> Diagnostic:
-    """`indexed` is the field as it is to be written; `is_same` says whether that cannot change the value."""
+    """Return FS103. `indexed` is the field as it is to be written; `is_same` says whether that cannot change the value."""
     help = f"write `{indexed}`; a field may have a `default` in `extraction_fields`"
     suggestion = Suggestion(help, indexed, is_verbatim=True) if is_same else help
     return diagnostic("FS103", span, "values have no methods such as `get`", suggestion)
@@ -57,7 +57,7 @@ def boolean_extreme(span: Span, function: str) -> Diagnostic:
 
 
 def loop_over_other(span: Span, name: str) -> Diagnostic:
-    """`name` is the list that it loops over; empty if it is no name."""
+    """Return FS103 or FS201. `name` is the list that it loops over; empty if it is no name."""
     message = f"there is no list `{name}`" if name else "a loop runs over `extractions` alone"
     help = "write `for e in extractions`, with conditions behind `if`"
     return diagnostic("FS201" if name else "FS103", span, message, help)

@@ -78,24 +78,24 @@ class ComparisonChecker(ABC):
             when_false if when_true.impossible else when_false.as_uncertain(),
         )
 
-    def _side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
+    def _check_side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
         """Check a side of a comparison; the other side has the type `beside`."""
         return self.scope.report_unquoted(node, beside) or self.check(node, facts)
 
-    def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
+    def check_comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
         """Check a comparison, or a chain of them, each link where those before it hold."""
         is_chain = len(node.operators) > 1
-        first = self._side(node.first, self.scope.type_of(node.rest[0]), facts)
+        first = self._check_side(node.first, self.scope.type_of(node.rest[0]), facts)
         operands = [first]
         links: list[Expr] = []
         known = [facts]
         for operator, right_node in zip(node.operators, node.rest, strict=True):
             links.append(operands[-1])
             if operator in ("in", "not in"):
-                left, right = self._membership(operands[-1], operator, right_node, facts)
+                left, right = self._check_membership(operands[-1], operator, right_node, facts)
             else:
-                right = self._side(right_node, operands[-1].info.ty, facts)
-                left, right = self._pair(operands[-1], operator, right, is_chain, facts)
+                right = self._check_side(right_node, operands[-1].info.ty, facts)
+                left, right = self._check_pair(operands[-1], operator, right, is_chain, facts)
             operands[-1:] = [left, right]
             if is_chain and not any(operand.info.ty.is_error for operand in operands):
                 pair_info = Info(BOOLEAN, _pair_span(left, right, node.span))
@@ -225,12 +225,12 @@ class ComparisonChecker(ABC):
             return None
         return self.scope.results_of(expression.symbol.name)
 
-    def _pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
+    def _check_pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
         """Return the sides of a comparison as its operator takes them. Reports a side that it does not take."""
         if left.info.ty.is_error or right.info.ty.is_error:
             return left, right
         if operator in ("==", "!="):
-            return left, self._comparable(left, right, in_chain)
+            return left, self._check_comparable(left, right, in_chain)
         for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
@@ -241,7 +241,7 @@ class ComparisonChecker(ABC):
                 return left, error_at(span)
         return self.require_present(left, facts), self.require_present(right, facts)
 
-    def _comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
+    def _check_comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
         """Return the right side if the two can be equal: strings with known values must have one in common. Reports others."""
         a = left.info.ty
         b = right.info.ty
@@ -267,13 +267,13 @@ class ComparisonChecker(ABC):
         self.problems.report(catalogue.unknown_value(value.info.span, called(tested), text, known, elsewhere))
         return error_at(right.info.span)
 
-    def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
+    def _check_membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
-            written = [self._side(item, left.info.ty, facts) for item in node.items]
+            written = [self._check_side(item, left.info.ty, facts) for item in node.items]
             if not written:
                 self.problems.report(catalogue.empty_list(node.span, operator))
                 return left, error_at(node.span)
-            checked = [self._comparable(left, item) for item in written]
+            checked = [self._check_comparable(left, item) for item in written]
             if any(item.info.ty.is_error for item in (left, *checked)):
                 return left, error_at(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:

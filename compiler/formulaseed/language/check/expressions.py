@@ -66,30 +66,30 @@ class ExpressionChecker(ComparisonChecker):
             case ast.FilterName():
                 return self._check_shape(self.scope.resolve_filter(node), f"${node.text}")
             case ast.Unary():
-                return self._unary(node, facts)
+                return self._check_unary(node, facts)
             case ast.Binary():
-                return self._binary(node, facts)
+                return self._check_binary(node, facts)
             case ast.Comparison():
-                return self.comparison(node, facts)
+                return self.check_comparison(node, facts)
             case ast.Logical():
-                return self._logical(node, facts)
+                return self._check_logical(node, facts)
             case ast.Not(span, operand):
-                return self._negation(self.condition(operand, facts, is_negated=True), span, facts)
+                return self._build_negation(self.check_condition(operand, facts, is_negated=True), span, facts)
             case ast.Conditional():
-                return self._conditional(node, facts)
+                return self._check_conditional(node, facts)
             case ast.Call():
-                return self._call(node, facts)
+                return self._check_call(node, facts)
             case ast.List(span):
                 self.problems.report(catalogue.misplaced_list(span))
                 return error_at(span)
             case ast.Aggregate():
-                return self.aggregate(node, facts)
+                return self.check_aggregate(node, facts)
             case ast.Invalid(span):
                 return error_at(span)
             case _:
                 raise AssertionError("front ends leave no loops")
 
-    def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
+    def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
         """Check an aggregate inside a formula. Only formulas of seeds v1 have any, and their checker overrides this."""
         raise AssertionError("there are no reviews")
 
@@ -101,10 +101,10 @@ class ExpressionChecker(ComparisonChecker):
         """Return the result of a formula over a domain, converted to a float; a string stays one."""
         if result.info.ty.is_error or result.info.ty.base is Base.STRING:
             return self.require_present(result, Facts())
-        argument = self._argument(TO_FLOAT, result, Facts())
+        argument = self._check_argument(TO_FLOAT, result, Facts())
         return argument if argument.info.ty.is_error else self._apply(TO_FLOAT, [argument], result.info.span, Facts())
 
-    def condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
+    def check_condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
         """Check an expression whose truth is tested. With `is_negated` it is under a `not`.
 
         A number is reported, unless it may be null: then the test is whether there is a value.
@@ -120,7 +120,7 @@ class ExpressionChecker(ComparisonChecker):
     def _check_truth(self, node: ast.Expr, facts: Facts) -> Expr:
         """Check an expression of which only the truth counts."""
         if isinstance(node, ast.Logical):
-            return self._logical(node, facts, is_condition=True)
+            return self._check_logical(node, facts, is_condition=True)
         return self.check(node, facts)
 
     def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
@@ -185,7 +185,7 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(operand.info.span)
         return self.require_present(operand, facts)
 
-    def _unary(self, node: ast.Unary, facts: Facts) -> Expr:
+    def _check_unary(self, node: ast.Unary, facts: Facts) -> Expr:
         operand = self._require_number(self.check(node.operand, facts), node.operator, facts)
         if operand.info.ty.is_error:
             return error_at(node.span)
@@ -200,7 +200,7 @@ class ExpressionChecker(ComparisonChecker):
             return negated
         return _fold(negated, -value if node.operator == "-" else value)
 
-    def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
+    def _check_binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._require_number(self.check(node.left, facts), node.operator, facts)
         right = self._check_operand(OPERATORS[node.operator], 1, node.right, facts)
         if left.info.ty.is_error:
@@ -212,15 +212,15 @@ class ExpressionChecker(ComparisonChecker):
         if same is not None and left == right and not left.info.is_constant and not facts.is_silent:
             text = expression_text(left)
             self.problems.report(catalogue.identical_operands(node.span, node.operator, text, same))
-        return self._operation(OPERATORS[node.operator], [left, right], node.span, facts)
+        return self._build_operation(OPERATORS[node.operator], [left, right], node.span, facts)
 
     def _check_operand(self, entry: Operator | Function, place: int, node: ast.Expr, facts: Facts) -> Expr:
         """Check an operand. `n or 1` is not reported where the operation has no value for 0: there it is meant."""
         if isinstance(node, ast.Logical) and entry.refuses_zero(place):
-            return self._logical(node, facts, refuses_zero=True)
+            return self._check_logical(node, facts, refuses_zero=True)
         return self.check(node, facts)
 
-    def _operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
+    def _build_operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
         """Apply an operator or a function to operands of the right types that are present. Reports operands it fails for."""
         infos = [operand.info for operand in operands]
         ranges = [_known_range(operand, facts) for operand in operands]
@@ -254,14 +254,14 @@ class ExpressionChecker(ComparisonChecker):
 
     # --- conditions
 
-    def _negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
+    def _build_negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
         if operand.info.ty.is_error:
             return error_at(span)
         report_negated_difference(operand, self.scope, facts)
         negation = typed.Not(operand, Info(BOOLEAN, span))
         return _fold(negation, not operand.info.constant) if operand.info.is_constant else negation
 
-    def _logical(
+    def _check_logical(
         self, node: ast.Logical, facts: Facts, *, is_condition: bool = False, refuses_zero: bool = False
     ) -> Expr:
         """Check `and` or `or`, whose value is one of the operands, as in Python.
@@ -302,8 +302,8 @@ class ExpressionChecker(ComparisonChecker):
                 facts = when_true if node.operator == "and" else when_false
         return checked
 
-    def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
-        condition = self.condition(node.condition, facts)
+    def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        condition = self.check_condition(node.condition, facts)
         if condition.info.ty.is_error:
             when_true = when_false = facts.as_unknown().as_uncertain()
         else:
@@ -326,7 +326,7 @@ class ExpressionChecker(ComparisonChecker):
 
     # --- calls
 
-    def _call(self, node: ast.Call, facts: Facts) -> Expr:
+    def _check_call(self, node: ast.Call, facts: Facts) -> Expr:
         function = FUNCTIONS.get(node.name.text)
         if function is None:
             from formulaseed.language.check.unknown_calls import report_unknown_function
@@ -346,7 +346,7 @@ class ExpressionChecker(ComparisonChecker):
                 if_null, _ = self.split_facts(null_test(value), facts)
             return build_coalesce(value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null))
         checked = [
-            self._argument(function, self._check_operand(function, place, argument, facts), facts)
+            self._check_argument(function, self._check_operand(function, place, argument, facts), facts)
             for place, argument in enumerate(arguments)
         ]
         if any(argument.info.ty.is_error for argument in checked) or not has_literal(function, checked, self.problems):
@@ -357,15 +357,15 @@ class ExpressionChecker(ComparisonChecker):
         if not arguments:
             return literal(function.of_none, span)
         if not function.folds:
-            return self._operation(function, arguments, span, facts)
+            return self._build_operation(function, arguments, span, facts)
         total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
         for argument in arguments[1:]:
-            total = self._operation(OPERATORS[function.folds], [total, argument], span, facts)
+            total = self._build_operation(OPERATORS[function.folds], [total, argument], span, facts)
             if total.info.ty.is_error:
                 break
         return total
 
-    def _argument(self, function: Function, argument: Expr, facts: Facts) -> Expr:
+    def _check_argument(self, function: Function, argument: Expr, facts: Facts) -> Expr:
         """Return an argument of a type that the function takes, present. Reports, and returns an error for, any other."""
         ty = argument.info.ty
         takes_strings = Base.STRING in function.takes

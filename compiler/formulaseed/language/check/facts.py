@@ -54,7 +54,7 @@ class Known(NamedTuple):
         )
 
 
-_NOTHING = Known()
+_NO_FACTS = Known()
 
 
 @tree_node
@@ -101,9 +101,9 @@ class Facts:
     def get(self, expression: Expr) -> Known:
         """Return the facts about an expression; of a constant there are none."""
         if expression.info.is_constant:  # a long expression takes long to look up
-            return _NOTHING
+            return _NO_FACTS
         known = self.recent.get(expression) if self.recent else None
-        return known or (self.older.get(expression, _NOTHING) if self.older else _NOTHING)
+        return known or (self.older.get(expression, _NO_FACTS) if self.older else _NO_FACTS)
 
     def items(self) -> Iterable[tuple[Expr, Known]]:
         """Return the expressions with the facts about them."""
@@ -156,7 +156,7 @@ class Facts:
         if self.impossible or other.impossible:
             return other if self.impossible else self
         both = {e: known.either(other.get(e), e.info) for e, known in self.recent.items()}
-        return self.with_changes(recent={e: known for e, known in both.items() if known != _NOTHING})
+        return self.with_changes(recent={e: known for e, known in both.items() if known != _NO_FACTS})
 
     def compact(self) -> Facts:
         """Return the same facts, the recent ones merged into the older ones if there are many."""

@@ -24,7 +24,7 @@ _MAX_QUOTED = 60
 """A longer condition is not repeated in the message."""
 _MAX_CALL = 80
 """A longer call is not repeated."""
-_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
+_WORDS_FOR_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
 """Values of enums that say that there is nothing."""
 
 
@@ -200,7 +200,7 @@ def example_test(expression: Expr) -> str:
     if ty.values and isinstance(expression, typed.Literal):
         return f"x == {text}"
     if ty.values:
-        nothing = next((value for value in ty.values if value.lower() in _NOTHING), None)
+        nothing = next((value for value in ty.values if value.lower() in _WORDS_FOR_NOTHING), None)
         return f"{text} == {literal_text(ty.values[-1])}" if nothing is None else f"{text} != {literal_text(nothing)}"
     return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
 

@@ -50,11 +50,11 @@ class FormulaChecker(ExpressionChecker):
             when_false.with_changes(path=Path(facts.path, condition, False)),
         )
 
-    def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
+    def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
         return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
-    def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
-        return self.aggregates.add_default(super()._conditional(node, facts))
+    def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        return self.aggregates.add_default(super()._check_conditional(node, facts))
 
 
 class AggregateChecker:
@@ -89,7 +89,7 @@ class AggregateChecker:
             return self._build(node, None, where, INTEGER, intervals.exactly(0)) if is_sound else None
         if where is not None:
             facts = self.narrowing.split(where, facts)[0] if is_sound else facts.as_unknown()
-        operand = self._operand(node, node.expression, facts)
+        operand = self._check_operand(node, node.expression, facts)
         if operand.info.ty == BOOLEAN and AGGREGATES[node.function].takes == "number":
             return self._count_of_true(node, where, operand) if is_sound else None
         if node.default is not None and is_no_number(node.default):
@@ -103,16 +103,16 @@ class AggregateChecker:
             report_large_sum(self.scope, operand, known, node.expression.span)
         return self._build(node, operand, where, operand.info.ty, known)
 
-    def _operand(self, node: ast.Aggregate, expression: ast.Expr, facts: Facts) -> Expr:
+    def _check_operand(self, node: ast.Aggregate, expression: ast.Expr, facts: Facts) -> Expr:
         """Check the operand of an aggregate: a condition, a number or any value. In a seed v1 a number may be a condition."""
         checker = self.new_checker()
         takes = AGGREGATES[node.function].takes
         if takes == "condition":
-            return checker.condition(expression, facts)
+            return checker.check_condition(expression, facts)
         operand = checker.check(expression, facts)
         if takes != "number" or (operand.info.ty == BOOLEAN and node.written):
             return operand
-        return checker.require_present(self._number(node, operand), facts)
+        return checker.require_present(self._require_numeric(node, operand), facts)
 
     def _build(
         self, node: ast.Aggregate, operand: Expr | None, where: Expr | None, ty: Type, known: Range
@@ -132,7 +132,7 @@ class AggregateChecker:
         assert isinstance(node.default.value, int | float)
         return _with_default(aggregate, literal(node.default.value, node.default.span))
 
-    def _number(self, node: ast.Aggregate, operand: Expr) -> Expr:
+    def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
         """Return an operand that is a number or null. Reports, and returns an error for, any other."""
         ty = operand.info.ty
         if ty.is_error or ty.is_numeric or ty.base is Base.NULL:

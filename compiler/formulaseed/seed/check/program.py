@@ -43,7 +43,7 @@ class _ProgramChecker:
         """The aggregates so far that may have no value, each with the conditions on its reviews."""
         self.including: dict[typed.Aggregate, tuple[frozenset[Expr], int, tuple[Expr, ...]]] = {}
         """The conditions of each count, the number of `partial` it was compared with, and those whose reviews include its own."""
-        self.scope = self._scope()
+        self.scope = self._build_scope()
         self.scope.incomplete = program.incomplete
         self.scope.nameless = frozenset(step.name.text for step in program.nameless)
         self.scope.section = program.steps_key
@@ -51,10 +51,10 @@ class _ProgramChecker:
         self.scope.add_aggregate = self._add_aggregate
         self.steps = StepChecker(program, self.scope, narrowing)
 
-    def _scope(self) -> SeedScope:
+    def _build_scope(self) -> SeedScope:
         program = self.program
         if program.reference is not None:
-            return program.reference.scope(self.problems, self._places())
+            return program.reference.scope(self.problems, self._number_steps())
         uses: dict[str, frozenset[str]] = {}
         for step in program.steps:
             uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.mentioned_names())
@@ -62,7 +62,7 @@ class _ProgramChecker:
             self.problems,
             self.inputs,
             _bounds(program),
-            self._places(),
+            self._number_steps(),
             uses,
             frozenset(step.name.text for step in program.steps if step.is_filter),
             unclear=frozenset(step.name.text for step in program.steps if step.is_filter is None),
@@ -84,8 +84,8 @@ class _ProgramChecker:
             self.scope.current = step.name.text
             self.steps.check(step)
             self.steps.report_constants()
-        self._output()
-        return self._properties(self._program(tuple(steps)))
+        self._check_output()
+        return self._check_properties(self._build_program(tuple(steps)))
 
     def _add(self, step: nodes.Step) -> None:
         """Make a step known to those after it."""
@@ -100,7 +100,7 @@ class _ProgramChecker:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
             self.partial.append((name, self._required_by(aggregate.where)))
 
-    def _places(self) -> dict[str, int]:
+    def _number_steps(self) -> dict[str, int]:
         places: dict[str, int] = {}
         for index, step in enumerate(self.program.steps):
             name = step.name
@@ -151,7 +151,7 @@ class _ProgramChecker:
 
     # --- the whole
 
-    def _output(self) -> None:
+    def _check_output(self) -> None:
         returned = {name.text for name in self.program.output}
         for name in self.program.output:
             step = self._step_called(name, returned)
@@ -177,7 +177,7 @@ class _ProgramChecker:
             self.problems.report(catalogue.unknown_step(name.span, name.text, help))
         return None
 
-    def _properties(self, program: nodes.Program) -> nodes.Program:
+    def _check_properties(self, program: nodes.Program) -> nodes.Program:
         """Return the program with its properties. Reports steps that are no numbers, and independent ones."""
         properties = []
         uses = program.uses() if self.program.properties else {}
@@ -193,7 +193,7 @@ class _ProgramChecker:
             properties.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
         return replace(program, properties=tuple(properties))
 
-    def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
+    def _build_program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
         used = {symbol.name for step in steps for symbol in step.symbols()}
         return nodes.Program(

@@ -45,7 +45,7 @@ class StepChecker:
         self.narrowing = narrowing
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
-        self.aggregates = AggregateChecker(scope, narrowing, self._where, lambda: self._checker(True))
+        self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._new_checker(True))
 
     def report_constants(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
@@ -58,24 +58,24 @@ class StepChecker:
         self.aggregates.start_step()
         match step.operation:
             case surface.Filter(condition=condition):
-                return self._filter(step, condition)
+                return self._check_filter(step, condition)
             case ast.Aggregate():
-                return self._aggregate(step, step.operation)
+                return self._check_aggregate(step, step.operation)
             case surface.Lookup():
-                return self._lookup(step, step.operation)
+                return self._check_lookup(step, step.operation)
             case surface.Formula(expression):
-                return self._formula(step, expression)
+                return self._check_formula(step, expression)
             case surface.Const(literal):
-                return self._const(step, literal)
+                return self._check_const(step, literal)
             case surface.Case():
-                return self._case(step, step.operation)
+                return self._check_case(step, step.operation)
             case surface.Broken():
                 return None
 
-    def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
+    def _check_filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
         """Check a filter; None if it has an error, uses a step, or is too large."""
-        checker = self._checker(True)
-        condition = checker.condition(written, Facts())
+        checker = self._new_checker(True)
+        condition = checker.check_condition(written, Facts())
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
         for node in steps:  # a filter tests single reviews, before any step has a value
@@ -116,23 +116,23 @@ class StepChecker:
             known = None
         return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.description, step.sources)
 
-    def _checker(self, per_review: bool) -> ExpressionChecker:
+    def _new_checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.aggregates, per_review=per_review))
         return self.checkers[-1]
 
-    def _where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
+    def _check_where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
         """Return the checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
-        checker = self._checker(True)
-        condition = checker.condition(where, facts)
+        checker = self._new_checker(True)
+        condition = checker.check_condition(where, facts)
         if condition.info.ty.is_error:
             return condition, False
         if not isinstance(condition, typed.Ref):  # a constant filter is reported where it is defined
             self._report_constant_condition(condition, checker, where.span, "`where`")
         return condition, True
 
-    def _aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
+    def _check_aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
         aggregate = self.aggregates.check(written, Facts())
         return self._build_aggregate(step, aggregate) if aggregate is not None else None
 
@@ -145,9 +145,9 @@ class StepChecker:
             self.problems.report(catalogue.aggregate_of_constant(operand.info.span, aggregate.function, text, is_total))
         return self._build(step, nodes.Formula(aggregate), aggregate.info.ty, aggregate.info.range)
 
-    def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
+    def _check_lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
         """Check a lookup; None if its source or a value of its table has an error."""
-        source = self._lookup_source(operation)
+        source = self._check_lookup_source(operation)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
@@ -163,9 +163,9 @@ class StepChecker:
         lookup = _build_lookup(operation, source)
         return self._build(step, lookup, joined, _literal_range(literals))
 
-    def _lookup_source(self, operation: surface.Lookup) -> Expr:
+    def _check_lookup_source(self, operation: surface.Lookup) -> Expr:
         """Check the source of a lookup, which must be a string; return an error for any other value."""
-        checker = self._checker(False)
+        checker = self._new_checker(False)
         source = checker.check(operation.source, Facts())
         ty = source.info.ty
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
@@ -191,9 +191,9 @@ class StepChecker:
             self.problems.report(catalogue.key_never_found(key.span, text, key.text, values, is_constant))
         return is_constant or not never
 
-    def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
+    def _check_formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         """Check a formula; None if it has an error, or is always null."""
-        checker = self._checker(False)
+        checker = self._new_checker(False)
         checked = checker.check(expression, Facts())
         if checked.info.ty.base is Base.NULL:
             self.problems.report(catalogue.always_null(expression.span, "this"))
@@ -207,22 +207,22 @@ class StepChecker:
             return self._build_aggregate(step, checked)
         return self._build(step, nodes.Formula(checked), checked.info.ty, checked.info.range)
 
-    def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
+    def _check_const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
         ty = _joined_type([literal], "constants", self.scope)
         return self._build(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
-    def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
+    def _check_case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
         """Check a case rule by rule; None if a condition or a result has an error."""
-        checker = self._checker(False)
+        checker = self._new_checker(False)
         facts = Facts()
         rules: list[tuple[Expr, Value]] = []
         is_sound = True
         reachability = RuleReachability(self.narrowing, self.problems)
         for rule in operation.rules:
-            condition = checker.condition(rule.condition, facts)
+            condition = checker.check_condition(rule.condition, facts)
             if condition.info.ty.is_error:
                 is_sound = False
                 facts = facts.as_unknown().as_uncertain()

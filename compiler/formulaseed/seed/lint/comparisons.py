@@ -38,10 +38,10 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
         for expression in step.expressions():
             for node in typed.walk(expression):
                 if isinstance(node, typed.Comparison):
-                    _category(node, lists, problems)
+                    _lint_category(node, lists, problems)
                     if not node.is_constant and node.info.span not in certain:
-                        _beyond_range(node, ranges, problems)
-            _surrounding_space(expression, problems)
+                        _lint_range(node, ranges, problems)
+            _lint_space(expression, problems)
         symbol = Symbol(SymbolKind.STEP, step.name)
         match step.operation:
             case nodes.Formula(typed.Ref(source)) if source in ranges:
@@ -81,7 +81,7 @@ def pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, str, E
 # --- numbers
 
 
-def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
+def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
     """Warn of a comparison that is constant by the usual range of a field; nothing else is proved from such a range."""
     for side, sign, other in pairs_from_both_sides(node):
         field = side.operand if isinstance(side, typed.Present) else side
@@ -106,7 +106,7 @@ def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems:
 # --- categories
 
 
-def _category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
+def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
     """Warn of a category in other case than Yelp's, and of one that is compared with the list of all."""
     for left, operator, right in _pairs(node):
         is_left = _is_list(left, lists)
@@ -120,10 +120,10 @@ def _category(node: typed.Comparison, lists: set[Symbol], problems: Problems) ->
             texts = [_string(literal) for literal in literals]
             # several categories, or none, are compared with the whole on purpose
             if all(texts) and not any("," in text for text in texts):
-                _whole_list(node, source, operator, texts, literals[0], problems)
+                _report_whole_list(node, source, operator, texts, literals[0], problems)
 
 
-def _whole_list(
+def _report_whole_list(
     node: typed.Comparison, source: Expr, operator: str, texts: list[str], literal: Expr, problems: Problems
 ) -> None:
     """Report a list of categories that is compared with some of them as a whole."""
@@ -171,7 +171,7 @@ def title_case(text: str) -> str:
 # --- strings
 
 
-def _surrounding_space(expression: Expr, problems: Problems) -> None:
+def _lint_space(expression: Expr, problems: Problems) -> None:
     """Warn of strings with white space around them, but for those that are searched for, such as `' bar'`."""
     nodes = list(typed.walk(expression))
     searched = {

@@ -66,7 +66,7 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
                 problems.report(catalogue.surrounding_space(keyword.span, keyword.text, "the keyword"))
             if words := _words_around(text, folded):
                 problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, words))
-            _inflections(keyword, text, folded, problems)
+            _lint_inflections(keyword, text, folded, problems)
 
 
 def _never_matches(keyword: Named) -> Diagnostic | None:
@@ -159,7 +159,7 @@ def _is_form(word: str, text: str, folded: set[str]) -> bool:
     return ends and (start in _PREFIXES or start in _common_words())
 
 
-def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
+def _lint_inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
     """Warn of other forms of the keyword's first word, a verb, and of its last one that do not contain it."""
     words = text.split(" ")
     if not all(word.isalpha() and word.isascii() for word in words) or len(words[-1]) < 3:

@@ -27,7 +27,7 @@ _PARTIAL = ("FS305", "FS601", "FS604", "FS605", "FS606")
 """Warnings of operations that may have no value."""
 MAX_COMPARED_KEYS = 1_000
 """In a larger table keys are not compared with one another: the time grows with their square."""
-_REST = (
+_WORDS_FOR_ABSENCE = (
     "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
     "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
 )  # fmt: skip
@@ -53,7 +53,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
             value = value_text(only) if only is not None else ""
             problems.report(catalogue.constant_result(step.span, step.name, value, depends))
         if is_output or Symbol(SymbolKind.STEP, step.name) in tested:
-            _missing_bound(step, years, present, problems)
+            _lint_bounds(step, years, present, problems)
 
 
 def outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
@@ -92,7 +92,7 @@ def _common(values: list[Value]) -> Value:
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
-def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
+def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open.
 
     The years from one of the data to a present one are no score.
@@ -254,10 +254,10 @@ def _section(span: Span) -> str:
     return "/".join(span.pointer.split("/")[:3])
 
 
-def _is_rest(value: str) -> bool:
+def _means_absence(value: str) -> bool:
     """Return True if a value means the absence of the others."""
     folded = value.casefold().replace(" ", "_").replace("-", "_")
-    return folded in _REST or folded.startswith(("no_", "not_", "none_", "without_"))
+    return folded in _WORDS_FOR_ABSENCE or folded.startswith(("no_", "not_", "none_", "without_"))
 
 
 class _TestedValues:
@@ -290,7 +290,7 @@ class _TestedValues:
         if field.name in self.as_a_whole or len(field.values) <= 2:
             return []
         values = [value.name for value in field.values]
-        return [value for value in values if (field.name, value) not in self.values and not _is_rest(value)]
+        return [value for value in values if (field.name, value) not in self.values and not _means_absence(value)]
 
     def _comparison(self, chain: typed.Comparison) -> None:
         for left, operator, right in zip((chain.first, *chain.rest), chain.operators, chain.rest, strict=False):
@@ -332,19 +332,19 @@ def lint_lookups(written: surface.Program, program: nodes.Program, problems: Pro
             source = step.operation.source
             is_list = isinstance(source, ast.Name) and source.text in lists
             if is_list:
-                _exact_in_list(step.operation, problems)
+                _lint_exact_match(step.operation, problems)
             lint_case_of_keys(step.operation, is_list, problems)
-            _overlaps(step.operation, problems)
-            _defaults(step.operation, problems)
+            _lint_overlaps(step.operation, problems)
+            _lint_defaults(step.operation, problems)
 
 
-def _exact_in_list(lookup: surface.Lookup, problems: Problems) -> None:
+def _lint_exact_match(lookup: surface.Lookup, problems: Problems) -> None:
     """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
     if lookup.match == "exact" and not any("," in entry.key.text for entry in lookup.table):
         problems.report(catalogue.exact_match_in_list(lookup.source.span, expression_text(lookup.source)))
 
 
-def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
     if lookup.match == "exact" or len(lookup.table) > MAX_COMPARED_KEYS:
         return
     is_first = lookup.match == "substring_first"
@@ -363,7 +363,7 @@ def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
                 break
 
 
-def _defaults(lookup: surface.Lookup, problems: Problems) -> None:
+def _lint_defaults(lookup: surface.Lookup, problems: Problems) -> None:
     default = lookup.default.value if lookup.default is not None else None
     is_exact = lookup.match == "exact"
     for entry in lookup.table if default is not None else ():

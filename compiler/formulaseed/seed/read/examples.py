@@ -29,7 +29,9 @@ def read_examples(value: JsonValue | None, fields: Fields, sections: Sections) -
     """Return the examples that can be read."""
     reader = _Reader(fields, sections)
     items = sections.shape.list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
-    examples = (reader.example(section) for item in items if (section := sections.shape.object(item, "an example")))
+    examples = (
+        reader.read_example(section) for item in items if (section := sections.shape.object(item, "an example"))
+    )
     return tuple(example for example in examples if example is not None)
 
 
@@ -42,26 +44,26 @@ class _Reader:
         self.quoted = [name for name, field in fields.items() if field.evidence]
         self.reasoned = [name for name, field in fields.items() if field.reason]
 
-    def example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
+    def read_example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
         """Read one example; None if it has no text or no fields."""
         shape = self.shape
         shape.keys(section, EXAMPLE_KEYS, "an example")
         text = shape.text(shape.need(section, "text", "the example", '"text": "…"'), "`text`")
         fields = shape.object(shape.need(section, "fields", "the example", '"fields": {…}'), "`fields`")
-        quotes = self.strings(section, "quotes", self.quoted)
-        reasons = self.strings(section, "reasons", self.reasoned)
+        quotes = self.read_strings(section, "quotes", self.quoted)
+        reasons = self.read_strings(section, "reasons", self.reasoned)
         if text is None or fields is None:
             return None
         if not text.value.strip():
             self.report(catalogue.empty_example(text.span))
         elif len(text.value) > limits.REVIEW_EXAMPLE_CHARACTERS:
             self.report(catalogue.long_example(first_character(text.span), len(text.value)))
-        values = self.values(fields)
+        values = self.read_values(fields)
         self.check_quotes(text, values, quotes, fields)
         plain = ({name: string.value for name, string in strings.items()} for strings in (quotes, reasons))
         return nodes.ReviewedAnswer(text.value, values, *plain)
 
-    def strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
+    def read_strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
         """Return quotes or reasons by field; report those of fields that are not `allowed` to have any."""
         by_field = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
         if by_field is None:
@@ -70,7 +72,7 @@ class _Reader:
         texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in by_field.members)
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
-    def values(self, section: JsonObject) -> dict[str, _Literal]:
+    def read_values(self, section: JsonObject) -> dict[str, _Literal]:
         """Return a value for every field, its default if the example has none; report those without either."""
         values: dict[str, _Literal] = {}
         self.report_unknown_fields(section, "fields", [*self.fields])

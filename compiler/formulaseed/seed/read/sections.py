@@ -106,10 +106,10 @@ class Sections(ABC):
         """Read the filter of reviews and the fields to extract; return the program with these only."""
 
     @abstractmethod
-    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+    def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         """Lower the steps. `types` are those of the fields and parameters, by namespace and name."""
 
-    def program(self) -> surface.Program | None:
+    def lower(self) -> surface.Program | None:
         """Lower the document; None if it has far too many steps to be read."""
         document, shape = self.document, self.shape
         steps_key, output_key = ("compute_dag", "output_fields") if self.is_v1 else ("compute", "output")
@@ -117,12 +117,12 @@ class Sections(ABC):
         if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
             shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
             return None
-        self.top_keys()
-        begun = self.begin_program(self.task_name())
-        context = self.inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
-        parameters = self.parameters()
+        self.check_keys()
+        begun = self.begin_program(self.read_task_name())
+        context = self.read_inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
+        parameters = self.read_parameters()
         example = f'"{output_key}": the names of the steps to return'
-        output = self.output(shape.need(document, output_key, "the seed", example), output_key)
+        output = self.read_output(shape.need(document, output_key, "the seed", example), output_key)
         compute = shape.need(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
         if not isinstance(compute, JsonArray):
             self.incomplete.add("compute")
@@ -136,13 +136,13 @@ class Sections(ABC):
         }
         return replace(
             begun,
-            version=self.version(),
+            version=self.read_version(),
             description=shape.string(shape.get(document, "description"), "`description`"),
             context=context,
             parameters=parameters,
             declared_at=self.declared_at,
-            review_handling=self.review_handling(),
-            steps=self.steps(items, types),
+            review_handling=self.read_review_handling(),
+            steps=self.read_steps(items, types),
             steps_key=steps_key,
             nameless=tuple(self.nameless),
             output=output,
@@ -152,7 +152,7 @@ class Sections(ABC):
             span=document.span,
         )
 
-    def top_keys(self) -> None:
+    def check_keys(self) -> None:
         """Report unknown keys. For a key of the other version the help names the key of this one."""
         document, shape = self.document, self.shape
         shape.text(shape.get(document, "$schema"), "`$schema`")
@@ -166,9 +166,9 @@ class Sections(ABC):
                 self.problems.report(catalogue.key_of_other_version(key.span, key.value, marked_by, form))
                 shape.ignore_missing(document, [ours])
         shape.keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
-        self.allow(document)
+        self.read_suppressions(document)
 
-    def task_name(self) -> Named:
+    def read_task_name(self) -> Named:
         """Read the name of the task; `task` for a wrong one, which is reported."""
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         text = self.shape.text(value, "`task_name`")
@@ -179,7 +179,7 @@ class Sections(ABC):
         self.problems.report(catalogue.invalid_task_name(text.span))
         return Named(text.span, "task")
 
-    def allow(self, section: JsonObject) -> None:
+    def read_suppressions(self, section: JsonObject) -> None:
         """Read the warnings that an object of the seed suppresses for everything in it, each with the reason."""
         example = 'an object such as {"FS602": "kept for the next version"}'
         allowed = self.shape.object(section.get("allow"), "`allow`", example)
@@ -197,12 +197,12 @@ class Sections(ABC):
             elif reason is not None:
                 self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """Read the version as a string; empty if the seed has none."""
         value = self.shape.get(self.document, "version")
         return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
 
-    def keyword_list(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
+    def read_keywords(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
         """Read keywords, each once. Reports empty and repeated ones."""
         items = self.shape.list(value, noun, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
@@ -213,7 +213,7 @@ class Sections(ABC):
 
     # --- fields and parameters
 
-    def declarations(
+    def read_declarations(
         self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
     ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
         """Yield each field or parameter with its name, type, values and description, the keys that all of them have.
@@ -226,7 +226,7 @@ class Sections(ABC):
             section = shape.object(item, noun, _PARAMETER if namespace == "param" else "")
             if section is not None:
                 shape.keys(section, keys, noun)
-                self.allow(section)
+                self.read_suppressions(section)
                 if "name" in keys:
                     name_value = shape.need(section, "name", "the field", '"name": such as "severity"')
             name = shape.name(name_value, noun)
@@ -237,7 +237,7 @@ class Sections(ABC):
                 if name.text:
                     yield None, name, ERROR, (), ""
             else:
-                ty, values = self.type_of(section, noun, keys)
+                ty, values = self.read_type(section, noun, keys)
                 yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
 
     def field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
@@ -256,18 +256,18 @@ class Sections(ABC):
             known[name.text] = item
             self.declared_at[f"{namespace}.{name.text}"] = name.span
 
-    def fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
+    def read_fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
         """Return the extraction fields by name."""
         shape = self.shape
         fields: dict[str, nodes.ExtractionField] = {}
         if value is None:
             self.incomplete.add("extraction")
         items = self.field_items(value, noun, "extraction")
-        for section, name, ty, values, about in self.declarations(items, "extraction", FIELD_KEYS, "a field"):
+        for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # it has the name
             shape.sources(section)
             default, minimum, maximum = read_bounded_default(section, ty, shape)
-            evidence = self.evidence(shape.get(section, "evidence"))
+            evidence = self.read_evidence(shape.get(section, "evidence"))
             reason = shape.boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
             field = nodes.ExtractionField(
@@ -276,13 +276,13 @@ class Sections(ABC):
             self.declare("extraction", name, field, fields)
         return fields
 
-    def evidence(self, value: JsonValue | None) -> nodes.Evidence:
+    def read_evidence(self, value: JsonValue | None) -> nodes.Evidence:
         """Read whether a field needs a quote: `required`, true or false."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
         return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
 
-    def inputs(
+    def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
         """Return the further fields of `meta` or `context`, beside the standard ones."""
@@ -290,7 +290,7 @@ class Sections(ABC):
         inputs: dict[str, nodes.InputField] = {}
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
         items = self.field_items(value, noun, namespace)
-        for section, name, ty, values, about in self.declarations(items, namespace, keys, "a declared field"):
+        for section, name, ty, values, about in self.read_declarations(items, namespace, keys, "a declared field"):
             assert section is not None  # it has the name
             nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
             path = read_path(shape.get(section, "path"), shape) if "path" in keys else ()
@@ -304,7 +304,7 @@ class Sections(ABC):
             self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), inputs)
         return tuple(inputs.values())
 
-    def parameters(self) -> tuple[nodes.Parameter, ...]:
+    def read_parameters(self) -> tuple[nodes.Parameter, ...]:
         """Read the parameters."""
         shape = self.shape
         parameters: dict[str, nodes.Parameter] = {}
@@ -317,7 +317,7 @@ class Sections(ABC):
             self.incomplete.add("param")
             return ()
         items = [(member.key, member.value) for member in members]
-        for body, name, ty, _, about in self.declarations(items, "param", PARAMETER_KEYS, "a parameter"):
+        for body, name, ty, _, about in self.read_declarations(items, "param", PARAMETER_KEYS, "a parameter"):
             bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
             if body is not None:
                 shape.need(body, "default", "the parameter", '"default": the value if none is given')
@@ -327,7 +327,9 @@ class Sections(ABC):
                 self.declared_at.setdefault(f"param.{name.text}", name.span)
         return tuple(parameters.values())
 
-    def type_of(self, section: JsonObject, noun: str, keys: Sequence[str]) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
+    def read_type(
+        self, section: JsonObject, noun: str, keys: Sequence[str]
+    ) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
         """Return the type and, if it is an enum, its values; an error type if the type or the values are wrong."""
         shape = self.shape
         written = shape.get(section, "values") if "values" in keys else None
@@ -343,7 +345,7 @@ class Sections(ABC):
             self.problems.report(catalogue.values_of_no_enum(written.span, chosen))
         return (SCALARS[chosen] if chosen else ERROR), ()
 
-    def review_handling(self) -> nodes.ReviewHandling | None:
+    def read_review_handling(self) -> nodes.ReviewHandling | None:
         """Read the handling of long reviews; None if there is none, or it is wrong."""
         shape = self.shape
         section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
@@ -356,7 +358,7 @@ class Sections(ABC):
         most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(most, chosen) if most and chosen else None
 
-    def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
+    def read_output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
         """Read the names of the steps to return, each once."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))

@@ -51,11 +51,11 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
         problems.report(catalogue.wrapped_seed(wrapper.key.span, wrapper.key.value))
         return None
     reader = _SeedV1 if is_v1([key.value for key in document.names()]) else _SeedV2
-    return reader(document, problems).program()
+    return reader(document, problems).lower()
 
 
 def _is_seed(value: JsonValue) -> bool:
-    """Return whether a value has the keys of a seed."""
+    """Return True if a value has the keys of a seed."""
     return isinstance(value, JsonObject) and len({key.value for key in value.names()} & _KEYS) >= 2
 
 
@@ -68,8 +68,8 @@ class _SeedV2(Sections):
         keywords: tuple[Named, ...] = ()
         if section is not None:
             shape.keys(section, sections.FILTER_KEYS, "`filter`")
-            self.allow(section)
-            keywords = self.keyword_list(shape.get(section, "keywords"), "`keywords`")
+            self.read_suppressions(section)
+            keywords = self.read_keywords(shape.get(section, "keywords"), "`keywords`")
         value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
         extract = shape.object(value, "`extract`", '{"fields": […]}')
         members = extract.members if extract is not None and extract.get("fields") is None else ()
@@ -80,7 +80,7 @@ class _SeedV2(Sections):
             self.incomplete |= {"extraction", "meta"}
             return surface.Program(task_name, keywords=keywords)
         shape.keys(extract, sections.EXTRACT_KEYS, "`extract`")
-        fields = self.fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
+        fields = self.read_fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
         validity = shape.get(extract, "validity")
         if validity is not None and shape.boolean(validity, "`validity`"):
             values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
@@ -92,12 +92,12 @@ class _SeedV2(Sections):
             task_name,
             keywords=keywords,
             fields=tuple(fields.values()),
-            meta=self.inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
+            meta=self.read_inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
             passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
             examples=read_examples(shape.get(extract, "examples"), fields, self),
         )
 
-    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+    def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         named: dict[str, JsonObject] = {}
         for item in items:
             name = item.get("name") if isinstance(item, JsonObject) else None
@@ -111,9 +111,11 @@ class _SeedV2(Sections):
             for name, item in named.items()
         }
         names = DeclaredNames(types, filters, named.keys() - filters, strings)
-        return tuple([step for index, item in enumerate(items) if (step := self.step(item, index, names)) is not None])
+        return tuple(
+            [step for index, item in enumerate(items) if (step := self.read_step(item, index, names)) is not None]
+        )
 
-    def step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
+    def read_step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
         """Read a step; None if it is none, or has no name: then it is kept apart."""
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
@@ -130,9 +132,9 @@ class _SeedV2(Sections):
         elif section.get("op") is not None:
             shape.keys(section, all_step_keys(), "a step")
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
-        self.allow(section)
+        self.read_suppressions(section)
         sources = shape.sources(section)
-        lowered = self.operation(operation, section, names) if operation is not None else surface.Broken()
+        lowered = self.lower_operation(operation, section, names) if operation is not None else surface.Broken()
         is_filter = chosen == "define_filter" if op is not None and op.value == chosen else None
         place = first_character(section.span)
         if name is not None:
@@ -141,11 +143,11 @@ class _SeedV2(Sections):
         self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
         return None
 
-    def operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
+    def lower_operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
         """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
         shape = self.shape
         noun = f"the operation `{operation.name}`"
-        is_sound = self.has_one_of(operation, section, noun)
+        is_sound = self.check_exclusive_keys(operation, section, noun)
         arguments = Arguments(first_character(section.span), names, shape)
         for key in operation.keys:
             value = shape.get(section, key.name)
@@ -157,7 +159,7 @@ class _SeedV2(Sections):
                 is_sound = False
         return operation.lower(arguments) if is_sound else surface.Broken()
 
-    def has_one_of(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
+    def check_exclusive_keys(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
         """Return True if a step has exactly one of the keys that exclude one another, if there are any; report it otherwise."""
         values = [value for key in operation.one_of if (value := self.shape.get(section, key)) is not None]
         if len(values) > 1:
@@ -202,12 +204,12 @@ class _SeedV1(Sections):
         value = shape.need(document, "extraction_fields", "the seed", '"extraction_fields": […]')
         return surface.Program(
             task_name,
-            keywords=self.keyword_list(shape.get(document, "filter_keywords"), "`filter_keywords`"),
-            fields=tuple(self.fields(value, "`extraction_fields`").values()),
-            extraction_prompt=self.prompt(),
+            keywords=self.read_keywords(shape.get(document, "filter_keywords"), "`filter_keywords`"),
+            fields=tuple(self.read_fields(value, "`extraction_fields`").values()),
+            extraction_prompt=self.read_prompt(),
         )
 
-    def prompt(self) -> str:
+    def read_prompt(self) -> str:
         """Read the extractor's prompt, with its placeholders checked; empty if the seed has none."""
         text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
@@ -220,12 +222,12 @@ class _SeedV1(Sections):
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
             elif name is not None:
-                self.quotes(text, match)
+                self.check_quotes(text, match)
         if not any(match[1] == "review_text" for match in placeholders):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
 
-    def quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
+    def check_quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
         """Warn of quotes around a placeholder that is filled with a JSON string."""
         text = prompt.value
         start, end = placeholder.span()
@@ -242,16 +244,16 @@ class _SeedV1(Sections):
             warning = lint_catalogue.quoted_placeholder(span, text[start:end], placeholder[1], is_whole=is_whole)
             self.problems.report(warning)
 
-    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+    def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
 
-        written = [step for index, item in enumerate(items) if (step := self.step(item, index)) is not None]
+        written = [step for index, item in enumerate(items) if (step := self.read_step(item, index)) is not None]
         is_complete = "extraction" not in self.incomplete
         lowered = lower_formulas([*written, *self.nameless], types, is_complete, self.problems)
         self.nameless = list(lowered[len(written) :])
         return lowered[: len(written)]
 
-    def step(self, item: JsonValue, index: int) -> surface.Step | None:
+    def read_step(self, item: JsonValue, index: int) -> surface.Step | None:
         """Read a step; None if it is none, or has no name: then it is kept apart."""
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
@@ -259,7 +261,7 @@ class _SeedV1(Sections):
             self.incomplete.add("compute")
             return None
         shape.keys(section, sections.V1_STEP_KEYS, "a step")
-        self.allow(section)
+        self.read_suppressions(section)
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
         shape.text(shape.get(section, "description"), "`description`")
         formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")

@@ -153,12 +153,12 @@ class Arguments:
                 self.shape.keys(rule, ("else",), "the `else` rule")
                 if self.otherwise is not None:
                     self.problems.report(catalogue.second_else(rule.span))
-                self.otherwise = self._then(rule, "else")
+                self.otherwise = self._read_result(rule, "else")
             else:
                 if self.otherwise is not None and not is_late:
                     self.problems.report(catalogue.rule_after_else(rule.span))
                     is_late = True
-                checked = self._rule(rule)
+                checked = self._read_rule(rule)
                 is_sound = is_sound and checked is not None
                 rules += [checked] if checked is not None else []
         if is_sound and self.otherwise is None:
@@ -166,21 +166,23 @@ class Arguments:
         self.rules = tuple(rules)
         return is_sound
 
-    def _rule(self, rule: JsonObject) -> surface.Rule | None:
+    def _read_rule(self, rule: JsonObject) -> surface.Rule | None:
         """Read a rule with `when` and `then`; None, with the problem reported, without a usable `when`."""
         shape = self.shape
         otherwise = rule.get("else")
         source = self.expressions.get("source")
         shape.keys(rule, RULE_KEYS, "a rule")
         when = shape.need(rule, "when", "the rule", '"when": a condition')
-        then = self._then(rule, "then")
+        then = self._read_result(rule, "then")
         if otherwise is not None:
             self.problems.report(catalogue.else_in_rule(otherwise.span))
             self.otherwise = NoLiteral(otherwise.span, None)
         text = shape.text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
-        return surface.Rule(self._when(text, source) or ast.Invalid(text.span), then) if text is not None else None
+        return (
+            surface.Rule(self._parse_when(text, source) or ast.Invalid(text.span), then) if text is not None else None
+        )
 
-    def _when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
+    def _parse_when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
         """Parse the condition of a rule; None, with the problem reported, if it is malformed."""
         name = source.text if isinstance(source, ast.Name) else ""
         ty = self.names.types.get(name)
@@ -196,7 +198,7 @@ class Arguments:
             return None
         return parse_formula(when, self.problems, is_condition=True)
 
-    def _then(self, rule: JsonObject, key: str) -> ast.Literal:
+    def _read_result(self, rule: JsonObject, key: str) -> ast.Literal:
         value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
         literal = self.shape.literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")

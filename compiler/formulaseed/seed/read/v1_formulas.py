@@ -58,13 +58,13 @@ class _FormulaReader:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
                 return _there_are([], span, "len(extractions)")
             case ast.Name():
-                return self._name(node, loop)
+                return self._lower_name(node, loop)
             case ast.FilterName(span):
                 return self._report(v1_catalogue.filter_in_v1(span))
             case ast.Subscript():
-                return self._subscript(node, loop)
+                return self._lower_subscript(node, loop)
             case ast.Call():
-                return self._call(node, loop)
+                return self._lower_call(node, loop)
             case ast.Conditional(span, condition, then, otherwise):
                 test = self.lower(condition, loop, True)
                 return ast.Conditional(span, test, self.lower(then, loop), self.lower(otherwise, loop))
@@ -73,7 +73,7 @@ class _FormulaReader:
             case ast.Logical():
                 return mapped(node, self.lower, loop, is_condition)
             case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
-                conditions = self._conditions(node, loop)
+                conditions = self._lower_conditions(node, loop)
                 return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _count_formula(node))
             case ast.Comprehension(span):
                 return self._report(v1_catalogue.bare_loop(span))
@@ -82,7 +82,7 @@ class _FormulaReader:
             case _:
                 return mapped(node, self.lower, loop)
 
-    def _call(self, node: ast.Call, loop: str | None) -> ast.Expr:
+    def _lower_call(self, node: ast.Call, loop: str | None) -> ast.Expr:
         name = node.name.text
         if name in v1_catalogue.LOOPS and node.arguments:
             first = node.arguments[0]
@@ -91,24 +91,26 @@ class _FormulaReader:
                 return ast.Aggregate(node.span, "count", None, None, written=_written(node))
             comprehension, default = _loop_and_default(first)
             if comprehension is not None:
-                return self._loop(node, comprehension, default, loop)
+                return self._lower_loop(node, comprehension, default, loop)
             if name in ("any", "all"):
                 return self._report(v1_catalogue.takes_loop(node.span, name))
-        return self._method(node, loop) or mapped(node, self.lower, loop)
+        return self._lower_method(node, loop) or mapped(node, self.lower, loop)
 
     # --- loops
 
-    def _loop(self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None) -> ast.Expr:
+    def _lower_loop(
+        self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None
+    ) -> ast.Expr:
         """Lower a call of the loop `over` inside the loop `loop`, if any; `default` is that of `[… for …] or [0]`."""
         name = node.name.text
-        default, refused = self._loop_default(node, default, loop)
-        conditions = self._conditions(over, loop)
+        default, refused = self._lower_default(node, default, loop)
+        conditions = self._lower_conditions(over, loop)
         for argument in refused:
             self._report(v1_catalogue.loop_arguments(argument.span, name))
         if conditions is None or refused:
             return ast.Invalid(node.span)
         if name == "len":
-            return self._length(node, over, conditions)
+            return self._lower_length(node, over, conditions)
         element = self.lower(over.element, over.variable.text, name in ("any", "all"))
         if name == "any":
             count = _count_formula(over, _written(over.element))
@@ -125,7 +127,7 @@ class _FormulaReader:
         there_are = _there_are(conditions, node.span, _count_formula(over))
         return ast.Conditional(node.span, there_are, aggregate, default)
 
-    def _loop_default(
+    def _lower_default(
         self, node: ast.Call, default: ast.Expr | None, loop: str | None
     ) -> tuple[ast.Expr | None, list[ast.Expr]]:
         """Return the lowered value over no reviews, None if there is none, and the arguments that the function does not take."""
@@ -144,7 +146,7 @@ class _FormulaReader:
             refused.append(default)
         return default, refused
 
-    def _conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
+    def _lower_conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
         """Return the conditions of a loop; None if it has no meaning here, which is reported."""
         variable = node.variable.text
         source = node.source
@@ -158,7 +160,7 @@ class _FormulaReader:
             return [part for condition in conditions for part in ast.conjuncts(condition)]
         return None
 
-    def _length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
+    def _lower_length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
         if not over.is_list or not isinstance(over.element, ast.Name | ast.Subscript | ast.Literal):
             return self._report(v1_catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
@@ -175,7 +177,7 @@ class _FormulaReader:
         names = (f"extraction.{name}", f"meta.{name}", f"meta.{name.removeprefix('review_')}")
         return next((full for full in names if full in self.types), None)
 
-    def _name(self, node: ast.Name, loop: str | None) -> ast.Expr:
+    def _lower_name(self, node: ast.Name, loop: str | None) -> ast.Expr:
         """Read a name in place of a value; `loop` is the variable of the loop around it."""
         text = node.text
         span = node.span
@@ -185,12 +187,12 @@ class _FormulaReader:
         if text == EXTRACTIONS:
             return self._report(v1_catalogue.list_as_value(span))
         if rest:
-            return self._dotted_name(node, head, rest, loop)
+            return self._lower_dotted_name(node, head, rest, loop)
         if text not in self.steps and self._field_called(text) is not None:
             return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
         return node
 
-    def _dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
+    def _lower_dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
         """Read a name with a namespace; report one that has no meaning."""
         is_field = self._field_called(rest) is not None
         spaces = ("context", "param")
@@ -210,21 +212,21 @@ class _FormulaReader:
             help = did_you_mean(space, spaces, what="namespaces")
         return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
 
-    def _subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
+    def _lower_subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
         """Read `e['field']`, or report anything else before square brackets."""
         value = node.value
         index = node.index
         key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None
         name = value.text if isinstance(value, ast.Name) else ""
         if name == loop and key is not None:
-            return self._field(node, key, name)
+            return self._lower_field(node, key, name)
         if key is not None and name and name not in ("context", "param", EXTRACTIONS):
             help = f"write `{loop}['{key}']`" if loop is not None else v1_catalogue.LOOP_HELP.format(name)
             return self._report(v1_catalogue.no_loop_variable(node.value.span, name, help), name)
         instead = f"{name}.{key or 'name'}" if name in ("context", "param") else "e['field']"
         return self._report(v1_catalogue.not_indexable(node.span, instead))
 
-    def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
+    def _lower_field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
         full_name = self._field_called(name)
         if full_name is not None:
             return ast.Name(node.span, full_name, written=f"{loop}['{name}']")
@@ -235,7 +237,7 @@ class _FormulaReader:
         self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
         return ast.Invalid(node.span)
 
-    def _method(self, node: ast.Call, loop: str | None) -> ast.Expr | None:
+    def _lower_method(self, node: ast.Call, loop: str | None) -> ast.Expr | None:
         """Report a method of a review, such as `e.get('n')`, which is read as `e['n']`; return None for any other call."""
         head, _, method = node.name.text.partition(".")
         if head != loop or not method:
@@ -247,7 +249,7 @@ class _FormulaReader:
         # a declared field always has a value; what an absent one gives is said by its `default`, not by the formula
         is_same = full_name is not None and (not fallback or full_name.startswith("meta."))
         self._report(v1_catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
-        return self._field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
+        return self._lower_field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
 
     def _field_help(self, name: str, loop: str | None) -> Help:
         return f"write `{loop}['{name}']`" if loop is not None else v1_catalogue.FIELD_HELP.format(name)

@@ -171,9 +171,7 @@ class Evaluation:
         """Note which conjuncts each row meets, also those that its value does not depend on."""
         conjuncts = [*dict.fromkeys(self._conjuncts(aggregate.where))]
         observer.terms[aggregate] = {}
-        observer.met[aggregate] = [
-            {conjunct: bool(self._test(conjunct, row)) for conjunct in conjuncts} for row in self.rows
-        ]
+        observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
         """Yield the conjuncts of a condition, with those of filters in place of their names."""

@@ -93,9 +93,7 @@ def is_partial(name: str) -> bool:
 
 def function_table() -> str:
     """Return the functions as a Markdown table, as docs/language.md has it."""
-    rows = [
-        f"| `{function.signature}` | {function.description} | `{function.example}` |" for function in FUNCTIONS.values()
-    ]
+    rows = [f"| `{entry.signature}` | {entry.description} | `{entry.example}` |" for entry in FUNCTIONS.values()]
     return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
 
 

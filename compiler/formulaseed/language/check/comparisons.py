@@ -38,10 +38,8 @@ class ComparisonChecker(ABC):
         for closing in self.closed:
             if not any(closing.span.covers(noted.span) for noted in known):
                 known.append(closing)
-        for constant in known:
-            self.problems.report(
-                catalogue.constant_comparison(constant.span, constant.result, constant.reason, constant.help)
-            )
+        for noted in known:
+            self.problems.report(catalogue.constant_comparison(noted.span, noted.result, noted.reason, noted.help))
         self.forget_constants()
 
     def particular_help(self) -> str:

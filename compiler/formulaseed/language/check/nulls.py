@@ -33,42 +33,35 @@ def is_unproven(expression: Expr, scope: Scope, facts: Facts) -> bool:
 
 
 def report_null(
-    expression: Expr,
-    scope: Scope,
-    facts: Facts,
-    effect: NullEffect = "value",
-    other: Expr | None = None,
-    sign: str = "",
+    value: Expr, scope: Scope, facts: Facts, effect: NullEffect = "value", other: Expr | None = None, sign: str = ""
 ) -> None:
     """Report a value that may be null, once for the same text in a step; nothing if it is known to be present.
 
     `other` is the value that `sign`, `!=` or `not in`, compares it with. With the effect `truth`, `sign` may be `not`.
     """
-    if not is_unproven(expression, scope, facts):
+    if not is_unproven(value, scope, facts):
         return
-    text = expression_text(expression)
+    text = expression_text(value)
     if scope.is_reported("FS305", text):
         return  # the help takes time to write
     coalesced = condition = ""
     if len(text) <= MAX_QUOTED:
-        default = _default(expression, other, facts)
+        default = _propose_default(value, other, facts)
         coalesced = f"coalesce({text}, {default})"
-        condition = _condition(text, coalesced, sign, other) if other is not None else ""
-        if effect == "truth" and expression.info.ty.base is Base.STRING:
+        condition = _with_default(text, coalesced, sign, other) if other is not None else ""
+        if effect == "truth" and value.info.ty.base is Base.STRING:
             coalesced = f"{coalesced} != ''"
-    name = text if isinstance(expression, typed.Ref) else f"({text})"
+    name = text if isinstance(value, typed.Ref) else f"({text})"
     guarded = f"… if {name} != None else …" if effect == "value" else f"{name} != None and …"
     if effect == "truth":
-        is_boolean = expression.info.ty.base is Base.BOOLEAN
+        is_boolean = value.info.ty.base is Base.BOOLEAN
         guarded = f"{name} {_TRUTH_TESTS[is_boolean, bool(sign)]}"
     negated = f"not {name}" if effect == "truth" and sign else ""
-    diagnostic = catalogue.may_be_null(
-        expression.info.span, called(expression), coalesced, guarded, effect, condition, negated
-    )
+    diagnostic = catalogue.may_be_null(value.info.span, called(value), coalesced, guarded, effect, condition, negated)
     scope.report_once(diagnostic, text)
 
 
-def _condition(text: str, coalesced: str, sign: str, other: Expr) -> str:
+def _with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
     """Return the comparison with the proposed default, which null no longer meets."""
     value = other.info.constant if other.info.is_constant else None
     if isinstance(value, bool):
@@ -76,17 +69,17 @@ def _condition(text: str, coalesced: str, sign: str, other: Expr) -> str:
     return f"{coalesced} {sign} {operand_text(other)}"
 
 
-def _default(expression: Expr, other: Expr | None, facts: Facts) -> str:
+def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
     """Return a default to propose: a value that is equal to `other`, or one that does not make the formula fail."""
     first = items(other)[0] if other is not None and items(other) else None
-    known = facts.range_of(expression) or intervals.ANY_NUMBER
-    values = facts.values_of(expression)
+    known = facts.range_of(value) or intervals.ANY_NUMBER
+    values = facts.values_of(value)
     is_only = known.low == known.high or (values is not None and len(values) <= 1)
     if first is not None and first.info.is_constant and not is_only:
         return literal_text(first.info.constant)
-    if expression.info.ty.base is Base.STRING:
+    if value.info.ty.base is Base.STRING:
         return "''"
-    if expression.info.ty.base is Base.BOOLEAN:
+    if value.info.ty.base is Base.BOOLEAN:
         return "False"
     return _usual_number(known if other is None else intervals.ANY_NUMBER)
 

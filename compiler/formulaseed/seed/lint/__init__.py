@@ -37,11 +37,9 @@ def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
         for scope in _scopes(warning.pointer) if warning.severity != "error" else ():
             covered.setdefault((warning.code, scope), []).append(warning)
     suppressed = [covered.get((suppression.code.text, suppression.scope), []) for suppression in suppressions]
-    needless = [
-        suppression.code for suppression, warnings in zip(suppressions, suppressed, strict=True) if not warnings
-    ]
+    unused = [suppression.code for suppression, warnings in zip(suppressions, suppressed, strict=True) if not warnings]
     problems.discard(chain.from_iterable(suppressed))
-    for code in needless if not problems.has_errors else ():
+    for code in unused if not problems.has_errors else ():
         problems.report(catalogue.unused_suppression(code.span, code.text))
     problems.merge(catalogue.merge_by_code)
 

@@ -19,6 +19,8 @@ from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.lint.comparisons import lint_case_of_keys, lists_of, pairs_from_both_sides
 from formulaseed.source.text import Span
 
+_Years = dict[Symbol, tuple[int, Span]]
+"""The constant steps that are a year, each with the year and its place."""
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
 FIRST_PRESENT_YEAR = 2020
 """An earlier year that is subtracted from a year of the data is the beginning of a count of years, not the present."""
@@ -134,7 +136,7 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
     A year that closes a period, as in `meta.year < 2023`, stays what it is.
     """
     years = years_of(program)
-    constants: dict[Symbol, tuple[int, Span]] = {}
+    constants: _Years = {}
     for step in program.steps:
         match step.operation:
             case nodes.Const(int(value)) if is_year(value):
@@ -166,9 +168,7 @@ def is_year(value: Value) -> TypeGuard[int]:
     return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
-def _hard_coded_years(
-    expression: Expr, years: set[Symbol], constants: dict[Symbol, tuple[int, Span]]
-) -> Iterator[tuple[int, Span, str]]:
+def _hard_coded_years(expression: Expr, years: set[Symbol], constants: _Years) -> Iterator[tuple[int, Span, str]]:
     """Yield the years that are taken for the present, with their places and the comparison or subtraction that uses them."""
     everything = list(typed.walk(expression))
     mentioning = _mentioning(everything, years)
@@ -192,9 +192,7 @@ def _open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, E
     return [pair for pair in pairs if pair[1] in (">", ">=") and pair[0] not in closed]
 
 
-def _present_year(
-    node: typed.Binary, mentioning: set[int], constants: dict[Symbol, tuple[int, Span]]
-) -> list[tuple[int, Span]]:
+def _present_year(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
     """Return the year that a year of the data is subtracted from, or the present year that is subtracted from one."""
     is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
     if is_left and not is_right:
@@ -214,7 +212,7 @@ def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
     return mentioning
 
 
-def _year(expression: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
+def _year(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
     """Return the year that a literal or a constant step is, with its place; nothing for any other value."""
     if isinstance(expression, typed.Literal) and is_year(expression.value):
         return [(expression.value, expression.info.span)]

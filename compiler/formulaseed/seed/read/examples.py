@@ -29,9 +29,8 @@ def read_examples(value: JsonValue | None, fields: Fields, sections: Sections) -
     """Return the examples that can be read."""
     reader = _Reader(fields, sections)
     items = sections.shape.list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
-    examples = (
-        reader.read_example(section) for item in items if (section := sections.shape.object(item, "an example"))
-    )
+    objects = (sections.shape.object(item, "an example") for item in items)
+    examples = (reader.read_example(section) for section in objects if section is not None)
     return tuple(example for example in examples if example is not None)
 
 
@@ -109,7 +108,7 @@ class _Reader:
         for name, value in values.items():
             field = self.fields[name]
             words = quotes.get(name)
-            null_test = words is None or not words.value.strip()
+            is_missing = words is None or not words.value.strip()
             pairs = [(member.name, member.description) for member in field.values]
-            if field.evidence == "required" and null_test and is_claim(value, pairs, field.default):
+            if field.evidence == "required" and is_missing and is_claim(value, pairs, field.default):
                 self.report(catalogue.quote_missing(first_character(fields.span), name))

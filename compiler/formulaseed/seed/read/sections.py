@@ -266,13 +266,11 @@ class Sections(ABC):
         for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # it has the name
             shape.sources(section)
-            default, minimum, maximum = read_bounded_default(section, ty, shape)
+            default, low, high = read_bounded_default(section, ty, shape)
             evidence = self.read_evidence(shape.get(section, "evidence"))
             reason = shape.boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
-            field = nodes.ExtractionField(
-                name.text, ty, about, values, default, evidence, minimum, maximum, hint, reason
-            )
+            field = nodes.ExtractionField(name.text, ty, about, values, default, evidence, low, high, hint, reason)
             self.declare("extraction", name, field, fields)
         return fields
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
+from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
 from formulaseed.draft.acceptance import refusals
 from formulaseed.draft.checking import check
@@ -21,7 +22,6 @@ from formulaseed.draft.task import read_task
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
-from formulaseed.loading import compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonical, layout
 from helpers import SEEDS, places
 from hypothesis import given

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from formulaseed import check, compile_formula, compile_seed, load_evaluator, load_seed
 from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import analyse
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language.functions import FUNCTIONS, Function, function_table
 from formulaseed.language.hints import CALLS, HINTS
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operation, Spelling, a_number, outside_domain
 from formulaseed.language.parser import parse_formula, parse_v1_formula
-from formulaseed.loading import analyse
 from formulaseed.reference.document import reference_json
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.seed.json_schema import seed_schema

@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 from formulaseed import compile_formula, pipeline
 from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.errors import DataError, SeedError, UnreadableError
-from formulaseed.formulas import load_reference
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
-from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.constraints import bounds
 from formulaseed.reference.database import database_reference

@@ -21,8 +21,8 @@ from formulaseed.backends.python import tests_plan
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.verify_tests import verify_tests
+from formulaseed.documents import compile_seed, compile_tests, load_seed
 from formulaseed.errors import SeedError
-from formulaseed.loading import compile_seed, compile_tests, load_seed
 from formulaseed.testing import Restaurant, raised
 from guarded_formulas import guarded_seeds
 from helpers import ROOT, TASKS, formulaseed, tiny_seed, write_json

@@ -18,8 +18,8 @@ import pytest
 from formulaseed.backends.python import expressions
 from formulaseed.backends.python.names import module_name
 from formulaseed.backends.python.render import function_helpers
+from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import EvaluationError, SeedError
-from formulaseed.loading import analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone

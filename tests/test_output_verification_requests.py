@@ -13,9 +13,9 @@ from formulaseed.backends.python import dialects, names, prelude, render, reques
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify, verify_source
+from formulaseed.documents import compile_seed, load_requests
 from formulaseed.errors import SeedError
 from formulaseed.ir import attributes
-from formulaseed.loading import compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone
 from helpers import ROOT

@@ -13,8 +13,8 @@ import pytest
 from formulaseed import limits, pipeline
 from formulaseed.backends.python.dialects import REQUESTS
 from formulaseed.backends.python.verify import verify_source
+from formulaseed.documents import load_requests
 from formulaseed.ir import attributes
-from formulaseed.loading import load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, formulaseed, read_lines, write_lines
 from hypothesis import given, settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
-from formulaseed.loading import analyse_text
+from formulaseed.documents import analyse_text
 from formulaseed.seed.operations import foreign_operations
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate

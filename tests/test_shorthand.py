@@ -14,7 +14,7 @@ from formulaseed.cli.requests import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
-from formulaseed.loading import analyse_requests
+from formulaseed.documents import analyse_requests
 from formulaseed.requests import model
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.shorthand import (

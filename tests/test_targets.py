@@ -16,11 +16,11 @@ from formulaseed.backends.base import TARGETS, Construct, Identity, load_backend
 from formulaseed.backends.python.identity import identity_of
 from formulaseed.backends.python.names import TAKEN_MODULES, module_name
 from formulaseed.backends.python.target import BACKEND as PYTHON
+from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import SeedError
 from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import LOGICAL, MEMBERSHIP, OPERATORS, ORDERING
-from formulaseed.loading import analyse, compile_seed, load_seed
 from formulaseed.seed.operations import OPERATIONS
 from helpers import EXAMPLES, ROOT, SEEDS, Outcome, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 

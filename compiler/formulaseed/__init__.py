@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.documents import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.explanation.cover import Coverage, cover
     from formulaseed.explanation.diff import Difference, diff
     from formulaseed.explanation.explanation import Explanation
     from formulaseed.explanation.report import Report, report
     from formulaseed.explanation.sensitivity import Sensitivity, sensitivity
-    from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
@@ -28,7 +28,7 @@ _HOMES = {
     "api": ("check", "compile_formula", "explain", "load_evaluator", "score", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
-    "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
+    "documents": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
     "explanation.cover": ("Coverage", "cover"),
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     module = importlib.import_module(_MODULES[name])
-    if module.__name__ == "formulaseed.loading":
+    if module.__name__ == "formulaseed.documents":
         module.FormulaSeed._repr_html_ = _seed_html
     return getattr(module, name)
 

@@ -19,6 +19,7 @@ from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import Lines, LocatedRestaurant, is_frame, lines_of, read_contexts
 from formulaseed.data.results import Extractor, Failures, ReviewInput
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.opening import (
     DEFAULTS,
@@ -28,7 +29,6 @@ from formulaseed.extractors.opening import (
     sync_extractor,
     trained_extractor,
 )
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews, with_line
 from formulaseed.runtime.extracting import extract as extract_restaurants

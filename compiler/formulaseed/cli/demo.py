@@ -14,6 +14,7 @@ from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.render import aligned, summary
+from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.blocks import as_text
 from formulaseed.explanation.explain import Explainer
 from formulaseed.explanation.explanation import Explanation
@@ -24,7 +25,6 @@ from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.opening import measured_training, require_training
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.extras import MissingExtraError
-from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews

@@ -26,12 +26,10 @@ from formulaseed.cli.output import (
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import summary
+from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, domain_of, read_given
 from formulaseed.errors import DataError, EvaluationError, SeedError
-from formulaseed.formulas import domain_of
 from formulaseed.ir import nodes
-from formulaseed.kinds import read_given
 from formulaseed.language.types import Value
-from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.pipeline import Compilable, compile
 from formulaseed.reference.document import bumped, change, document_text, reference_json
 from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
@@ -115,7 +113,7 @@ def _reference(
         return stated
     if seed is None:
         return restaurant_reference()
-    from formulaseed.loading import load_seed
+    from formulaseed.documents import load_seed
 
     return restaurant_reference(load_seed(seed).program)
 

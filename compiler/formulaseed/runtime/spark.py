@@ -20,11 +20,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed import loading
+from formulaseed import documents
 from formulaseed.data.duplicates import ID, Duplicates
+from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import UnreadableError
 from formulaseed.extras import require_extra
-from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.scoring import ScoreOptions, metadata
@@ -68,7 +68,7 @@ def score(
     row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
     Documentation: docs/scale.md.
     """
-    loaded = loading.load_seed(seed)
+    loaded = documents.load_seed(seed)
     options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)
     return frame_of(loaded, evaluator_of(loaded), rows_df, contexts_df, options)
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from formulaseed.documents import FormulaSeed, SeedLike
     from formulaseed.language.types import Value
-    from formulaseed.loading import FormulaSeed, SeedLike
     from formulaseed.testing.comparing import growth, note_steps, outcome, raised, rounding
     from formulaseed.testing.inputs import Restaurant, contexts, parameters, restaurants, rows
     from formulaseed.testing.loaded import load_module

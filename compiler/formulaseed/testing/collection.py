@@ -13,8 +13,8 @@ import pytest
 from formulaseed import pipeline
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.errors import FormulaSeedError
-from formulaseed.loading import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
 

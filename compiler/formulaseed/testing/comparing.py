@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from hypothesis import note
 from hypothesis import strategies as st
 
+from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret, prepare
 from formulaseed.language.types import Base, Value
-from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.testing.inputs import Restaurant
 from formulaseed.testing.loaded import loaded_seed
 from formulaseed.testing.values import Values

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from formulaseed import limits
 from formulaseed.data.files import read_bytes
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file
 

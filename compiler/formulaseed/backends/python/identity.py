@@ -11,7 +11,8 @@ import hashlib
 import re
 import warnings
 
-from formulaseed.backends.base import Identity, KindName
+from formulaseed.backends.base import Identity
+from formulaseed.ir.kind import KindName
 
 STYLES = ("2027-01",)
 """The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""

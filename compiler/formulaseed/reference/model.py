@@ -6,20 +6,15 @@ of the root entity are also known by their name alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from formulaseed.ir.nodes import InputField
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.inputs import _is_similar
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
-
-if TYPE_CHECKING:
-    from formulaseed.diagnostics.model import Problems
-    from formulaseed.reference.scope import DomainScope
 
 FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
 CUSTOM_TYPES = (
@@ -221,12 +216,6 @@ class Reference:
         root = self.entity(self.root)
         names = [f"{self.root}.{field.name}" for field in root.fields] if root is not None else []
         return tuple(name for name in names if self.spelled(name) == name)
-
-    def scope(self, problems: Problems, places: Mapping[str, int]) -> DomainScope:
-        """Return the scope in which the formulas of these places are checked."""
-        from formulaseed.reference.scope import DomainScope
-
-        return DomainScope(problems, {}, {}, places, {}, frozenset(), reference=self)
 
     def record(self, used: Iterable[str]) -> tuple[InputField, ...]:
         """Return the fields and entities among these full names, in the reference's order, an entity before its fields."""

@@ -13,6 +13,7 @@ REQUESTS := examples/requests.jsonl
 RULES := examples/rules.json
 REFERENCE := examples/formula_reference.json
 DATABASE := sqlite:///examples/listing.db
+LISTING_SCHEMA := examples/listing_schema.json
 SCHEMA := grammar/formula-seed.schema.json
 EXPLANATION := grammar/explanation.schema.json
 
@@ -54,7 +55,7 @@ check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)
-	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE) --check
+	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE) --check
 	$(BIN)/formulaseed compile --check $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile --check $(TESTED) --tests generated/tests
 	$(BIN)/formulaseed schema --check $(SCHEMA)
@@ -67,7 +68,7 @@ format: $(DEVELOPED)
 
 generate: $(INSTALLED)  ## compile every task into generated/, write the examples' reference and the JSON Schemas
 	$(BIN)/python examples/make_listing.py
-	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE)
+	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE)
 	$(BIN)/formulaseed compile $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile $(TESTED) --tests generated/tests
 	$(BIN)/formulaseed schema --out $(SCHEMA)

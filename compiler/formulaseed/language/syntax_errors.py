@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.language.hints import HINTS, Hint, Kind
+from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, Hint, Kind
 from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
@@ -25,20 +25,15 @@ _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 @value_node
 class SyntaxMistake:
-    """What is wrong at the characters `start` to `end`. `instead` is read in their place; None where nothing can be.
-
-    Without a message it is only read in another way, and reported when the formula is checked.
-    """
+    """The mistake at the characters `start` to `end`. `fix` is the only thing that they can mean; None if that is unknown."""
 
     code: str
     start: int
     end: int
     message: str
     help: str
-    instead: str | None = None
+    fix: str | None = None
     is_security: bool = False
-    is_safe: bool = False
-    """Whether `instead` is a fix that cannot change what the text means."""
 
 
 def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
@@ -48,7 +43,7 @@ def explain(text: str, position: int, expected: set[str], kind: Kind, subject: s
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _no_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return SyntaxMistake("FS207", position, match.end(), "", "", match[1].upper())
+        return _fault(position, match.end(1), catalogue.word_called(match[1], FORMS_OF_WORDS[match[1]]))
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
         found = _place(hint, masked, position) if hint.used_in in (None, kind) else None
@@ -82,19 +77,18 @@ def _hinted(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     end = start + len(whole) if whole else end
-    return _fault(start, end, (hint.code, message, help), instead, hint.is_security, hint.is_safe)
+    return _fault(start, end, (hint.code, message, help), instead if hint.is_safe else None, hint.is_security)
 
 
 def _fault(
     start: int,
     end: int,
     mistake: catalogue.Mistake,
-    instead: str | None = None,
+    fix: str | None = None,
     is_security: bool = False,
-    is_safe: bool = False,
 ) -> SyntaxMistake:
     code, message, help = mistake
-    return SyntaxMistake(code, start, end, message, help, instead, is_security, is_safe)
+    return SyntaxMistake(code, start, end, message, help, fix, is_security)
 
 
 _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
@@ -107,11 +101,11 @@ def _no_comparison(text: str, subject: str) -> SyntaxMistake:
     bare = text[end:].strip()
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
-        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""), "")
+        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""))
     compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
     if assigned := re.match(r"=+([<>]?)", bare):
         compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
-    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
+    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
 
 
 def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:

@@ -294,7 +294,7 @@ def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
     Another Python file is passed over, with status 0. Raises `SeedError` if the module's file has errors, `UnreadableError`
     if one of the two cannot be read.
     """
-    from formulaseed.backends.python.identity import identity_of, tested_module
+    from formulaseed.backends.python.identity import TESTS, identity_of
     from formulaseed.runtime.loading import find_seed, read_module, why_no_seed
 
     text = read_module(path)
@@ -307,10 +307,10 @@ def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
         say(f"{path}: {why_no_seed(identity.path, path)}")
         return 1
     loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
-    name, tested = loaded.document.source.name, tested_module(text)
+    name = loaded.document.source.name
     arguments = f"{name} --out {path.parent}"
-    if tested is not None and isinstance(loaded, FormulaSeed):
-        module = Path(os.path.normpath(path.parent / tested))
+    if identity.kind == TESTS and isinstance(loaded, FormulaSeed):
+        module = Path(os.path.normpath(path.parent / identity.name))
         expected = compile_tests(loaded, path, module)
         arguments = f"{name} --out {module.parent} --tests {path.parent}"
     else:

@@ -34,7 +34,8 @@ HASH = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
 _HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
-_TESTED = re.compile(r'^MODULE: Final = load_module\(HERE / "([^"\n]+)"\)$', re.MULTILINE)
+TESTS = "seed_tests"
+"""The kind of generated tests, which state no hash: they are the same whatever the seed says."""
 
 _KINDS = {"SEED_SHA256": "TASK_NAME", "REQUESTS_SHA256": "NAME", "RULES_SHA256": "NAME"}
 """The constant that holds the hash of what a module was made from, and the one that holds its name."""
@@ -42,7 +43,10 @@ _KINDS = {"SEED_SHA256": "TASK_NAME", "REQUESTS_SHA256": "NAME", "RULES_SHA256":
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`kind` is the constant with the hash; `path` that of the file, as the header has it, empty if it is not known."""
+    """`kind` is the constant with the hash; `path` that of the file, as the header has it, empty if it is not known.
+
+    For generated tests, `kind` is `TESTS` and `name` the path of the module, relative to the folder of the tests.
+    """
 
     kind: str
     name: str
@@ -58,6 +62,9 @@ def identity_of(source: str) -> Identity | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     path = header_path(ast.get_docstring(tree) or "")
+    module = _tested_module(tree)
+    if path is not None and module is not None:
+        return Identity(TESTS, module, path)
     strings = _string_constants(tree)
     kind = next((kind for kind in _KINDS if re.fullmatch("[0-9a-f]{64}", strings.get(kind, ""))), None)
     if path is None or kind is None or _KINDS[kind] not in strings:
@@ -65,10 +72,13 @@ def identity_of(source: str) -> Identity | None:
     return Identity(kind, strings[_KINDS[kind]], path)
 
 
-def tested_module(source: str) -> str | None:
+def _tested_module(tree: ast.Module) -> str | None:
     """Return the path of the module that generated tests are of, relative to their folder; None for any other file."""
-    found = _TESTED.search(source)
-    return found[1] if found is not None else None
+    for node in tree.body:
+        match node:
+            case ast.Assign(value=ast.Call(func=ast.Name("seed_tests"), args=[_, _, ast.Constant(str(module))])):
+                return module
+    return None
 
 
 def header_path(docstring: str) -> str | None:

@@ -69,7 +69,8 @@ OWNERS = {
     "duckdb": ("runtime/duck.py",),
     "sqlalchemy": ("reference/database.py",),
     "grandalf": ("explanation/drawing.py",),
-    **dict.fromkeys(("sklearn", "scipy", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
+    **dict.fromkeys(("sklearn", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
+    "scipy": ("extractors/trained/", "extractors/cascade.py"),
     "click": ("cli/",),
     "rich": ("cli/",),
 }

@@ -341,7 +341,7 @@ def test_the_task_is_named_by_its_text_or_its_file(server: Loopback, tmp_path: P
     assert draft(None, *where, "--task-name", "a/b").status == 2
     server.reset(queue=replies({**CONDITIONS, "task_name": "model's"}))
     named = draft(server, "--out", "-", "--transcript", tmp_path / "u")
-    assert (named.status, "it has the unknown key `task_name`" in named.err) == (1, True)
+    assert (named.status, "`task_name` is an unknown key" in named.err) == (1, True)
 
 
 def test_what_was_discarded_was_billed(server: Loopback, replayed: Path, tmp_path: Path) -> None:

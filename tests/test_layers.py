@@ -60,6 +60,7 @@ OWNERS = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("arguments.py", "data/records.py", "explanation/explanation.py"),
+    "pydantic_core": ("draft/wire.py",),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),

@@ -109,17 +109,17 @@ def _measure(
     return FieldMeasure(field.name, len(values), count, accuracy, usual_accuracy, f1, usual_f1, kappa, error)
 
 
-def _agreement(true: Any, given: Any, weights: Any, size: int) -> tuple[float, float, float]:
+def _agreement(recorded: Any, predicted: Any, weights: Any, size: int) -> tuple[float, float, float]:
     """Return accuracy, the mean F1 of the values that are recorded, and Cohen's kappa, which is 0 if both always say the same."""
     import numpy as np
     from sklearn.metrics import f1_score
 
     total = weights.sum()
-    recorded, predicted = np.bincount(true, weights, size), np.bincount(given, weights, size)
-    accuracy = (weights * (true == given)).sum() / total
-    chance = (recorded * predicted).sum() / total**2
-    labels = np.flatnonzero(recorded)
-    f1 = f1_score(true, given, labels=labels, average="macro", sample_weight=weights, zero_division=0)
+    recorded_counts, predicted_counts = np.bincount(recorded, weights, size), np.bincount(predicted, weights, size)
+    accuracy = (weights * (recorded == predicted)).sum() / total
+    chance = (recorded_counts * predicted_counts).sum() / total**2
+    labels = np.flatnonzero(recorded_counts)
+    f1 = f1_score(recorded, predicted, labels=labels, average="macro", sample_weight=weights, zero_division=0)
     return float(accuracy), float(f1), float((accuracy - chance) / (1 - chance)) if chance < 1 else 0.0
 
 

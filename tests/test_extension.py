@@ -104,7 +104,7 @@ def test_the_documented_functions_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.example)
 def test_the_example_of_a_hint(hint: Any) -> None:
-    """The parser stops at what the hint is about, and the hint is given; read in another way, the rest has no syntax error."""
+    """The parser stops at what the hint is about, and the hint is given; with a safe fix, the rest has no syntax error."""
     problems = Problems()
     text = PlainText(Span(Source("", hint.example), 0, len(hint.example)), hint.example)
     if hint.used_in == "v1":
@@ -116,7 +116,7 @@ def test_the_example_of_a_hint(hint: Any) -> None:
     before, _, behind = hint.message.partition("{0}")
     assert found.message.startswith(before)
     assert found.message.endswith(behind)
-    assert (parsed is not None) is (hint.instead is not None)
+    assert (parsed is not None) is hint.is_safe
 
 
 @pytest.mark.parametrize("written", sorted(set(CALLS.values())))

@@ -58,6 +58,7 @@ OWNERS = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("arguments.py", "data/records.py", "explanation/explanation.py"),
+    "pydantic_core": ("draft/wire.py",),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
@@ -67,7 +68,8 @@ OWNERS = {
     "duckdb": ("runtime/duck.py",),
     "sqlalchemy": ("reference/database.py",),
     "grandalf": ("explanation/drawing.py",),
-    **dict.fromkeys(("sklearn", "scipy", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
+    **dict.fromkeys(("sklearn", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
+    "scipy": ("extractors/trained/", "extractors/cascade.py"),
     "click": ("cli/",),
     "rich": ("cli/",),
 }

@@ -198,7 +198,7 @@ def test_the_tests_of_a_module_name_it(folder: Path) -> None:
     made_from = Identity("seed", "Tiny-1", "../seed.json")
     assert identity_of((folder / "generated" / "tiny_1.py").read_text()) == made_from
     tests = (folder / "generated" / "tests" / "test_tiny_1.py").read_text()
-    assert identity_of(tests) == Identity("seed", "Tiny-1", "../../seed.json", tested="../tiny_1.py")
+    assert identity_of(tests) == Identity("seed", "../tiny_1.py", "../../seed.json", tested="../tiny_1.py")
 
 
 def test_seeds_in_odd_folders_are_found_again(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from formulaseed.arguments import validated
-from formulaseed.backends.base import Unit
-from formulaseed.data.documents import dumped, is_of_kind, read_text, refused_module, shown_path, source_of
+from formulaseed.data.documents import dumped, is_of_kind, read_text, shown_path, source_of
 from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
@@ -300,24 +299,22 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
 
 
 def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | None = None) -> str:
-    """Return the source of the seed's tests, for the file `tests` beside a module in the file `module`.
+    """Return the source of the file `tests`, by which pytest tests the generated module in the file `module`.
 
-    Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is
-    there. Raises `SeedError` where no tests can be made.
+    Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is there.
     """
-    from formulaseed.backends.python.tests_plan import emit_tests
+    from formulaseed.backends.python.code import literal
+    from formulaseed.backends.python.plan import header
+    from formulaseed.backends.python.render import format_body
 
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
-    unit = Unit("seed", seed.program, shown_path(document.path, tests.parent), seed.sha256, style or style_at(tests))
-    try:
-        places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
-        made, fault = emit_tests(unit, *places)
-    except Exception as error:
-        raise refused_module(document.source, "the seed", error) from None
-    if fault is not None:
-        raise refused_module(document.source, "the seed", fault)
-    return made
+    places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
+    first_line = header(shown_path(document.path, tests.parent), style or style_at(tests))
+    return format_body(
+        f'"""{first_line}"""\n\nfrom formulaseed.testing import seed_tests\n\n'
+        f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, places))})\n"
+    )
 
 
 def style_at(path: Path) -> str:

@@ -26,7 +26,6 @@ from formulaseed.extractors.model.batching import BatchRun
 from formulaseed.extractors.model.estimating import counted_by_api, estimate
 from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
 from formulaseed.extractors.model.prompting import PromptSpec
-from formulaseed.extractors.model.salvage import Gap
 from formulaseed.extractors.model.store import Store, default_path, opened_for_run
 from formulaseed.llm.calls import cost_text
 from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
@@ -255,21 +254,9 @@ def info(path: str | None, form: str) -> None:
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
     check_lines(out, "--out")
-    saved = 0
-    with reported() as failures, _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
+    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
         for line in answers.export():
-            if isinstance(line, Gap):
-                between = (
-                    f"answers between `{line.low[:12]}` and `{line.high[:12]}`" if line.low < line.high else line.low
-                )
-                failures.add(str(answers.path), f"{between} cannot be read: {line.reason}")
-            else:
-                write_line(file, line)
-                saved += 1
-    if failures.status:
-        help = f"`formulaseed store import {'FILE' if out == '-' else out} --store NEW` puts them into a new store"
-        say(f"{number_of(saved, 'answer')} saved of a damaged store; {help}", err=True)
-    finish(failures.status)
+            write_line(file, line)
 
 
 @store.command("import")

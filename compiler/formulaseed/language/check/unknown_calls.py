@@ -33,7 +33,6 @@ _MODULES = ("math", "np", "numpy", "pd", "pandas", "statistics", "operator")
 def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> None:
     """Report a call of what is no function. `arguments` are empty where they are not all known."""
     help: Help
-    written = name.written or name.text
     module, _, last = name.text.rpartition(".")
     known = [] if any(argument.info.ty.is_error for argument in arguments) else arguments
     is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK
@@ -49,11 +48,11 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
         is_elsewhere = hasattr(builtins, last.lower()) or hasattr(
             math, last.lower()
         )  # so it is no misspelt one of ours
-        typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else written
+        typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
         help = _help(last.lower(), known, facts) or did_you_mean(
             typed_name, scope.functions, what="functions", limit=20
         )
-    found = catalogue.unknown_function(name.span, written, help)
+    found = catalogue.unknown_function(name.span, name.text, help)
     scope.problems.report(replace(found, is_security=last.lower() in FORBIDDEN or ast.has_inner_name(name.text)))
 
 

@@ -1,4 +1,4 @@
-"""The claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which generated tests check.
+"""The claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which tests check.
 
 In: the value of the key `properties`. Out: surface properties; the names in them are not looked up yet.
 """

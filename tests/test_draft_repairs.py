@@ -22,7 +22,7 @@ from drafts import (
     replies,
     step_of,
 )
-from formulaseed.draft.acceptance import unexplained_losses
+from formulaseed.draft.acceptance import find_losses
 from formulaseed.draft.checking import CheckedDraft, check
 from formulaseed.draft.conversion import drafted, parts_of, repaired
 from formulaseed.draft.task import read_task
@@ -55,7 +55,7 @@ def fixed(name: str = "TRUST_RAW", **values: Json) -> Json:
 
 def refused(before: CheckedDraft, answer: Json) -> tuple[str, ...]:
     after = check(repaired(before.draft, answer), G1A)
-    return unexplained_losses(before.draft, after.draft, answer, G1A)
+    return find_losses(before.draft, after.draft, answer, G1A)
 
 
 def because(*names: str) -> list[dict[str, str]]:

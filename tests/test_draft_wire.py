@@ -12,7 +12,7 @@ import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
 from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
-from formulaseed.draft.acceptance import unexplained_losses
+from formulaseed.draft.acceptance import find_losses
 from formulaseed.draft.checking import check
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
@@ -298,7 +298,7 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
     first = check(drafted(made["conditions"], made["seed"]), G1A)
     second = check(repaired(first.draft, made["repair"]), G1A)
     for checked in (first, second):
-        refused = unexplained_losses(first.draft, checked.draft, made["repair"], G1A)
+        refused = find_losses(first.draft, checked.draft, made["repair"], G1A)
         assert (checked is second) or not refused, "a draft is no worse than itself"
         json.loads(shown(prompt_values(checked, G1A, Attempt(made["repair"], second, refused))))
         assert "FS901" not in [d.code for d in checked.analysis.diagnostics]

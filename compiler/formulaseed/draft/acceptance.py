@@ -20,28 +20,42 @@ _WITHOUT_NUMBERS = ("sources", "description", "meaning")
 """The keys of a part whose numbers no seed computes with."""
 
 
-def unexplained_losses(before: Part, after: Part, repair: Json, task: Task) -> tuple[str, ...]:
+def find_losses(before: Part, after: Part, repair: Json, task: Task) -> tuple[str, ...]:
     """Return what the draft `after` lacks of the draft `before` although its repair gives no reason; empty if nothing."""
-    return tuple(_losses(before, after, repair, task))
-
-
-def _losses(before: Part, after: Part, repair: Json, task: Task) -> Iterator[str]:
     removed, named = _with_reason(repair["removed"]), _with_reason(repair["losses"])
-    names = {_title(kind, part) for kind, part in parts_of(after)}
-    kept_parts = [part for _, part in parts_of(before) if part["name"] not in removed]
+    return (
+        *_missing_parts(before, after, removed),
+        *_missing_outputs(before, after, removed | named),
+        *_uncited_sentences(before, after, removed, named, task),
+        *_missing_numbers(before, after, named),
+    )
+
+
+def _missing_parts(before: Part, after: Part, removed: set[str]) -> Iterator[str]:
+    titles = {_title(kind, part) for kind, part in parts_of(after)}
     for kind, part in parts_of(before):
-        if _title(kind, part) not in names and part["name"] not in removed:
+        if _title(kind, part) not in titles and part["name"] not in removed:
             yield f"the {_title(kind, part)} is gone without the reason"
+
+
+def _missing_outputs(before: Part, after: Part, named: set[str]) -> Iterator[str]:
     for name in dict.fromkeys(before["output"]):
-        if name not in after["output"] and name not in removed | named:
+        if name not in after["output"] and name not in named:
             yield f"the output {name} is gone without the reason"
-    sentences = _sentences(kept_parts) - _sentences(part for _, part in parts_of(after))
-    for number in sorted(sentences):
+
+
+def _uncited_sentences(before: Part, after: Part, removed: set[str], named: set[str], task: Task) -> Iterator[str]:
+    """Yield the sentences that no part cites any more; those of removed parts go with them."""
+    kept_parts = [part for _, part in parts_of(before) if part["name"] not in removed]
+    for number in sorted(_sentences(kept_parts) - _sentences(part for _, part in parts_of(after))):
         if task.text(number) is not None and f"sentence {number}" not in named:
             yield f"no part cites sentence {number} any more, without the reason"
+
+
+def _missing_numbers(before: Part, after: Part, named: set[str]) -> Iterator[str]:
     named_numbers = values([name for name in named if not name.startswith("sentence ")])
-    for value in sorted(_numbers(before) - _numbers(after) - named_numbers):
-        yield f"the number {value:g} is gone without the reason"
+    for number in sorted(_numbers(before) - _numbers(after) - named_numbers):
+        yield f"the number {number:g} is gone without the reason"
 
 
 def _with_reason(losses: Collection[Json]) -> set[str]:

@@ -221,14 +221,22 @@ class _Reader:
             self._report(catalogue.bare_parameter(value.span, text, is_safe))
             return ast.Name(value.span, f"param.{text}")
         joined = _IN_STRING.fullmatch(text) if operator == "==" else None
-        if joined:
-            sign = _SIGNS.get(joined[1], joined[1])
-            # Nothing orders strings, so `<15 min` is a value of a string field.
-            if sign not in _ORDER or ty is None or ty.is_numeric:
-                return self._report(catalogue.operator_in_string(value.span, sign, joined[2].strip()))
-            if subject.text == "meta.date":
-                return self._report(catalogue.ordered_date(value.span))
+        diagnostic = _operator_in_string(subject, value, joined, ty) if joined else None
+        if diagnostic is not None:
+            return self._report(diagnostic)
         is_step = takes_numbers and text in names.steps
         if is_step or text in names.types or (takes_numbers and _NAMESPACED.search(text)):
             return self._report(catalogue.no_value(value.span, is_step))
         return ast.Literal(value.span, text)
+
+
+def _operator_in_string(
+    subject: ast.Name, value: JsonString, match: re.Match[str], ty: Type | None
+) -> Diagnostic | None:
+    """Return the problem of a string such as `>= 3`; None if it is a value of a string field, which nothing orders: `<15 min`."""
+    sign = _SIGNS.get(match[1], match[1])
+    if sign not in _ORDER or ty is None or ty.is_numeric:
+        return catalogue.operator_in_string(value.span, sign, match[2].strip())
+    if subject.text == "meta.date":
+        return catalogue.ordered_date(value.span)
+    return None

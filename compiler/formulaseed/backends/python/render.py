@@ -73,12 +73,6 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
     return _join(header, body, helpers), _join(bare_header, bare, helpers)
 
 
-def render_whole(name: str, variables: Variables) -> str:
-    """Return a file that has no helpers of its own, in which lines that are too long are split."""
-    source = _render(name, variables)
-    return sealed(format_body(source) if needs_black(source) else source)
-
-
 def _join(header: str, body: str, helpers: str) -> str:
     return sealed(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
 

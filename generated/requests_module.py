@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "requests"
 REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef442f9087eb4"
-BODY_SHA256: Final = "a25cc376e89f92590357cca16dd7ce8ac00c670db1f672fe67e3041da66133fc"
+BODY_SHA256: Final = "bb4e7a09c875659d7119d6d2c081fa5c9bb488889989dabef9764d6c72e7593a"
 GOLD: Final[dict[str, str]] = {
     "R01": "marigold-bakehouse", "R02": "kitsune-counter", "R03": "rusty-anchor", "R11": "golden-carp",
     "R12": "desert-bloom", "R21": "golden-carp", "R22": "marigold-bakehouse", "R31": "desert-bloom",
@@ -229,14 +229,7 @@ def _read_attribute(text: str) -> JsonValue:
     return value if isinstance(value, str | dict) else text
 
 
-Truth: TypeAlias = Literal[-1, 0, 1]
-Scalar: TypeAlias = "str | int | float | bool | None"
-Path: TypeAlias = tuple[str, ...]
-SocialFilter: TypeAlias = tuple[tuple[str, ...], int]
-Weight: TypeAlias = tuple[Path, float, int]
 _REVIEW_TEXT_CHARACTERS = 100_000
-_HOURS_PATTERN = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
-_OUTCOMES: Mapping[str, Truth] = {"true": 1, "false": -1, "neutral": 0}
 
 
 class Restaurant(NamedTuple):
@@ -326,6 +319,28 @@ def _check_review(review: JsonValue, index: int) -> JsonObject:
         if _why_incomparable(value):
             raise DataError(f"`reviews[{index}].{name}` {_why_incomparable(value)}")
     return review
+
+
+def _value_at(review: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """Return the value at `path` of a review; None if there is none."""
+    value: JsonValue = review
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _review_text(review: JsonObject) -> str:
+    text = review.get("text")
+    return text if isinstance(text, str) else ""
+
+
+Truth: TypeAlias = Literal[-1, 0, 1]
+Scalar: TypeAlias = "str | int | float | bool | None"
+Path: TypeAlias = tuple[str, ...]
+SocialFilter: TypeAlias = tuple[tuple[str, ...], int]
+Weight: TypeAlias = tuple[Path, float, int]
+_HOURS_PATTERN = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
+_OUTCOMES: Mapping[str, Truth] = {"true": 1, "false": -1, "neutral": 0}
 
 
 def _truth(holds: bool) -> Truth:
@@ -570,19 +585,6 @@ def _filter_by_people(
     for _ in range(social_filter[1]):
         people |= {friend for person in people for friend in (background.friends or {}).get(person, ())}
     return [review for review in reviews if _value_at(review, ("user", "name")) in people]
-
-
-def _value_at(review: JsonObject, path: Path) -> JsonValue:
-    """Return the value at `path` of a review; None if there is none."""
-    value: JsonValue = review
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _review_text(review: JsonObject) -> str:
-    text = review.get("text")
-    return text if isinstance(text, str) else ""
 
 
 def _stars(review: JsonObject) -> float:

@@ -14,7 +14,8 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
 from formulaseed.requests import evaluation
 from formulaseed.requests import model as ir
-from formulaseed.requests.evaluation import Background, Path, Restaurant
+from formulaseed.requests.evaluation import Path
+from formulaseed.requests.records import Background, Restaurant
 from formulaseed.requests.validate import EvidenceCache, RequestResult, Traced, matches_of
 
 MAX_VALUE_LENGTH = 60

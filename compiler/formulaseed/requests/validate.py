@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from formulaseed.requests import model as ir
-from formulaseed.requests.evaluation import Background, Restaurant, Truth
+from formulaseed.requests.evaluation import Truth
+from formulaseed.requests.records import Background, Restaurant
 from formulaseed.source.text import shortened
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]

@@ -21,7 +21,7 @@ from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.plan import Variables
 from formulaseed.ir import attributes
 from formulaseed.language import inputs, json_values
-from formulaseed.requests import evaluation
+from formulaseed.requests import evaluation, records
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _Helper:
 def _helpers() -> dict[str, _Helper]:
     """Return the definitions of the preludes by name, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    for module in (json_values, prelude, attributes, evaluation, inputs):
+    for module in (json_values, prelude, attributes, records, evaluation, inputs):
         assert module.__file__ is not None
         helpers.update(_helpers_of(Path(module.__file__).read_text(encoding="utf-8")))
     return helpers

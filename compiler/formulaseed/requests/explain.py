@@ -112,8 +112,7 @@ def describe_data(evidence: ir.Evidence, restaurant: Restaurant, background: Bac
         case ir.GroupRating():
             return _describe_group(evidence, restaurant)
         case ir.NotOnlyEasyRaters():
-            averages = evaluation._average_by_raters(restaurant)
-            generous, harsh = ("nothing" if average is None else f"{average:.2f}" for average in averages)
+            generous, harsh = map(_average, evaluation._average_by_raters(restaurant))
             return f"easy raters give {generous}, harsh ones {harsh}"
         case ir.Sentiment(topic, _, _, social_filter):
             if background.judgements is None:
@@ -143,6 +142,10 @@ def _describe_value(path: Path, restaurant: Restaurant) -> str:
         return f"{name} has {', '.join(true) or 'nothing that is true'}"
     text = str(value)
     return f"{name} is {text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + '…'}"
+
+
+def _average(stars: float | None) -> str:
+    return "nothing" if stars is None else f"{stars:.2f}"
 
 
 def _count(reviews: int, social_filter: ir.SocialFilter | None = None) -> str:

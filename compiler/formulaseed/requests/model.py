@@ -89,7 +89,7 @@ class ReviewMeta:
 
 @value_node
 class GroupRating:
-    """Of the reviews that pass a filter, the average stars or the number compares with a threshold."""
+    """The average stars or the number of the reviews that pass a filter compares with a threshold."""
 
     field: Path
     operator: Ordering

@@ -111,7 +111,7 @@ IN_A_FUNCTION = {
     "a handler that is called": "try:\n        return 1\n    except len(rows):\n        return 2",
     "a list unpacked": "return [*rows]",
     "a set unpacked": "return {*rows}",
-    "arguments unpacked": "return _attribute(rows, context, **GOLD)",
+    "arguments unpacked": "return _check_attribute(rows, context, **GOLD)",
     "a loop that goes on": "for x in rows:\n        continue",
     "an argument changed by a comprehension": "return [rows for rows in context]",
     "a constant hidden by a comprehension": "return {GOLD for GOLD in rows}",

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from formulaseed.documents import ReferenceLike, Variables
     from formulaseed.explanation.explanation import Explanation
     from formulaseed.reference.evaluation import Formula
-    from formulaseed.requests.evaluation import Background, Restaurant
     from formulaseed.requests.model import Request
+    from formulaseed.requests.records import Background, Restaurant
     from formulaseed.requests.validate import Evaluate, Validation
 
 

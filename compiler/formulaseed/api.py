@@ -15,7 +15,7 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.errors import DataError, SeedError
-from formulaseed.ir.interpret import rows_of
+from formulaseed.ir.inputs import rows_of
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
 from formulaseed.source.text import Source

@@ -1,4 +1,4 @@
-"""What people and models write in formulas from other languages, and typing errors, each with the form to write.
+"""Lists syntax of other languages and typing errors in formulas, each with the form to write.
 
 Pure data. `syntax_errors` looks up what stops the parser, `check.unknown_calls` what is called and is no function. Adding a hint
 is one row; the examples are tests.

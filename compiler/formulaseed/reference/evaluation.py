@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, object_of, place_of
+from formulaseed.ir.inputs import object_of
+from formulaseed.ir.interpret import interpret, place_of
 from formulaseed.language.json_values import _quote
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference

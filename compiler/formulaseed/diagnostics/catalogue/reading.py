@@ -55,9 +55,9 @@ unreadable_reference = of_one("FS509", "the reference cannot be read: {0}", "nam
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
     code, message, help = _JSON[fault.kind]
-    text = help.format(*fault.found)
-    instead = Suggestion(text, str(fault.found[1]), is_verbatim=True) if fault.kind in _REPLACED else text
-    return diagnostic(code, fault.span, message.format(*fault.found), instead)
+    text = help.format(*fault.details)
+    instead = Suggestion(text, str(fault.details[1]), is_verbatim=True) if fault.kind in _REPLACED else text
+    return diagnostic(code, fault.span, message.format(*fault.details), instead)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:

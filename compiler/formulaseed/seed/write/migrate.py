@@ -1,6 +1,6 @@
-"""A seed v1 as a seed v2 that computes the same.
+"""Rewrites a seed v1 as a seed v2 that computes the same.
 
-In: the JSON of the v1, and its checked program, without errors. Out: the JSON of the v2, and a list of what it cannot express. A
+In: the JSON of the v1, and its checked program, without errors. Out: the JSON of the v2, and a list of parts that it lacks. A
 loop inside a larger formula becomes a step of its own. Conditions that compare a field with a value become `where`, any other
 condition on a review a filter with `expr`; one that uses a step goes into the formula of a count or sum.
 """
@@ -32,12 +32,12 @@ Object = dict[str, Plain]
 Entry = tuple[str, Plain]
 """One entry of a condition object: a field or filter, and its value or operators."""
 _NAMESPACES = ("extraction.", "meta.", "context.")
-_KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
+_SAME_KEYS = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
 
 
 @dataclass(frozen=True, slots=True)
 class NotMoved:
-    """Something of the seed v1 that v2 lacks, and why."""
+    """A part of the seed v1 that v2 cannot express, and why."""
 
     span: Span
     reason: str
@@ -54,7 +54,7 @@ class Migration:
 
 def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     """Rewrite a seed v1 as v2."""
-    moved: Object = {key: seed[key] for key in _KEPT if key in seed}
+    moved: Object = {key: seed[key] for key in _SAME_KEYS if key in seed}
     if program.keywords:
         moved["filter"] = {"keywords": list(program.keywords)}
     fields = seed["extraction_fields"]
@@ -101,10 +101,12 @@ class _Writer:
         self.steps.append({"name": self.name, "op": op, **parts})
 
     def _aggregate(self, aggregate: typed.Aggregate, span: Span) -> None:
-        op, operand = aggregate.function, aggregate.operand
+        op = aggregate.function
+        operand = aggregate.operand
         tests, rest = self._where(aggregate.where)
         if rest is not None and aggregate.entry.counts:
-            op, operand = SUM, typed.Conditional(rest, _number(1, rest), _number(0, rest), rest.info)
+            op = SUM
+            operand = typed.Conditional(rest, _number(1, rest), _number(0, rest), rest.info)
         elif rest is not None and operand is not None and op == SUM:
             operand = typed.Conditional(rest, operand, _number(0, rest), operand.info)
         elif rest is not None:
@@ -112,10 +114,8 @@ class _Writer:
             self.not_moved.append(NotMoved(span, reason))
         value: Object = {}
         if operand is not None:
-            is_field = (
-                isinstance(operand, typed.Ref) and operand.symbol.is_per_review and "field" in aggregate.entry.keys
-            )
-            value = {"field" if is_field else "expr": _text(operand)}
+            is_name = isinstance(operand, typed.Ref) and operand.symbol.is_per_review
+            value = {"field" if is_name and "field" in aggregate.entry.keys else "expr": _text(operand)}
         default: Object = {"default": aggregate.default.value} if aggregate.default is not None else {}
         self._add(op, **value, **tests, **default)
 
@@ -130,14 +130,14 @@ class _Writer:
             self._add("expr", expr=_text(expression))
 
     def _is_plain(self, value: Value) -> bool:
-        """Return whether a literal cannot be read as a formula."""
+        """Return True if a literal cannot be read as a formula."""
         words = re.findall(r"[A-Za-z_]\w*", value) if isinstance(value, str) else []
         return not any(word in self.taken or word in FUNCTIONS for word in words)
 
     # --- conditions
 
     def _where(self, where: Expr | None) -> tuple[Object, Expr | None]:
-        """Return the condition as `where`, as far as it goes, and the rest, which is to be tested after it."""
+        """Return the condition as `where` up to the first part that uses a step, and the rest; None if there is no rest."""
         entries: list[Entry] = []
         parts = typed.conjuncts(where)
         for index, part in enumerate(parts):
@@ -148,7 +148,7 @@ class _Writer:
         return self._object(entries), None
 
     def _object(self, entries: Sequence[Entry]) -> Object:
-        """Return one object; an entry whose key is in it already goes into a filter."""
+        """Return the entries as one object. An entry whose key is there already goes into a filter."""
         merged: Object = {}
         for key, test in entries:
             if not _add_entry(merged, (key, test)):

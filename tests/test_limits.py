@@ -298,7 +298,9 @@ def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch
     """However many guards name the count: each condition is written out once for its step."""
     expanded: list[object] = []
     known = _ProgramChecker._required_by
-    monkeypatch.setattr(_ProgramChecker, "_required_by", lambda self, where: expanded.append(where) or known(self, where))
+    monkeypatch.setattr(
+        _ProgramChecker, "_required_by", lambda self, where: expanded.append(where) or known(self, where)
+    )
     where = [{"where": {"extraction.score": {">": k}}} for k in range(30)]
     steps = [
         *({"name": f"N{k}", "op": "count", **where[k]} for k in range(30)),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 from formulaseed.api import load_evaluator
-from formulaseed.arguments import validated_with
+from formulaseed.data.arguments import validated_with
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
 from formulaseed.data.jsonl import Lines, LocatedRestaurant, is_frame, lines_of, read_contexts

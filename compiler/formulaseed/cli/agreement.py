@@ -16,8 +16,10 @@ from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor, fields_of
-from formulaseed.extractors.opening import measured_training, sync_extractor
-from formulaseed.runtime.extracting import RunOptions, asked_reviews
+from formulaseed.extractors.lexical import LexicalExtractor
+from formulaseed.extractors.recorded import Recorded
+from formulaseed.runtime.extracting import RunOptions
+from formulaseed.runtime.reviews import ReviewSource
 
 if TYPE_CHECKING:
     from formulaseed.extractors.trained.measuring import FieldMeasure
@@ -59,12 +61,14 @@ def agreement(
     parameters = parameters_of(loaded.evaluator, params)
     program, trained, measured = loaded.program, extractor == "trained", list["FieldMeasure"]()
     with reported() as failures:
-        recorded = sync_extractor(program, read_lines(extractions, "extractions"), failures)
+        recorded = Recorded(extractions).read(program, failures)
+        other: SyncExtractor
         if trained:
             other, measured = _trained(loaded, contexts, extractions, duplicates)
+        elif predictions is not None:
+            other = Recorded(predictions).read(program, failures)
         else:
-            given = None if predictions is None else read_lines(predictions, "extractions")
-            other = sync_extractor(program, given, failures)
+            other = LexicalExtractor(fields_of(program))
         is_reported = predictions is None and not trained
         restaurants = read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates)
         compared = [*_compared(loaded, restaurants, recorded, other, failures, is_reported=is_reported)]
@@ -92,15 +96,12 @@ def agreement(
 def _trained(
     loaded: Loaded, contexts: str, extractions: str, duplicates: Duplicates
 ) -> tuple[SyncExtractor, list[FieldMeasure]]:
-    """What predicts each recorded review by training on other restaurants, and how well."""
+    """Return what predicts each recorded review by training on other restaurants, and how well."""
+    from formulaseed.extractors.trained.extractor import Trained
+
     options = RunOptions(review_handling=loaded.program.review_handling)
-    return measured_training(
-        loaded.program,
-        read_lines(extractions, "extractions"),
-        lambda: asked_reviews(
-            loaded.evaluator, read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates), options
-        ),
-    )
+    source = ReviewSource(loaded.evaluator, contexts, None, options, duplicates)
+    return Trained(extractions).measure(loaded.program, source)
 
 
 def _compared(

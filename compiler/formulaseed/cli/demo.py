@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +11,6 @@ import click
 from formulaseed.cli.output import reported, show
 from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
-from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.render import aligned, summary
 from formulaseed.explanation.blocks import as_text
 from formulaseed.explanation.explain import Explainer
@@ -21,15 +19,17 @@ from formulaseed.explanation.overview import Overview, explained
 from formulaseed.explanation.pages import explanation_page, report_page
 from formulaseed.explanation.story import brief, headline
 from formulaseed.extractors.base import fields_of
-from formulaseed.extractors.opening import measured_training, require_training
 from formulaseed.extractors.recorded import RecordedExtractor
+from formulaseed.extractors.trained.extractor import Trained
+from formulaseed.extractors.trained.features import require_training
 from formulaseed.extras import MissingExtraError
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import RunOptions, asked_reviews
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.loading import module_from_source
+from formulaseed.runtime.reviews import ReviewSource
 
 _SCORE = "FINAL_RISK_SCORE"
 
@@ -102,12 +102,8 @@ def _taught(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -
         require_training()
     except MissingExtraError as error:
         return f"   {error}"
-    evaluator = Evaluator(module_from_source(source, "demo"))
-
-    def asked() -> Iterator[Sequence[ReviewInput]]:
-        return asked_reviews(evaluator, read_contexts(read_lines(str(contexts))), RunOptions())
-
-    _, measured = measured_training(seed.program, read_lines(str(extractions)), asked)
+    reviews = ReviewSource(Evaluator(module_from_source(source, "demo")), contexts, None, RunOptions())
+    _, measured = Trained(extractions).measure(seed.program, reviews)
     rows: list[tuple[str, ...]] = [
         ("field", "answers", "right", "if always the commonest", "macro-F1", "of the commonest")
     ]

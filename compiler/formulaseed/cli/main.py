@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.errors import FormulaSeedError
+from formulaseed.errors import ArgumentError, FormulaSeedError
 
 _COMMANDS = {
     "check": "Report every problem in seeds or requests.",
@@ -137,6 +137,8 @@ def main() -> None:
         _refuse(error)
     except click.Abort as error:
         _fail("interrupted", getattr(error.__cause__, "status", 130))
+    except ArgumentError as error:
+        _refuse(click.UsageError(f"--{error.argument.replace('_', '-')} {error.reason}"))
     except FormulaSeedError as error:
         from formulaseed.cli.output import report_error
 

@@ -101,9 +101,16 @@ def lines_of(given: Lines, what: str) -> Iterator[Line]:
 
         lines = enumerate(frame_lines(given, what), 1)
         return _of_kind((Line(f"<{what}>", number, raw) for number, raw in lines), kind)
-    if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
+    if not is_lines(given):
         raise DataError(f"{what} must be a path, a list of objects or a data frame, not {type(given).__name__}")
     return _of_kind((_line_of(value, what, number) for number, value in enumerate(given, 1)), kind)
+
+
+def is_lines(given: object) -> bool:
+    """Return whether this is a path, an iterable of objects or a data frame."""
+    if isinstance(given, str | os.PathLike) or is_frame(given):
+        return True
+    return isinstance(given, Iterable) and not isinstance(given, Mapping | bytes)
 
 
 def is_frame(given: object) -> bool:

@@ -106,11 +106,41 @@ def legal(field: AskedField, value: Any) -> FieldValue:
     return found
 
 
-class SyncExtractor(ABC):
-    """Base of the extractors that answer at once."""
+class OpenExtractor(ABC):
+    """An extractor that is ready to extract; the defaults are those of one that asks nobody."""
 
     name: str
     prompt_sha256: str | None = None
+    asks_model = False
+    """Whether extracting costs money, and may end early."""
+    unanswered = 0
+    """Calls without a usable answer that may have one when they are made again; known at the end of a run."""
+    usd: float | None = 0.0
+    """What the run has cost at most, in US dollars; None if that is unknown. Known at the end of a run."""
+    costs: Sequence[str] = ()
+    """What the run has cost, in lines for people. Known at the end of a run."""
+
+    @property
+    def stopped(self) -> str:
+        """Why nothing more is asked; empty while the run goes on."""
+        return ""
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the same run would get further if it were repeated."""
+        return False
+
+    @abstractmethod
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        """Extract the reviews of each restaurant, in their order. May read ahead."""
+
+    def summary(self) -> list[str]:
+        """Return what a run prints before its closing line."""
+        return []
+
+
+class SyncExtractor(OpenExtractor):
+    """Base of the extractors that answer at once."""
 
     @abstractmethod
     def extract(self, review: ReviewInput) -> Extraction:
@@ -119,10 +149,6 @@ class SyncExtractor(ABC):
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         """Extract the reviews of each restaurant, in their order."""
         return ([self.extract(review) for review in reviews] for reviews in restaurants)
-
-    def summary(self) -> list[str]:
-        """Return what a run prints before its closing line."""
-        return []
 
 
 def unspoken_text(fields: Sequence[AskedField]) -> str:

@@ -22,15 +22,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from math import ceil, exp, fsum, lgamma, log
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar
 
-from formulaseed.data.results import NOT_ASKED, Extraction, Extractor, ReviewInput
+from pydantic import Field
+
+from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.agreement import label
-from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import Predictions, RecordedAnswer, Trained
+from formulaseed.extractors.base import AskedField, OpenExtractor
+from formulaseed.extractors.model.options import ModelOptions
+from formulaseed.extractors.options import Callbacks
+from formulaseed.extractors.trained.classifying import Classifiers, Predictions, RecordedAnswer
 from formulaseed.extractors.trained.extractor import with_untrained
+from formulaseed.extractors.trained.features import require_training
+from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.runtime.sampling import draw
+
+if TYPE_CHECKING:
+    from formulaseed.extractors.model.answers import AnswerCache
 
 ROUNDS = 3
 _LEVEL = 0.05 / ROUNDS
@@ -42,20 +51,42 @@ _STEPS = 20
 Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
 
 
-class ModelExtractor(Extractor, Protocol):
-    """Asks a model; `stopped` is why it asks no more, `goes_on` whether the same command would get further."""
+class Cascade(ModelOptions):
+    """Asks a model about a sample, and about what a classifier that learns from its answers cannot predict."""
 
-    stopped: str
-    goes_on: bool
+    name: ClassVar[str] = "cascade"
 
+    sample: int = Field(300, ge=1, description="How many reviews the model is asked about at first.")
+    sample_seed: int = Field(0, description="Another number draws another sample.")
+    target_agreement: float = Field(
+        0.95, ge=0.5, le=0.999, description="How often, at least, a predicted field must be what the model would say."
+    )
 
-@dataclass(frozen=True, slots=True)
-class CascadeOptions:
-    """The size and the seed of the first sample, and the agreement to reach."""
+    def require(self) -> None:
+        super().require()
+        require_training()
 
-    sample: int
-    sample_seed: int = 0
-    target: float = 0.95
+    def _needs_all_answers(self) -> bool:
+        return False  # which reviews are asked about depends on the answers
+
+    def _ask(self, answers: AnswerCache, source: ReviewSource, callbacks: Callbacks) -> CascadeExtractor:
+        source.require_rereading("extractor", self.name)
+        return CascadeExtractor(
+            answers.spec.fields, self._live_asker(answers, callbacks), source.relevant, self, answers.spec.passes
+        )
+
+    def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
+        from formulaseed.extractors.model.estimating import counted_by_api, estimate
+
+        source.require_rereading("extractor", self.name)
+
+        def of(reviews: Iterable[Sequence[ReviewInput]]) -> list[str]:
+            return estimate(answers, reviews, answers.usage.prices, counted_by_api, may_batch=False)
+
+        first = source.relevant(source.draw(self.sample, self.sample_seed))
+        return [
+            "at least, for the first sample:", *of(first), "at most, for every review:", *of(source.relevant())
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +102,32 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    trained: Trained
+    trained: Classifiers
     threshold: Threshold
     reached: int
     """Reviews that need not be asked about any more."""
 
 
-class Cascade:
-    """Extracts with a model and what it teaches; `opened` provides what asks the model, anew for each round."""
+class CascadeExtractor(OpenExtractor):
+    """Extracts with a model and what it teaches; `open_asker` provides what asks the model, again for each round."""
+
+    asks_model = True
 
     def __init__(
         self,
         fields: Sequence[AskedField],
-        opened: Callable[[], ModelExtractor],
-        model: str,
+        open_asker: Callable[[], OpenExtractor],
         reviews: Reviews,
-        options: CascadeOptions,
+        options: Cascade,
         passes: int = 1,
     ) -> None:
         self._fields = tuple(fields)
-        self._opened = opened
+        self._open_asker = open_asker
         self._reviews = reviews
         self._options = options
         self._passes = passes
-        self._asker = opened()
-        self.name = f"cascade:{model}"
+        self._asker = open_asker()
+        self.name = f"cascade:{options.model}"
         self.prompt_sha256 = self._asker.prompt_sha256
         self._answered: dict[int, tuple[ReviewInput, Extraction]] = {}
         """By the place of the review among all."""
@@ -107,12 +139,11 @@ class Cascade:
 
     @property
     def stopped(self) -> str:
-        """Why nothing more is asked; empty while the run goes on."""
         return self._asker.stopped
 
     @property
-    def goes_on(self) -> bool:
-        return self._asker.goes_on
+    def can_resume(self) -> bool:
+        return self._asker.can_resume
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         self._rounds()
@@ -150,7 +181,7 @@ class Cascade:
             )
         elif not self.stopped:
             lines.append(
-                f"cascade: an agreement of {self._options.target:.0%} cannot be shown: asked about every review"
+                f"cascade: an agreement of {self._options.target_agreement:.0%} cannot be shown: asked about every review"
             )
         return lines
 
@@ -219,20 +250,20 @@ class Cascade:
                     if extraction.failure != NOT_ASKED:
                         self._answered[place] = review, _asked(extraction)
 
-    def _next_asker(self) -> ModelExtractor:
-        self._asker = self._opened()
+    def _next_asker(self) -> OpenExtractor:
+        self._asker = self._open_asker()
         return self._asker
 
-    def _trained(self) -> Trained | None:
+    def _trained(self) -> Classifiers | None:
         """What the answers teach; None where there are none."""
         answers = [
             RecordedAnswer(review.business_id, f"{review.review_id}\0{place}", review.text, found.fields)
             for place, (review, found) in sorted(self._answered.items())
             if found.fields is not None
         ]
-        return Trained(self._fields, answers) if answers else None
+        return Classifiers(self._fields, answers) if answers else None
 
-    def _threshold(self, trained: Trained) -> Threshold | None:
+    def _threshold(self, trained: Classifiers) -> Threshold | None:
         held_out = [
             (
                 {name: label(each.value) == label(answer.fields[name]) for name, each in found.items()},
@@ -241,9 +272,9 @@ class Cascade:
             for answer, found in zip(trained.answers, trained.held_out, strict=True)
             if int(answer.review_id.rpartition("\0")[2]) in self._drawn and len(found) == len(self._fields)
         ]
-        return threshold_for(held_out, self._options.target, _LEVEL)
+        return threshold_for(held_out, self._options.target_agreement, _LEVEL)
 
-    def _confidences(self, trained: Trained) -> array[float]:
+    def _confidences(self, trained: Classifiers) -> array[float]:
         found = array("d")
         for reviews in self._reviews():
             found.extend(map(confidence_of, trained.predict([review.text for review in reviews]) if reviews else ()))

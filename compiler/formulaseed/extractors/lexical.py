@@ -1,4 +1,4 @@
-"""The lexical extractor: typed fields out of a review by its words alone, with no network and no model.
+"""Extracts typed fields from a review by its words alone, with no network and no model.
 
 It is a heuristic for a first try. It looks for the phrases quoted in the values' descriptions ('friend told me'), the
 things listed there in parentheses, and their words, sentence by sentence; a denied word ("no hives") or a supposed one
@@ -14,105 +14,45 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from formulaseed.data.results import Extraction, FieldValue, ReviewInput
+from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, tied_text, unspoken_text
-
-CHARACTERS = 20_000
-"""What is read of a review."""
-SENTENCE, DENIED = 60, 6
-"""Words of a sentence, of which a longer one is read in parts; words that a negator reaches, at most to its clause's end."""
-PAUSE = ","
-"""The stem of commas and colons, which no cue reaches across."""
-
-
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FUNCTION_WORDS = word_set(
-    """i me the and or but so as at by for from in into of off on onto out over to too up down with about after again all any
-    before if then there here when while until than be have do not no will would can could should just very really what per
-    which who it each even few get got how more most much now only other own same some such where why also still yet might"""
+from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, tied_text, unspoken_text
+from formulaseed.extractors.lexical_text import (
+    NEGATORS,
+    PAUSE,
+    QUOTED,
+    TASK_WORDS,
+    Sentence,
+    Word,
+    content,
+    name_in,
+    number_in,
+    sentences,
+    stems,
+    word_set,
 )
-NEGATORS = word_set("no not never without nobody none nothing neither nor hardly rarely")
-_CONTRASTS = word_set("but although though however yet because then so until except")
-_SUPPOSING = word_set(
-    "if would could might may should afraid scared worry worried fear nervous hope unless wish carry carries"
-)
-_TELLING = word_set("tell hear say read report")
-_TELLERS = word_set("friend sister brother cousin neighbor coworker someon somebody peopl review")
-_SAME = {
-    word: line.split()[0]
-    for line in """i we he she they you|me us him her them|the a an my our your his their this that its one|tell told
-    say said says|hear heard|swell swollen|throw threw thrown|feel felt|break broke broken|take took taken|give gave given
-    eat ate|sit sat|pay paid|leave left|go went gone|come came|bring brought|keep kept|find found|swear swore
-    good better best|mouse mice|fly flies|child children|be was were is are am been being|have has had having
-    do did does|anaphylaxis anaphylactic""".replace("\n", "|").split("|")
-    for word in line.split()
-}
-"""Words that take each other's place, by the first of their line."""
-_ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ively", "ive", "ly", "ic", "y", "e")
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|[0-9]+(?:[.,][0-9]+)*|[$.,;:!?()\n]")
-_ENDS = frozenset(".;!?()\n")
+from formulaseed.extractors.options import Callbacks, ExtractorOptions
+from formulaseed.ir import nodes
+from formulaseed.runtime.reviews import ReviewSource
 
 
-class Word(NamedTuple):
-    stem: str
-    is_denied: bool
-    is_supposed: bool
+class Lexical(ExtractorOptions):
+    """Extracts by words alone: a heuristic for a first try, which needs nothing and has no options."""
 
+    name: ClassVar[str] = "lexical"
 
-Sentence = tuple[list[Word], bool]
-"""Its words, and whether somebody else tells it: "my friend told me"."""
-
-
-def stem(word: str) -> str:
-    """The word in lower case, without its ending."""
-    word = word.removesuffix("'s")
-    word = _SAME.get(word, word)
-    if word in FUNCTION_WORDS or word.endswith("ss"):
-        return word
-    word = word.removesuffix(next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3), ""))
-    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl"
-    return word[:-1] if is_doubled or (len(word) > 3 and word[-1] == "e") else word
-
-
-def stems(text: str) -> tuple[str, ...]:
-    """The stems of a phrase, without its marks."""
-    return tuple(stem(token) for token in _tokens(text) if token[0].isalnum() or token == "$")
-
-
-def content(text: str) -> tuple[str, ...]:
-    """The stems of a phrase that mean something."""
-    return tuple(each for each in stems(text.replace("_", " ")) if each not in FUNCTION_WORDS and each.isalpha())
-
-
-def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a review, as far as it is read."""
-    words: list[Word] = []
-    denied, is_supposed = 0, False
-    for token in _tokens(text[:CHARACTERS] + "\n"):
-        if words and (token in _ENDS or len(words) == SENTENCE):
-            said = {word.stem for word in words}
-            yield words, not (said.isdisjoint(_TELLING) or said.isdisjoint(_TELLERS))
-            words, denied, is_supposed = [], 0, False
-        if token in _ENDS:
-            continue
-        is_break = token in ",:" or token in _CONTRASTS
-        words.append(Word(PAUSE if token in ",:" else stem(token), denied > 0 and not is_break, is_supposed))
-        denied = DENIED if token in NEGATORS else 0 if is_break else max(0, denied - 1)
-        is_supposed = is_supposed or token in _SUPPOSING
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not"))
+    @contextmanager
+    def open(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+    ) -> Iterator[LexicalExtractor]:
+        yield LexicalExtractor(fields_of(program))
 
 
 KINDS = word_set("phrases lists words denial supposition hearsay quantities names")
@@ -120,11 +60,6 @@ KINDS = word_set("phrases lists words denial supposition hearsay quantities name
 SPEAKS = 2.0
 """The weight from which a sentence speaks for a value: a phrase, a listed thing, three words."""
 _WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
-_TASK = """true false yes mention describe review reviewer author state report say tell name number guest customer someone
-something anything restaurant place visit actual"""
-TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
-"""Words of the seed's author about the task, which speak for no value."""
-QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80}(?:['’]\w[^'\"‘’“”]{0,80}){0,3})['\"’”](?!\w)")
 _LISTED = re.compile(r"\(([^()]*)\)")
 _SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
 Option = tuple[int, int]
@@ -201,71 +136,6 @@ def _found(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option
             weight = -_WEIGHTS[cue.kind] if is_denied else _WEIGHTS[cue.kind]
             found[cue.option][cue.stems[-1]] = max(weight, found[cue.option].get(cue.stems[-1], weight))
     return found
-
-
-_NEAR = 40
-"""So many characters may be between a number and a word of its field."""
-_UNITS = {
-    "min": ("time", 1.0), "minut": ("time", 1.0), "hr": ("time", 60.0), "hour": ("time", 60.0),
-    "day": ("days", 1.0), "week": ("days", 7.0), "month": ("days", 30.0), "year": ("days", 365.0),
-    "$": ("money", 1.0), "dollar": ("money", 1.0), "buck": ("money", 1.0), "cent": ("money", 0.01),
-}  # fmt: skip
-_ONES = "one|two|three|four|five|six|seven|eight|nine"
-_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
-    **{word: float(number) for number, word in enumerate(f"{_ONES}|{_TEENS}".split("|"), 1)},
-    **{word: 10.0 * number for number, word in enumerate(_TENS.split("|"), 2)},
-}
-_QUANTITY = re.compile(
-    rf"""(?<![\w.,])(?P<dollars>\$[ ]?)?
-    (?:(?P<digits>[0-9]{{1,6}}(?:,[0-9]{{3}}){{0,2}}(?:\.[0-9]{{1,2}})?)(?!,?[0-9])
-    |(?P<words>(?:{_TENS})[ -](?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}|half|couple|an?)\b(?:[ ](?:an?|of)\b)?)
-    (?P<half>[ ]and[ ]a[ ]half)?(?:[ -]?(?P<unit>min(?:ute)?|hr|hour|day|week|month|year|dollar|buck|cent)s?\b)?
-    (?P<late_half>[ ]and[ ]a[ ]half)?""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_MOST = frozenset(content("longest largest highest biggest"))
-_NAME = r"[A-Z][\w&]*[a-z](?: [A-Z]\w*[a-z])?"
-_LED = re.compile(rf"(.+?)(?: {_NAME})+")
-_END = re.compile(r"[.!?\n]")
-
-
-def number_in(field: AskedField, text: str) -> float | None:
-    """The first number that a review gives, or the longest and the like if the field asks for it.
-
-    A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
-    """
-    words = content(f"{field.name} {field.description}")
-    unit = next((_UNITS[word] for word in words if word in _UNITS), None)
-    is_named = not _UNITS.keys().isdisjoint(content(field.name))
-    cues = {*words} - _UNITS.keys() - TASK_WORDS
-    found: list[float] = []
-    for match in _QUANTITY.finditer(text[:CHARACTERS]):
-        given = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
-        if (given and given[0]) != (unit and unit[0]) or (not given and match[0].lower() in ("a", "an")):
-            continue
-        before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
-        after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
-        is_near = (given and is_named) or not cues.isdisjoint(before + after)
-        number = _number(match) * (given[1] / unit[1] if given and unit else 1.0)
-        if is_near and NEGATORS.isdisjoint(before[-3:]) and field.allows(number):
-            found.append(number)
-    chosen = next(iter(found), None) if _MOST.isdisjoint(words) else max(found, default=None)
-    return round(chosen) if chosen is not None and field.type == "integer" else chosen
-
-
-def _number(match: re.Match[str]) -> float:
-    digits, words = match["digits"], (match["words"] or "").lower()
-    number = float(digits.replace(",", "")) if digits else sum(_WORDS[word] for word in re.split("[ -]", words))
-    return number + (0.5 if match["half"] or match["late_half"] else 0.0)
-
-
-def name_in(field: AskedField, text: str) -> str | None:
-    """The name that follows what is before a name in a quoted phrase of the field: `ask for Maria`, `our server Tom`."""
-    leads = [re.escape(found[1]) for phrase in QUOTED.findall(field.description) if (found := _LED.fullmatch(phrase))]
-    found = re.search(rf"\b(?i:{'|'.join(leads)})\s+({_NAME})", text[:CHARACTERS]) if leads else None
-    return found[1] if found else None
 
 
 _PRAISE = frozenset(content("good positive great warm happy satisfied pleased praised liked"))

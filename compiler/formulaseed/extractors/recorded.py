@@ -1,4 +1,4 @@
-"""Recorded extractions: the extractor that takes values from a file, and the recorder that writes another one's.
+"""Takes recorded extractions from a file, and records those of another extractor.
 
 In: lines of recorded extractions and the seed's fields. A value that the seed does not allow is refused with its
 line; a review without a line fails.
@@ -8,15 +8,54 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
-from formulaseed.data.jsonl import Line, parsed
+from pydantic import Field
+
+from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
 from formulaseed.data.records import ExtractionLine
-from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, find_quote, write_line
+from formulaseed.data.results import Extraction, Extractor, Failures, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, legal
+from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, legal
+from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption
+from formulaseed.ir import nodes
 from formulaseed.language.inputs import _typo_of
+from formulaseed.runtime.reviews import ReviewSource
+
+
+class RecordedOptions(ExtractorOptions):
+    """The options of the extractors that take recorded extractions."""
+
+    positional: ClassVar[str] = "extractions"
+
+    extractions: LinesOption = Field(description="Recorded extractions, JSON Lines.")
+    strict: bool = Field(False, description="Refuse recorded extractions with fields that the seed does not have.")
+
+    def read(self, program: nodes.Program, failures: Failures, *, keeps_texts: bool = False) -> RecordedExtractor:
+        """Read the recorded extractions; lines that cannot be used are added to `failures`."""
+        lines = lines_of(self.extractions, "extractions")
+        recorded = RecordedExtractor(fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
+        for place, reason in recorded.faults:
+            failures.add_unreadable(place, reason)
+        return recorded
+
+
+class Recorded(RecordedOptions):
+    """Takes the values of reviews from recorded extractions: a path, a list of objects or a data frame."""
+
+    name: ClassVar[str] = "recorded"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, extractions: Lines, *, strict: bool = False) -> None: ...
+
+    @contextmanager
+    def open(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+    ) -> Iterator[RecordedExtractor]:
+        yield self.read(program, failures)
 
 
 class RecordedExtractor(SyncExtractor):

@@ -1,4 +1,4 @@
-"""The trained extractor: recorded reviews as they are, the others as classifiers predict them that learned from these.
+"""Takes recorded reviews as they are, and predicts the others by classifiers that have learned from these.
 
 In: recorded extractions, and the reviews to extract, which have the recorded ones' texts; a recorded line may have its own
 `text`, so that answers of other restaurants teach, too. Training takes seconds, at the start. What is held in memory depends on
@@ -8,15 +8,76 @@ the recorded reviews alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
-from formulaseed.data.results import Extraction, FieldValue, ReviewInput, handled
+from pydantic import Field
+
+from formulaseed.data.jsonl import Lines
+from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput, handled
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor
-from formulaseed.extractors.recorded import RecordedExtractor
-from formulaseed.extractors.trained.classifying import MOST, Predictions, RecordedAnswer, Trained
+from formulaseed.extractors.options import Callbacks
+from formulaseed.extractors.recorded import RecordedExtractor, RecordedOptions
+from formulaseed.extractors.trained.classifying import MOST, Classifiers, Predictions, RecordedAnswer
+from formulaseed.extractors.trained.features import require_training
+from formulaseed.ir import nodes
 from formulaseed.ir.nodes import ReviewHandling
+from formulaseed.runtime.reviews import ReviewSource
+
+if TYPE_CHECKING:
+    from formulaseed.extractors.trained.measuring import FieldMeasure
+
+
+class Trained(RecordedOptions):
+    """Predicts the reviews that no recorded extraction has, by classifiers that learn from those that have one."""
+
+    name: ClassVar[str] = "trained"
+
+    min_confidence: float = Field(
+        0.0, ge=0, le=1, description="A review with a less probable value cannot be extracted."
+    )
+
+    if TYPE_CHECKING:
+
+        def __init__(self, extractions: Lines, *, strict: bool = False, min_confidence: float = 0.0) -> None: ...
+
+    def require(self) -> None:
+        require_training()
+
+    @contextmanager
+    def open(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+    ) -> Iterator[TrainedExtractor]:
+        source.require_rereading("extractor", self.name)
+        recorded, answers = self.learn(program, source, failures)
+        yield TrainedExtractor(recorded, Classifiers(recorded.fields, answers), self.min_confidence)
+
+    def learn(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures
+    ) -> tuple[RecordedExtractor, list[RecordedAnswer]]:
+        """Return the recorded extractions, and the answers among them that have a text to learn from.
+
+        Raises `DataError` if no answer has one, and `UnreadableError` without the extra `train`.
+        """
+        require_training()
+        recorded = self.read(program, failures, keeps_texts=True)
+        answers = recorded_answers(recorded, source.relevant(), program.review_handling)
+        if not answers:
+            raise DataError(
+                "no recorded extraction has a review to learn from: in the contexts, or as `text` in its line"
+            )
+        return recorded, answers
+
+    def measure(self, program: nodes.Program, source: ReviewSource) -> tuple[HeldOutExtractor, list[FieldMeasure]]:
+        """Return what predicts each recorded review by training on other restaurants, and how well. Raises as `learn`."""
+        from formulaseed.extractors.trained.measuring import cross_validated, measures
+
+        recorded, answers = self.learn(program, source, Failures())
+        predictions = cross_validated(recorded.fields, answers)
+        return HeldOutExtractor(predictions), measures(recorded.fields, answers, predictions)
 
 
 def recorded_answers(
@@ -46,10 +107,8 @@ class TrainedExtractor(SyncExtractor):
 
     name = "trained"
 
-    def __init__(
-        self, fields: Sequence[AskedField], recorded: RecordedExtractor, trained: Trained, min_confidence: float = 0.0
-    ) -> None:
-        self._fields = tuple(fields)
+    def __init__(self, recorded: RecordedExtractor, trained: Classifiers, min_confidence: float = 0.0) -> None:
+        self._fields = recorded.fields
         self._recorded = recorded
         self._trained = trained
         self._least = min_confidence

@@ -105,10 +105,10 @@ def _explain(
         def extracted(extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
             explainer = Explainer(job.program, output)
             found = extract_restaurants(
-                job.evaluator, extractor, source.restaurants(failures), source.options, failures
+                source.evaluator, extractor, source.restaurants(failures), source.options, failures
             )
             noted = _noting(found, lambda restaurant: count(restaurant, shown, counted))
-            use(explainer, explained(explainer, job.evaluator, noted, source.options.parameters, failures), failures)
+            use(explainer, explained(explainer, source.evaluator, noted, source.options.parameters, failures), failures)
 
         run_job(job, extracted)
     for name in shared:

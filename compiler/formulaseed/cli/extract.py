@@ -41,7 +41,7 @@ def extract(seed: str, out: str, form: RowsFormat | None, **options: Any) -> Non
     def write(extractor: Extractor, failures: Failures, shown: Progress, counts: ResultCounts) -> None:
         restaurants = source.restaurants(failures)
         with job.rows_writer(out, chosen, failures) as keep:
-            for restaurant in extract_restaurants(job.evaluator, extractor, restaurants, source.options, failures):
+            for restaurant in extract_restaurants(source.evaluator, extractor, restaurants, source.options, failures):
                 count(keep(restaurant), shown, counts)
 
     run_job(job, write)

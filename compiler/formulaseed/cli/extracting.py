@@ -25,7 +25,6 @@ from formulaseed.extractors.phase2 import open_extractor
 from formulaseed.extractors.recorded import ExtractionRecorder
 from formulaseed.extractors.registry import EXTRACTORS
 from formulaseed.ir import nodes
-from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, flat_line, with_line
 from formulaseed.runtime.reviews import ReviewSource
 
@@ -80,7 +79,6 @@ def rows_format(
 class Job:
     """What `run` and `extract` work on: a seed, reviews, and the extractor that the options choose."""
 
-    evaluator: Evaluator
     program: nodes.Program
     source: ReviewSource
     extractor: ExtractorOptions
@@ -102,7 +100,7 @@ class Job:
         with text_writer(path, *self.inputs) as file, self._lines_writer(file, form) as write:
 
             def keep(restaurant: ExtractedRestaurant) -> ExtractedRestaurant:
-                return with_line(self.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
+                return with_line(self.source.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
 
             yield keep
 
@@ -114,7 +112,7 @@ class Job:
         from formulaseed.data.parquet import rows_writer
 
         with rows_writer(file.buffer, self.program, with_text=self.with_text) as write:
-            yield lambda line: write(flat_line(self.evaluator, self.program, line))
+            yield lambda line: write(flat_line(self.source.evaluator, self.program, line))
 
 
 def make_job(
@@ -127,8 +125,7 @@ def make_job(
 
     `outputs` are the files to write, by option. Raises `UsageError` for options that do not go together.
     """
-    values = {**extractor_values, "sample": sample, "sample_seed": sample_seed}
-    chosen = make_extractor(extractor, values)
+    chosen = make_extractor(extractor, {**extractor_values, "sample": sample, "sample_seed": sample_seed})
     if "sample" in type(chosen).model_fields:
         sample = None
     if not dry_run:
@@ -148,9 +145,7 @@ def make_job(
             say(line)
         finish(0)
     inputs = (contexts, restaurants, reviews, extractor_values["extractions"], extractor_values["examples"])
-    return Job(
-        loaded.evaluator, loaded.program, source, chosen, inputs, sample, sample_seed, quiet, extractions_out, with_text
-    )
+    return Job(loaded.program, source, chosen, inputs, sample, sample_seed, quiet, extractions_out, with_text)
 
 
 def run_job(job: Job, write: Write) -> NoReturn:
@@ -178,9 +173,8 @@ def run_job(job: Job, write: Write) -> NoReturn:
         notify("interrupted: the answers so far are stored; run the same command to continue")
         status = error.status
     finally:
-        if extractor is not None and (
-            is_done or extractor.asks_model
-        ):  # what was paid is reported however the run ends
+        # what was paid is reported however the run ends
+        if extractor is not None and (is_done or extractor.asks_model):
             for line in _closing_lines(extractor, counts, failures, is_interrupted=bool(status)):
                 notify(line)
     finish(status or failures.status)

@@ -44,12 +44,12 @@ def run(
         raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
     job = make_job(seed, {"--out": out, "--rows-out": rows_out}, with_text=with_text, trace=trace, **options)
     source = job.source
-    to = Results.of(out, form, sort, trace, job.evaluator, source.options.parameters)
+    to = Results.of(out, form, sort, trace, source.evaluator, source.options.parameters)
 
     def write(extractor: Extractor, failures: Failures, shown: Progress, counts: ResultCounts) -> None:
         restaurants = source.restaurants(failures)
         with job.rows_writer(rows_out, rows_form, failures) as keep:
-            results = run_restaurants(job.evaluator, extractor, restaurants, source.options, failures, keep)
+            results = run_restaurants(source.evaluator, extractor, restaurants, source.options, failures, keep)
             _write(results, to, job.inputs, failures, shown, counts)
 
     run_job(job, write)

@@ -66,14 +66,16 @@ class Cascade(ModelOptions):
         super().require()
         require_training()
 
-    def _needs_all_answers(self) -> bool:
+    @property
+    def needs_all_answers(self) -> bool:
         return False  # which reviews are asked about depends on the answers
 
     def _ask(self, answers: AnswerCache, source: ReviewSource, callbacks: Callbacks) -> CascadeExtractor:
+        from formulaseed.extractors.model.session import live_asker
+
         source.require_rereading("extractor", self.name)
-        return CascadeExtractor(
-            answers.spec.fields, self._live_asker(answers, callbacks), source.relevant, self, answers.spec.passes
-        )
+        ask = live_asker(self, answers, callbacks)
+        return CascadeExtractor(answers.spec.fields, ask, source.relevant, self, answers.spec.passes)
 
     def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
         from formulaseed.extractors.model.estimating import counted_by_api, estimate

@@ -7,8 +7,8 @@ two-phase design's section on phase 2 execution.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -78,16 +78,16 @@ def extract(
     and if no restaurant in it can be, `ArgumentError` for an option that does not fit, and `UnreadableError` for a model that
     cannot be asked.
     """
-    options = RunOptions(on_error, limit=limit)
-    failures = Failures()
-    with _open(
-        seed, contexts, reviews, duplicates, extractor, options, sample, sample_seed, failures, notify
-    ) as opened:
-        source, asker = opened
-        extracted = extract_restaurants(source.evaluator, asker, source.restaurants(failures), source.options, failures)
+
+    def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
+        restaurants = source.restaurants(failures)
+        extracted = extract_restaurants(source.evaluator, asker, restaurants, source.options, failures)
         lines = [with_line(source.evaluator, restaurant, failures, with_text=with_text)[1] for restaurant in extracted]
-    failures.refuse_nothing_read(len(lines))
-    return Outcome([line for line in lines if line is not None], failures.lines, asker.usd)
+        failures.refuse_nothing_read(len(lines))
+        return [line for line in lines if line is not None]
+
+    options = RunOptions(on_error, limit=limit)
+    return _run(work, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify)
 
 
 @validated_with(find_home)
@@ -112,32 +112,31 @@ def run(
     restaurant that failed has an `error` in place of an `output`. The other arguments are those of `extract`. Raises as `extract`
     does, and `DataError` for parameters that the seed does not allow.
     """
-    options = RunOptions(on_error, trace, limit, parameters)
-    failures = Failures()
-    with _open(
-        seed, contexts, reviews, duplicates, extractor, options, sample, sample_seed, failures, notify
-    ) as opened:
-        source, asker = opened
-        results = run_restaurants(source.evaluator, asker, source.restaurants(failures), source.options, failures)
+
+    def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
+        restaurants = source.restaurants(failures)
+        results = run_restaurants(source.evaluator, asker, restaurants, source.options, failures)
         lines = [result.to_json() for result in results]
-    failures.refuse_nothing_read(len(lines))
-    return Outcome(lines, failures.lines, asker.usd)
+        failures.refuse_nothing_read(len(lines))
+        return lines
+
+    options = RunOptions(on_error, trace, limit, parameters)
+    return _run(work, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify)
 
 
-@contextmanager
-def _open(
+def _run(
+    work: Callable[[ReviewSource, OpenExtractor, Failures], list[dict[str, Any]]],
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
     reviews: Lines | None,
     duplicates: Duplicates,
-    extractor: ExtractorName | ExtractorOptions,
     options: RunOptions,
+    extractor: ExtractorName | ExtractorOptions,
     sample: int | None,
     sample_seed: int,
-    failures: Failures,
     notify: Notify | None,
-) -> Iterator[tuple[ReviewSource, OpenExtractor]]:
-    """Open phase 2 for values: load the seed, and report to `notify`. Why no more was asked is added to `failures`."""
+) -> Outcome:
+    """Do `work` with an open extractor, and return what it returns; why no more was asked is a failure."""
     chosen = extractor_of(extractor)
     chosen.require()
     loaded = load_seed(seed)
@@ -147,18 +146,19 @@ def _open(
     options = replace(options, review_handling=loaded.program.review_handling)
     source = ReviewSource(evaluator, contexts, reviews, options, duplicates)
     callbacks = Callbacks() if notify is None else Callbacks(notify, _throttled(notify))
+    failures = Failures()
     asker: OpenExtractor | None = None
     try:
         with open_extractor(loaded.program, source, chosen, failures, callbacks, sample, sample_seed) as asker:
-            yield source, asker
-        if asker.stopped:
-            failures.add("stopped", asker.stopped)
+            lines = work(source, asker, failures)
     finally:
         for line in asker.costs if asker is not None else ():
             callbacks.notify(line)
+    if asker.stopped:
+        failures.add("stopped", asker.stopped)
+    return Outcome(lines, failures.lines, asker.usd)
 
 
-@contextmanager
 def open_extractor(
     program: nodes.Program,
     source: ReviewSource,
@@ -167,7 +167,7 @@ def open_extractor(
     callbacks: Callbacks,
     sample: int | None = None,
     sample_seed: int = 0,
-) -> Iterator[OpenExtractor]:
+) -> AbstractContextManager[OpenExtractor]:
     """Open an extractor over a source of reviews: the one way into phase 2, of Python and of the commands.
 
     A `sample` of so many reviews is drawn first, and `source` has only these from then on. Raises `ArgumentError` for options
@@ -182,8 +182,7 @@ def open_extractor(
         drawn = source.draw(sample, sample_seed)
         callbacks.notify(drawn.line())
         source.options = replace(source.options, sample=drawn)
-    with extractor.open(program, source, failures, callbacks) as opened:
-        yield opened
+    return extractor.open(program, source, failures, callbacks)
 
 
 def _throttled(notify: Notify) -> Notify:

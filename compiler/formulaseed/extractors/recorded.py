@@ -61,8 +61,8 @@ class Recorded(RecordedOptions):
 class RecordedExtractor(SyncExtractor):
     """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
 
-    With `strict` a field that the seed does not have makes a line unusable. `texts` are those of lines that have one, where
-    they are kept.
+    With `strict` a field that the seed does not have makes a line unusable. With `keeps_texts`, `texts` are those of lines that
+    have one.
     """
 
     name = "recorded"
@@ -87,15 +87,16 @@ class RecordedExtractor(SyncExtractor):
         return self.find(review) or Extraction(review.review_id, None, "no extraction is recorded for it")
 
     def find(self, review: ReviewInput) -> Extraction | None:
-        """Return what is recorded for a review; None where nothing is."""
-        found = self._known.get((review.business_id, review.review_id))
+        """Return what is recorded for a review; None if nothing is."""
+        extraction = self._known.get((review.business_id, review.review_id))
         quotes = self._quotes.get((review.business_id, review.review_id))
-        if found is None or quotes is None:
-            return found
-        return replace(found, quotes={name: find_quote(quote, review.text) for name, quote in quotes.items()})
+        if extraction is None or quotes is None:
+            return extraction
+        return replace(extraction, quotes={name: find_quote(quote, review.text) for name, quote in quotes.items()})
 
-    def _of_fields(self, given: Mapping[str, str]) -> dict[str, str]:
-        return {name: given[name] for name in self._names if name in given}
+    def _select_fields(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Return the texts of fields that the seed has, in its order."""
+        return {name: texts[name] for name in self._names if name in texts}
 
     def _add(self, record: ExtractionLine) -> str:
         """Add a recorded extraction; return why it cannot be used, if so."""
@@ -111,10 +112,10 @@ class RecordedExtractor(SyncExtractor):
             self._known[key] = Extraction(
                 record.review_id,
                 {k: v for k, v in values.items() if v is not None},
-                reasons=self._of_fields(record.reasons),
+                reasons=self._select_fields(record.reasons),
             )
             if record.quotes:
-                self._quotes[key] = self._of_fields(record.quotes)
+                self._quotes[key] = self._select_fields(record.quotes)
             if self._keeps_texts and record.text is not None:
                 self.texts[key] = record.text
             return ""
@@ -172,5 +173,5 @@ class ExtractionRecorder:
             "quotes": {name: quote.text for name, quote in extraction.quotes.items()},
             "reasons": dict(extraction.reasons),
         }
-        found = {name: value for name, value in optional.items() if value or name == "fields"}
-        return {"business_id": review.business_id, "review_id": review.review_id, **found}
+        present = {name: value for name, value in optional.items() if value or name == "fields"}
+        return {"business_id": review.business_id, "review_id": review.review_id, **present}

@@ -70,7 +70,6 @@ _MODULES = {
     "report": "explain",
     "rule": "check",
     "formula": "reference",
-    "store": "models",
 }
 """The modules that hold commands of other names."""
 

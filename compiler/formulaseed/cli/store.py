@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import click
 
 from formulaseed.cli.output import emit_json, finish, format_option, reported, say
 from formulaseed.cli.results import check_lines
-from formulaseed.data.jsonl import read_lines
+from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
 from formulaseed.extractors.model.salvage import Gap
 from formulaseed.extractors.model.store import Store, default_path
-from formulaseed.llm.calls import cost_text
-
-if TYPE_CHECKING:
-    pass
+from formulaseed.llm.calls import Usage, cost_text
 
 
 def _store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
@@ -44,49 +42,63 @@ def info(path: str | None, form: str) -> None:
 
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
-        found, ledger = answers.info(), answers.ledger
+        contents, ledger = answers.info(), answers.ledger
         attempts, batches, unconfirmed = ledger.by_status(), ledger.open_batches(), ledger.unconfirmed_batches()
         accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
-    costs = {name: (sum(each.count for each in of), cost_of(of, prices)) for name, of in accounts.items()}
+    costs = {
+        name: _Account(sum(spent.count for spent in account), cost_of(account, prices))
+        for name, account in accounts.items()
+    }
+    bounds = [(batch, cost_of([batch.spent], prices)) for batch in unconfirmed]
     if form == "json":
-        listed = [{**a, "usage": a["usage"].to_json()} for a in found["answers"]]
-        counts = {name: {"calls": count, "at_most_usd": usd} for name, (count, usd) in costs.items() if name != "spent"}
-        open_batches = [{"id": batch.id, "calls": batch.waiting} for batch in batches]
-        unconfirmed_batches = [
-            {"at": batch.at, "calls": batch.spent.count, "at_most_usd": cost_of([batch.spent], prices)}
-            for batch in unconfirmed
-        ]
-        rest = {"attempts": attempts, "open_batches": open_batches, "unconfirmed_batches": unconfirmed_batches}
-        emit_json({**found, "answers": listed, **rest, "spent_usd": costs["spent"][1], **counts})
+        emit_json({
+            **contents,
+            "answers": [{**model, "usage": model["usage"].to_json()} for model in contents["answers"]],
+            "attempts": attempts,
+            "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
+            "unconfirmed_batches": [
+                {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
+            ],
+            "spent_usd": costs["spent"].usd,
+            **{name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd} for name in ("unknown", "in_flight")},
+        })  # fmt: skip
         return
-    say(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
-    for each in found["answers"]:
-        usage, last = each["usage"], time.strftime("%Y-%m-%d", time.gmtime(each["last"]))
-        how = ", in batches" if each["batch"] else ""
-        unusable = f", {each['unusable']:,} unusable" if each["unusable"] else ""
-        say(
-            f"{each['model']}{how}: {number_of(each['usable'], 'answer')}{unusable}; {usage.prompt:,} tokens in, "
-            f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {last}"
-        )
-    say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in attempts.items()) or "none"))
-    say(f"spent: {cost_text(costs['spent'][1])} (prices of {prices.as_of})")
-    unknown, most = costs["unknown"]
-    if unknown:
-        say(
-            f"unknown: {number_of(unknown, 'attempt')} without an answer that states its cost, {cost_text(most)} at most"
-        )
-    sent, most = costs["in_flight"]
-    if sent:
-        say(f"in flight: {number_of(sent, 'call')}, {cost_text(most)} at most")
-    for batch in batches:
-        if batch.id is not None or batch.is_being_created:
-            say(f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}")
-    for maybe in unconfirmed:
-        bound = cost_text(cost_of([maybe.spent], prices))
-        say(
-            f"unconfirmed: a batch whose creation was cut off, {created_text(maybe)}, {bound} at most; "
-            "a run with --batch looks for it"
-        )
+    say(f"{contents['path']}: {contents['bytes']:,} bytes, version {contents['version']}")
+    for model in contents["answers"]:
+        say(_model_line(model))
+    say("attempts: " + (", ".join(f"{count:,} {status}" for status, count in attempts.items()) or "none"))
+    say(f"spent: {cost_text(costs['spent'].usd)} (prices of {prices.as_of})")
+    unknown, sent = costs["unknown"], costs["in_flight"]
+    if unknown.calls:
+        attempts_text = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
+        say(f"unknown: {attempts_text}, {cost_text(unknown.usd)} at most")
+    if sent.calls:
+        say(f"in flight: {number_of(sent.calls, 'call')}, {cost_text(sent.usd)} at most")
+    for open_batch in batches:
+        if open_batch.id is not None or open_batch.is_being_created:
+            name = open_batch.id or "a batch that is being created"
+            say(f"in progress: {name}, {number_of(open_batch.waiting, 'call')}")
+    for batch, usd in bounds:
+        created = f"a batch whose creation was cut off, {created_text(batch)}, {cost_text(usd)} at most"
+        say(f"unconfirmed: {created}; a run with --batch looks for it")
+
+
+class _Account(NamedTuple):
+    """How many calls there were, and what they cost, in US dollars; None if that is unknown."""
+
+    calls: int
+    usd: float | None
+
+
+def _model_line(model: Mapping[str, Any]) -> str:
+    """Return how many answers of a model are in the store, as `Store.info` has them, for people."""
+    usage: Usage = model["usage"]
+    title = f"{model['model']}, in batches" if model["batch"] else model["model"]
+    answers = number_of(model["usable"], "answer")
+    if model["unusable"]:
+        answers += f", {model['unusable']:,} unusable"
+    tokens = f"{usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out"
+    return f"{title}: {answers}; {tokens}; last on {time.strftime('%Y-%m-%d', time.gmtime(model['last']))}"
 
 
 @store.command("export")
@@ -117,8 +129,6 @@ def export(path: str | None, out: str) -> None:
 @_store_option
 def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
-    from formulaseed.data.jsonl import parsed
-
     new = old = 0
     with reported() as failures, _store(path) as answers:
         for line, is_new in parsed(read_lines(source), answers.take):

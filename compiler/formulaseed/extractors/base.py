@@ -1,4 +1,4 @@
-"""What extractors share: the seed's fields, their legal values, and the base of the extractors that answer at once.
+"""Defines what extractors share: the seed's fields, their legal values, and the bases of open extractors.
 
 An extractor turns relevant reviews into field values, or fails a review by name. It never sees more of a review than
 `review_handling` lets through.
@@ -57,7 +57,7 @@ class AskedField:
 
     @property
     def for_nothing(self) -> FieldValue | None:
-        """What the field is where nothing is said: its default, else the one value named or described so; None without."""
+        """The field's value if nothing is said: its default, or else the one value that is named or described so; else None."""
         return value_for_nothing(self.values, self.default)
 
     def claims(self, value: FieldValue) -> bool:
@@ -71,17 +71,21 @@ class AskedField:
 
 def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
     """Return the seed's fields as extractors use them."""
-    found = []
-    for each in program.fields:
-        kind = cast(FieldType, "enum" if each.ty.values is not None else each.ty.base.value)
-        values = tuple((value.name, value.description) for value in each.values)
-        bounds = each.minimum, each.maximum
-        found.append(
-            AskedField(
-                each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint, each.reason
-            )
+    return tuple(
+        AskedField(
+            field.name,
+            cast(FieldType, "enum" if field.ty.values is not None else field.ty.base.value),
+            field.description,
+            tuple((value.name, value.description) for value in field.values),
+            field.default,
+            field.evidence,
+            field.minimum,
+            field.maximum,
+            field.hint,
+            field.reason,
         )
-    return tuple(found)
+        for field in program.fields
+    )
 
 
 _KINDS: dict[FieldType, Any] = {"enum": str, "string": str, "boolean": bool, "integer": int, "number": (int, float)}

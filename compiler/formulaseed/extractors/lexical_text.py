@@ -11,15 +11,18 @@ from typing import NamedTuple
 
 from formulaseed.extractors.base import AskedField
 
-CHARACTERS = 20_000
-"""What is read of a review."""
-SENTENCE, DENIED = 60, 6
-"""Words of a sentence, of which a longer one is read in parts; words that a negator reaches, at most to its clause's end."""
+MAX_CHARACTERS = 20_000
+"""The rest of a longer review is not read."""
+MAX_SENTENCE = 60
+"""Words of a sentence; a longer one is read in parts."""
+DENIED_WORDS = 6
+"""Words that a negator denies, at most to its clause's end."""
 PAUSE = ","
 """The stem of commas and colons, which no cue reaches across."""
 
 
 def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -51,17 +54,19 @@ _ENDS = frozenset(".;!?()\n")
 
 
 class Word(NamedTuple):
+    """A word of a sentence; `is_supposed` says that the sentence only supposes what it says."""
+
     stem: str
     is_denied: bool
     is_supposed: bool
 
 
 Sentence = tuple[list[Word], bool]
-"""Its words, and whether somebody else tells it: "my friend told me"."""
+"""The words of a sentence, and whether it reports what somebody else says: "my friend told me"."""
 
 
 def stem(word: str) -> str:
-    """The word in lower case, without its ending."""
+    """Return a word in lower case without its ending."""
     word = word.removesuffix("'s")
     word = _SAME.get(word, word)
     if word in FUNCTION_WORDS or word.endswith("ss"):
@@ -72,29 +77,31 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> tuple[str, ...]:
-    """The stems of a phrase, without its marks."""
+    """Return the stems of a phrase, without its marks."""
     return tuple(stem(token) for token in _tokens(text) if token[0].isalnum() or token == "$")
 
 
 def content(text: str) -> tuple[str, ...]:
-    """The stems of a phrase that mean something."""
-    return tuple(each for each in stems(text.replace("_", " ")) if each not in FUNCTION_WORDS and each.isalpha())
+    """Return the stems of a phrase that are words, but no function words."""
+    return tuple(word for word in stems(text.replace("_", " ")) if word not in FUNCTION_WORDS and word.isalpha())
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a review, as far as it is read."""
+    """Yield the sentences of a review, as far as it is read."""
     words: list[Word] = []
     denied, is_supposed = 0, False
-    for token in _tokens(text[:CHARACTERS] + "\n"):
-        if words and (token in _ENDS or len(words) == SENTENCE):
+    for token in _tokens(text[:MAX_CHARACTERS] + "\n"):
+        if words and (token in _ENDS or len(words) == MAX_SENTENCE):
             said = {word.stem for word in words}
-            yield words, not (said.isdisjoint(_TELLING) or said.isdisjoint(_TELLERS))
+            yield words, bool(said & _TELLING) and bool(said & _TELLERS)
             words, denied, is_supposed = [], 0, False
         if token in _ENDS:
             continue
         is_break = token in ",:" or token in _CONTRASTS
         words.append(Word(PAUSE if token in ",:" else stem(token), denied > 0 and not is_break, is_supposed))
-        denied = DENIED if token in NEGATORS else 0 if is_break else max(0, denied - 1)
+        denied = 0 if is_break else max(0, denied - 1)
+        if token in NEGATORS:
+            denied = DENIED_WORDS
         is_supposed = is_supposed or token in _SUPPOSING
 
 
@@ -107,8 +114,9 @@ something anything restaurant place visit actual"""
 TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
 """Words of the seed's author about the task, which speak for no value."""
 QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80}(?:['’]\w[^'\"‘’“”]{0,80}){0,3})['\"’”](?!\w)")
-_NEAR = 40
-"""So many characters may be between a number and a word of its field."""
+
+_MAX_DISTANCE = 40
+"""The most characters between a number and a word of its field."""
 _UNITS = {
     "min": ("time", 1.0), "minut": ("time", 1.0), "hr": ("time", 60.0), "hour": ("time", 60.0),
     "day": ("days", 1.0), "week": ("days", 7.0), "month": ("days", 30.0), "year": ("days", 365.0),
@@ -135,38 +143,44 @@ _LED = re.compile(rf"(.+?)(?: {_NAME})+")
 _END = re.compile(r"[.!?\n]")
 
 
-def number_in(field: AskedField, text: str) -> float | None:
-    """The first number that a review gives, or the longest and the like if the field asks for it.
+def find_number(field: AskedField, text: str) -> float | None:
+    """Return the first number that a review gives for a field, or the longest and the like if the field asks for it.
 
-    A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
+    None if it gives none. A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
     """
     words = content(f"{field.name} {field.description}")
     unit = next((_UNITS[word] for word in words if word in _UNITS), None)
     is_named = not _UNITS.keys().isdisjoint(content(field.name))
     cues = {*words} - _UNITS.keys() - TASK_WORDS
-    found: list[float] = []
-    for match in _QUANTITY.finditer(text[:CHARACTERS]):
-        given = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
-        if (given and given[0]) != (unit and unit[0]) or (not given and match[0].lower() in ("a", "an")):
+    numbers: list[float] = []
+    for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
+        written = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
+        if (written and written[0]) != (unit and unit[0]) or (not written and match[0].lower() in ("a", "an")):
             continue
-        before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
-        after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
-        is_near = (given and is_named) or not cues.isdisjoint(before + after)
-        number = _number(match) * (given[1] / unit[1] if given and unit else 1.0)
+        before = stems(_END.split(text[max(0, match.start() - _MAX_DISTANCE) : match.start()])[-1])
+        after = stems(_END.split(text[match.end() : match.end() + _MAX_DISTANCE])[0])
+        is_near = (written and is_named) or not cues.isdisjoint(before + after)
+        number = _read_number(match)
+        if written and unit:
+            number *= written[1] / unit[1]
         if is_near and NEGATORS.isdisjoint(before[-3:]) and field.allows(number):
-            found.append(number)
-    chosen = next(iter(found), None) if _MOST.isdisjoint(words) else max(found, default=None)
-    return round(chosen) if chosen is not None and field.type == "integer" else chosen
+            numbers.append(number)
+    if not numbers:
+        return None
+    number = numbers[0] if _MOST.isdisjoint(words) else max(numbers)
+    return round(number) if field.type == "integer" else number
 
 
-def _number(match: re.Match[str]) -> float:
+def _read_number(match: re.Match[str]) -> float:
+    """Return the number that a quantity begins with, in digits or in words, with a half if it has one."""
     digits, words = match["digits"], (match["words"] or "").lower()
     number = float(digits.replace(",", "")) if digits else sum(_WORDS[word] for word in re.split("[ -]", words))
-    return number + (0.5 if match["half"] or match["late_half"] else 0.0)
+    return number + 0.5 if match["half"] or match["late_half"] else number
 
 
-def name_in(field: AskedField, text: str) -> str | None:
-    """The name that follows what is before a name in a quoted phrase of the field: `ask for Maria`, `our server Tom`."""
-    leads = [re.escape(found[1]) for phrase in QUOTED.findall(field.description) if (found := _LED.fullmatch(phrase))]
-    found = re.search(rf"\b(?i:{'|'.join(leads)})\s+({_NAME})", text[:CHARACTERS]) if leads else None
-    return found[1] if found else None
+def find_name(field: AskedField, text: str) -> str | None:
+    """Return the name that a review has where a quoted phrase of the field has one, as in `our server Tom`; None without."""
+    phrases = map(_LED.fullmatch, QUOTED.findall(field.description))
+    leads = "|".join(re.escape(phrase[1]) for phrase in phrases if phrase)
+    match = re.search(rf"\b(?i:{leads})\s+({_NAME})", text[:MAX_CHARACTERS]) if leads else None
+    return match[1] if match else None

@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 
 import click
 
-from formulaseed.cli.extracting import count, extraction_options, make_job, run_job
+from formulaseed.cli.extracting import extraction_options, make_job, open_job
 from formulaseed.cli.extractors import flag_of, is_set
 from formulaseed.cli.inputs import load, param_option, parameters_of
-from formulaseed.cli.output import Progress, check_suffix, finish, format_of, progress, reported, say, write_out
+from formulaseed.cli.output import check_suffix, finish, format_of, progress, reported, say, write_out
 from formulaseed.data.jsonl import LocatedRestaurant, read_lines
-from formulaseed.data.results import Extractor, Failures, ResultCounts
+from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explain import Explainer
@@ -102,15 +102,13 @@ def _explain(
         job = make_job(seed, {"--out": out}, with_text=False, params=params, **shared)
         source = job.source = _SelectedSource(job.source, select)
 
-        def extracted(extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
-            explainer = Explainer(job.program, output)
-            found = extract_restaurants(
-                source.evaluator, extractor, source.restaurants(failures), source.options, failures
-            )
-            noted = _noting(found, lambda restaurant: count(restaurant, shown, counted))
+        with open_job(job) as opened:
+            explainer, failures = Explainer(job.program, output), opened.failures
+            restaurants = source.restaurants(failures)
+            found = extract_restaurants(source.evaluator, opened.extractor, restaurants, source.options, failures)
+            noted = _noting(found, opened.count)
             use(explainer, explained(explainer, source.evaluator, noted, source.options.parameters, failures), failures)
-
-        run_job(job, extracted)
+        finish(opened.status)
     for name in shared:
         if is_set(name) and name not in ("allow_edited", "duplicates", "quiet"):
             raise click.UsageError(f"{flag_of(name)} goes with --contexts, not with --rows")

@@ -1,4 +1,4 @@
-"""`formulaseed extract`."""
+"""The command `extract`: it writes rows for `evaluate`, `explain` and `score` to read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.extracting import (
-    RowsFormat,
-    count,
-    extraction_options,
-    make_job,
-    rows_format,
-    run_job,
-)
-from formulaseed.cli.output import Progress
+from formulaseed.cli.extracting import RowsFormat, extraction_options, make_job, open_job, rows_format
+from formulaseed.cli.output import finish
 from formulaseed.cli.panels import PanelCommand
-from formulaseed.data.results import Extractor, Failures, ResultCounts
 from formulaseed.runtime.extracting import extract as extract_restaurants
 
 
@@ -38,10 +30,10 @@ def extract(seed: str, out: str, form: RowsFormat | None, **options: Any) -> Non
     job = make_job(seed, {"--out": out}, **options)
     source = job.source
 
-    def write(extractor: Extractor, failures: Failures, shown: Progress, counts: ResultCounts) -> None:
-        restaurants = source.restaurants(failures)
-        with job.rows_writer(out, chosen, failures) as keep:
-            for restaurant in extract_restaurants(source.evaluator, extractor, restaurants, source.options, failures):
-                count(keep(restaurant), shown, counts)
-
-    run_job(job, write)
+    with open_job(job) as opened, job.rows_writer(out, chosen, opened.failures) as keep:
+        restaurants = source.restaurants(opened.failures)
+        for restaurant in extract_restaurants(
+            source.evaluator, opened.extractor, restaurants, source.options, opened.failures
+        ):
+            opened.count(keep(restaurant))
+    finish(opened.status)

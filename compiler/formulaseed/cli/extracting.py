@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import click
 
@@ -29,8 +29,6 @@ from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, flat
 from formulaseed.runtime.reviews import ReviewSource
 
 RowsFormat = Literal["jsonl", "parquet"]
-Write = Callable[[Extractor, Failures, Progress, ResultCounts], None]
-"""Extracts the restaurants of a job with an extractor, and writes a line for each as it comes."""
 
 _OPTIONS = (
     panel_option("input", "--contexts", "Restaurants with their reviews, JSON Lines; - for standard input.", metavar="FILE"),
@@ -148,14 +146,36 @@ def make_job(
     return Job(loaded.program, source, chosen, inputs, sample, sample_seed, quiet, extractions_out, with_text)
 
 
-def run_job(job: Job, write: Write) -> NoReturn:
-    """Open the extractor, have `write` do the work, and end the command; report what failed and what it has cost."""
+@dataclass(slots=True)
+class OpenJob:
+    """A job under way: what extracts, and what is counted and reported until its end."""
+
+    extractor: Extractor
+    failures: Failures
+    shown: Progress
+    counts: ResultCounts
+    status: int = 0
+    """The exit status of the command, known at the end."""
+
+    def count(self, restaurant: ExtractedRestaurant) -> None:
+        """Count one more restaurant, and show the progress."""
+        self.counts.add(restaurant.error, restaurant.reviews)
+        self.shown.advance(self.counts.progress)
+
+
+@contextlib.contextmanager
+def open_job(job: Job) -> Iterator[OpenJob]:
+    """Open the extractor for a block that does the work; at its end report what failed and what it has cost.
+
+    A signal ends the block, not the command: `status` says so. One that comes before the block ends the command.
+    """
     from formulaseed.llm.interruption import Interrupted, Interruption
 
-    failures, counts, status = Failures(), ResultCounts(), 0
-    extractor: OpenExtractor | None = None
-    is_done = False
     notify = partial(say, err=True)
+    failures, counts = Failures(), ResultCounts()
+    extractor: OpenExtractor | None = None
+    opened: OpenJob | None = None
+    status, is_done = 0, False
     try:
         with (
             reported(failures),
@@ -167,7 +187,8 @@ def run_job(job: Job, write: Write) -> NoReturn:
             ) as extractor,
             _recorder(job, extractor) as recorder,
         ):  # fmt: skip
-            write(recorder, failures, shown, counts)
+            opened = OpenJob(recorder, failures, shown, counts)
+            yield opened
         is_done = True
     except Interrupted as error:
         notify("interrupted: the answers so far are stored; run the same command to continue")
@@ -177,7 +198,9 @@ def run_job(job: Job, write: Write) -> NoReturn:
         if extractor is not None and (is_done or extractor.asks_model):
             for line in _closing_lines(extractor, counts, failures, is_interrupted=bool(status)):
                 notify(line)
-    finish(status or failures.status)
+    if opened is None:
+        finish(status)
+    opened.status = status or failures.status
 
 
 @contextlib.contextmanager
@@ -206,12 +229,6 @@ def _closing_lines(
         reviews += f", {counts.lost} failed"
     yield f"{counts.summary()}{failures.summary()}; {reviews} ({extractor.name.replace(':', ', ', 1)})"
     yield from extractor.costs
-
-
-def count(restaurant: ExtractedRestaurant, shown: Progress, counts: ResultCounts) -> None:
-    """Count one more restaurant, and show the progress."""
-    counts.add(restaurant.error, restaurant.reviews)
-    shown.advance(counts.progress)
 
 
 def _refuse_shared(outputs: Mapping[str, str | None]) -> None:

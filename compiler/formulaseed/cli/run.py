@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.extracting import extraction_options, make_job, rows_format, run_job
+from formulaseed.cli.extracting import extraction_options, make_job, open_job, rows_format
 from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, finish, progress, reported, say
 from formulaseed.cli.panels import PanelCommand
 from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
-from formulaseed.data.results import Extractor, Failures, Result, ResultCounts
+from formulaseed.data.results import Failures, Result, ResultCounts
 from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
@@ -46,13 +46,13 @@ def run(
     source = job.source
     to = Results.of(out, form, sort, trace, source.evaluator, source.options.parameters)
 
-    def write(extractor: Extractor, failures: Failures, shown: Progress, counts: ResultCounts) -> None:
-        restaurants = source.restaurants(failures)
-        with job.rows_writer(rows_out, rows_form, failures) as keep:
-            results = run_restaurants(source.evaluator, extractor, restaurants, source.options, failures, keep)
-            _write(results, to, job.inputs, failures, shown, counts)
-
-    run_job(job, write)
+    with open_job(job) as opened, job.rows_writer(rows_out, rows_form, opened.failures) as keep:
+        restaurants = source.restaurants(opened.failures)
+        results = run_restaurants(
+            source.evaluator, opened.extractor, restaurants, source.options, opened.failures, keep
+        )
+        _write(results, to, job.inputs, opened.failures, opened.shown, opened.counts)
+    finish(opened.status)
 
 
 @click.command("evaluate")

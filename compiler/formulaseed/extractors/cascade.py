@@ -77,7 +77,7 @@ class Cascade(ModelOptions):
         return CascadeExtractor(answers.spec.fields, ask, source.relevant, self, answers.spec.passes)
 
     def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
-        from formulaseed.extractors.model.estimating import counted_by_api, estimate
+        from formulaseed.extractors.model.estimating import count_by_api, estimate
 
         source.require_rereading("extractor", self.name)
 
@@ -86,7 +86,7 @@ class Cascade(ModelOptions):
         lines = []
         for title, part in titles.items():
             reviews = source.relevant(part)
-            lines += [title, *estimate(answers, reviews, answers.usage.prices, counted_by_api, may_batch=False)]
+            lines += [title, *estimate(answers, reviews, answers.usage.prices, count_by_api, may_batch=False)]
         return lines
 
 

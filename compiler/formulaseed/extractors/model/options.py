@@ -116,6 +116,6 @@ class Anthropic(ModelOptions):
         return live_asker(self, answers, callbacks, total)()
 
     def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
-        from formulaseed.extractors.model.estimating import counted_by_api, estimate
+        from formulaseed.extractors.model.estimating import count_by_api, estimate
 
-        return estimate(answers, source.relevant(), answers.usage.prices, counted_by_api)
+        return estimate(answers, source.relevant(), answers.usage.prices, count_by_api)

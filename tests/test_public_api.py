@@ -14,7 +14,7 @@ import polars
 import pyarrow
 import pytest
 from formulaseed import DataError, FormulaSeedError
-from formulaseed.extractors import Recorded
+from formulaseed.extractors import Anthropic, Recorded
 from formulaseed.extractors.registry import EXTRACTORS, options_class
 from helpers import EXAMPLES, TASKS
 
@@ -166,6 +166,24 @@ def test_no_argument_is_accepted_unseen() -> None:
         for name in options.model_fields:
             with pytest.raises(FormulaSeedError, match=f"`{name}` must be "):
                 options(**{**required, name: Nothing()})
+
+
+def test_an_extractor_is_a_value() -> None:
+    """Each has its public name, is equal to one with the same options, cannot be changed, and can be used twice."""
+    for name in EXTRACTORS:
+        options = options_class(name)
+        assert getattr(formulaseed.extractors, options.__name__) is options
+        assert options.name == name
+    assert {options_class(name).__name__ for name in EXTRACTORS} == set(formulaseed.extractors.__all__)
+    careful = Anthropic(max_usd=5)
+    assert careful == Anthropic(max_usd=5.0) != Anthropic()
+    with pytest.raises(ValueError, match="frozen"):
+        careful.model = "x"  # type: ignore[misc]
+    recorded = Recorded(iter([{"business_id": "a", "review_id": "r", "fields": {"n": 3}}]))
+    place = {"business_id": "a", "reviews": [{"review_id": "r", "text": "Tea", "stars": 4, "date": "2024-01-02"}]}
+    first, second = (formulaseed.extract(COUNTING, [place], extractor=recorded) for _ in range(2))
+    assert first == second
+    assert first[0]["rows"][0]["extraction"] == {"n": 3}
 
 
 def test_data_frames_are_read_as_files_are() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from formulaseed import extractors as extractors
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError

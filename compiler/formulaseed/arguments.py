@@ -39,8 +39,9 @@ def validated_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Fu
         @wraps(function)
         def checked(*arguments: Any, **options: Any) -> Any:
             signature = _signature_of(function)
-            for name in options.keys() - signature.parameters.keys():
-                raise unknown_option(function.__name__, name, list(signature.parameters), find_home(name))
+            unknown = next((name for name in options if name not in signature.parameters), None)
+            if unknown is not None:
+                raise unknown_option(function.__name__, unknown, list(signature.parameters), find_home(unknown))
             try:
                 bound = signature.bind(*arguments, **options)
             except TypeError as error:

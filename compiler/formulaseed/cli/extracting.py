@@ -195,7 +195,7 @@ def open_job(job: Job) -> Iterator[OpenJob]:
         status = error.status
     finally:
         # what was paid is reported however the run ends
-        if extractor is not None and (is_done or extractor.asks_model):
+        if extractor is not None and (is_done or job.extractor.asks_model):
             for line in _closing_lines(extractor, counts, failures, is_interrupted=bool(status)):
                 notify(line)
     if opened is None:

@@ -113,6 +113,18 @@ def is_lines(given: object) -> bool:
     return isinstance(given, Iterable) and not isinstance(given, Mapping | bytes)
 
 
+def keep_lines(lines: Lines, kind: str) -> Lines:
+    """Return lines that can be read again: an iterator as a list, a reader of a data frame as a table, a path as it is."""
+    if isinstance(lines, str | os.PathLike):
+        return lines
+    if is_frame(lines):
+        from formulaseed.data.parquet import arrow_table
+
+        table: Lines = arrow_table(lines, kind)
+        return table
+    return list(lines) if isinstance(lines, Iterator) else lines
+
+
 def is_frame(given: object) -> bool:
     """Return whether this is a table in memory: a pandas or polars frame, or an Arrow table or reader."""
     return hasattr(given, "__arrow_c_stream__")

@@ -115,8 +115,6 @@ class OpenExtractor(ABC):
 
     name: str
     prompt_sha256: str | None = None
-    asks_model = False
-    """Whether extracting costs money, and may end early."""
     unanswered = 0
     """Calls without a usable answer that may have one when they are made again; known at the end of a run."""
     usd: float | None = 0.0

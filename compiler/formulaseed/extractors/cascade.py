@@ -112,8 +112,6 @@ class _Plan:
 class CascadeExtractor(OpenExtractor):
     """Extracts with a model and what it teaches; `open_asker` provides what asks the model, again for each round."""
 
-    asks_model = True
-
     def __init__(
         self,
         fields: Sequence[AskedField],

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from formulaseed.arguments import argument_error, unknown_option
-from formulaseed.data.jsonl import Lines, is_lines
+from formulaseed.data.jsonl import Lines, is_lines, keep_lines
 from formulaseed.data.results import Failures
 from formulaseed.errors import ArgumentError, FormulaSeedError
 from formulaseed.extractors.base import OpenExtractor
@@ -53,8 +53,9 @@ class ExtractorOptions(BaseModel):
             options[self.positional] = arguments[0]
         elif arguments:
             raise FormulaSeedError(f"`{owner}` takes its options by name: {', '.join(fields) or 'it has none'}")
-        for name in options.keys() - fields.keys():
-            raise unknown_option(owner, name, list(fields))
+        unknown = next((name for name in options if name not in fields), None)
+        if unknown is not None:
+            raise unknown_option(owner, unknown, list(fields))
         for name, field in fields.items():
             if field.is_required() and options.get(name) is None:
                 raise ArgumentError(name, f"of `{owner}` is missing: {field.description}")
@@ -86,18 +87,20 @@ class ExtractorOptions(BaseModel):
         raise FormulaSeedError(f"the extractor `{self.name}` asks no model: it costs nothing")
 
 
-def _is_path(value: Any) -> Any:
+def _check_path(value: Any) -> Any:
+    """Return a path as it is. Raises `ValueError` for anything else."""
     if not isinstance(value, str | os.PathLike):
         raise ValueError("a path")
     return value
 
 
-def _are_lines(value: Any) -> Any:
+def _check_lines(value: Any) -> Any:
+    """Return lines that can be read as often as the value is used. Raises `ValueError` for anything else."""
     if not is_lines(value):
         raise ValueError("a path, a list of objects or a data frame")
-    return value
+    return keep_lines(value, "lines")
 
 
-PathOption = Annotated[str | os.PathLike[str], PlainValidator(_is_path)]
-LinesOption = Annotated[Lines, PlainValidator(_are_lines)]
+PathOption = Annotated[str | os.PathLike[str], PlainValidator(_check_path)]
+LinesOption = Annotated[Lines, PlainValidator(_check_lines)]
 Seconds = Annotated[float, Field(gt=0, le=604_800)]

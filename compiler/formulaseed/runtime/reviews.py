@@ -9,7 +9,7 @@ from pathlib import Path
 
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
-from formulaseed.data.jsonl import Lines, LocatedRestaurant, is_frame, lines_of, read_contexts
+from formulaseed.data.jsonl import Lines, LocatedRestaurant, keep_lines, lines_of, read_contexts
 from formulaseed.data.results import Failures, ReviewInput
 from formulaseed.errors import ArgumentError
 from formulaseed.runtime.evaluator import Evaluator
@@ -53,9 +53,9 @@ class ReviewSource:
 
     def keep(self) -> None:
         """Keep iterators as lists, so that they can be read again."""
-        self.contexts = _kept(self.contexts, "contexts")
+        self.contexts = keep_lines(self.contexts, "contexts")
         if self.reviews is not None:
-            self.reviews = _kept(self.reviews, "reviews")
+            self.reviews = keep_lines(self.reviews, "reviews")
 
     def require_rereading(self, argument: str, value: str = "") -> None:
         """Keep iterators as lists. Raises `ArgumentError` for a pipe; the `argument`, with its `value`, reads several times."""
@@ -70,15 +70,3 @@ def _is_piped(lines: Lines | None) -> bool:
         return False
     path = Path(os.fsdecode(lines))
     return str(path) == "-" or (path.exists() and not path.is_file())
-
-
-def _kept(lines: Lines, kind: str) -> Lines:
-    """Return lines that can be read again: a path as it is, an iterator as a list, a reader as a table."""
-    if isinstance(lines, str | os.PathLike):
-        return lines
-    if is_frame(lines):
-        from formulaseed.data.parquet import arrow_table
-
-        table: Lines = arrow_table(lines, kind)
-        return table
-    return list(lines) if isinstance(lines, Iterator) else lines

@@ -47,7 +47,6 @@ class LiveExtractor(OpenExtractor):
     `on_answer` is called with every answer, and whether it is usable; `notify` with what happens to a run that ends early.
     """
 
-    asks_model = True
     stopped = ""
     can_resume = False
 

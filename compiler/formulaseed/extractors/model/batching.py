@@ -59,7 +59,6 @@ class BatchExtractor(SyncExtractor):
     1970, and `sleep` waits for a number of seconds.
     """
 
-    asks_model = True
     stopped = ""
     can_resume = False
 

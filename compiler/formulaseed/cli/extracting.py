@@ -25,6 +25,7 @@ from formulaseed.extractors.phase2 import open_extractor
 from formulaseed.extractors.recorded import ExtractionRecorder
 from formulaseed.extractors.registry import EXTRACTORS
 from formulaseed.ir import nodes
+from formulaseed.llm.interruption import Interrupted, Interruption
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, flat_line, with_line
 from formulaseed.runtime.reviews import ReviewSource
 
@@ -169,8 +170,6 @@ def open_job(job: Job) -> Iterator[OpenJob]:
 
     A signal ends the block, not the command: `status` says so. One that comes before the block ends the command.
     """
-    from formulaseed.llm.interruption import Interrupted, Interruption
-
     notify = partial(say, err=True)
     failures, counts = Failures(), ResultCounts()
     extractor: OpenExtractor | None = None

@@ -38,7 +38,7 @@ class Callbacks:
 class ExtractorOptions(BaseModel):
     """The options of an extractor. Raises `FormulaSeedError` for an unknown option, `ArgumentError` for a wrong value."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
     name: ClassVar[str]
     """What `--extractor` and `extractor=` call it."""

@@ -76,18 +76,10 @@ class Cascade(ModelOptions):
         ask = live_asker(self, answers, callbacks)
         return CascadeExtractor(answers.spec.fields, ask, source.relevant, self, answers.spec.passes)
 
-    def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
-        from formulaseed.extractors.model.estimating import count_by_api, estimate
-
+    def _estimated_parts(self, source: ReviewSource) -> Iterator[tuple[str, Iterator[list[ReviewInput]]]]:
         source.require_rereading("extractor", self.name)
-
-        sample = source.draw(self.sample, self.sample_seed)
-        titles = {"at least, for the first sample:": sample, "at most, for every review:": None}
-        lines = []
-        for title, part in titles.items():
-            reviews = source.relevant(part)
-            lines += [title, *estimate(answers, reviews, answers.usage.prices, count_by_api, may_batch=False)]
-        return lines
+        yield "at least, for the first sample:", source.relevant(source.draw(self.sample, self.sample_seed))
+        yield "at most, for every review:", source.relevant()
 
 
 @dataclass(frozen=True, slots=True)

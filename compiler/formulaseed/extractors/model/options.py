@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from formulaseed.data.results import Failures
+from formulaseed.data.results import Failures, ReviewInput
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption, PathOption, Seconds
 from formulaseed.ir import nodes
@@ -81,14 +81,20 @@ class ModelOptions(ExtractorOptions):
         """Return what extracts by these answers, and asks about what has none. Raises `ArgumentError`."""
 
     def estimate(self, program: nodes.Program, source: ReviewSource, callbacks: Callbacks) -> list[str]:
+        from formulaseed.extractors.model.estimating import count_by_api, estimate
         from formulaseed.extractors.model.session import open_answers
 
+        lines = []
         with open_answers(self, program, source, callbacks, is_dry=True) as answers:
-            return self._estimate(answers, source)
+            for title, reviews in self._estimated_parts(source):
+                may_batch = "batch" in type(self).model_fields
+                part = estimate(answers, reviews, answers.usage.prices, count_by_api, may_batch=may_batch)
+                lines += [title, *part] if title else part
+        return lines
 
-    @abstractmethod
-    def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
-        """Return what a run would ask that these answers do not have, and what that would cost."""
+    def _estimated_parts(self, source: ReviewSource) -> Iterator[tuple[str, Iterator[list[ReviewInput]]]]:
+        """Yield the reviews that a run may ask about, with a title if there are several estimates."""
+        yield "", source.relevant()
 
 
 class Anthropic(ModelOptions):
@@ -114,8 +120,3 @@ class Anthropic(ModelOptions):
         is_counted = source.can_reread and not is_quiet
         total = sum(1 for _ in answers.unanswered(source.relevant())) if is_counted else None
         return live_asker(self, answers, callbacks, total)()
-
-    def _estimate(self, answers: AnswerCache, source: ReviewSource) -> list[str]:
-        from formulaseed.extractors.model.estimating import count_by_api, estimate
-
-        return estimate(answers, source.relevant(), answers.usage.prices, count_by_api)

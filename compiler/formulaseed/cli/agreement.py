@@ -117,7 +117,7 @@ def _predict(
     from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 
     is_reported = isinstance(predictor, LexicalExtractor)
-    for place, restaurant, business_id in source.restaurants():
+    for place, restaurant, business_id in source.read_restaurants():
         if not isinstance(restaurant, RestaurantRecord):
             failures.add(f"{place}: {business_id}" if business_id else place, str(restaurant))
             continue

@@ -104,7 +104,7 @@ def _explain(
 
         with open_job(job) as opened:
             explainer, failures = Explainer(job.program, output), opened.failures
-            restaurants = source.restaurants(failures)
+            restaurants = source.read_restaurants(failures)
             found = extract_restaurants(source.evaluator, opened.extractor, restaurants, source.options, failures)
             noted = _noting(found, opened.count)
             use(explainer, explained(explainer, source.evaluator, noted, source.options.parameters, failures), failures)
@@ -129,8 +129,8 @@ class _SelectedSource(ReviewSource):
         super().__init__(source.evaluator, source.contexts, source.reviews, source.options, source.duplicates)
         self._select = select
 
-    def restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
-        every = super().restaurants(failures)
+    def read_restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
+        every = super().read_restaurants(failures)
         return (restaurant for *_, restaurant in self._select((each[2], each[0], each) for each in every))
 
 

@@ -31,7 +31,7 @@ def extract(seed: str, out: str, form: RowsFormat | None, **options: Any) -> Non
     source = job.source
 
     with open_job(job) as opened, job.rows_writer(out, chosen, opened.failures) as keep:
-        restaurants = source.restaurants(opened.failures)
+        restaurants = source.read_restaurants(opened.failures)
         for restaurant in extract_restaurants(
             source.evaluator, opened.extractor, restaurants, source.options, opened.failures
         ):

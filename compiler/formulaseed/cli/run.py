@@ -47,7 +47,7 @@ def run(
     to = Results.of(out, form, sort, trace, source.evaluator, source.options.parameters)
 
     with open_job(job) as opened, job.rows_writer(rows_out, rows_form, opened.failures) as keep:
-        restaurants = source.restaurants(opened.failures)
+        restaurants = source.read_restaurants(opened.failures)
         results = run_restaurants(
             source.evaluator, opened.extractor, restaurants, source.options, opened.failures, keep
         )

@@ -74,12 +74,12 @@ class Cascade(ModelOptions):
 
         source.require_rereading("extractor", self.name)
         ask = live_asker(self, answers, callbacks)
-        return CascadeExtractor(answers.spec.fields, ask, source.relevant, self, answers.spec.passes)
+        return CascadeExtractor(answers.spec.fields, ask, source.read_reviews, self, answers.spec.passes)
 
     def _estimated_parts(self, source: ReviewSource) -> Iterator[tuple[str, Iterator[list[ReviewInput]]]]:
         source.require_rereading("extractor", self.name)
-        yield "at least, for the first sample:", source.relevant(source.draw(self.sample, self.sample_seed))
-        yield "at most, for every review:", source.relevant()
+        yield "at least, for the first sample:", source.read_reviews(source.draw(self.sample, self.sample_seed))
+        yield "at most, for every review:", source.read_reviews()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def extract(
     """
 
     def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
-        restaurants = source.restaurants(failures)
+        restaurants = source.read_restaurants(failures)
         extracted = extract_restaurants(source.evaluator, asker, restaurants, source.options, failures)
         lines = [with_line(source.evaluator, restaurant, failures, with_text=with_text)[1] for restaurant in extracted]
         failures.refuse_nothing_read(len(lines))
@@ -114,7 +114,7 @@ def run(
     """
 
     def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
-        restaurants = source.restaurants(failures)
+        restaurants = source.read_restaurants(failures)
         results = run_restaurants(source.evaluator, asker, restaurants, source.options, failures)
         lines = [result.to_json() for result in results]
         failures.refuse_nothing_read(len(lines))

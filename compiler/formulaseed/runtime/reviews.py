@@ -30,21 +30,21 @@ class ReviewSource:
     options: RunOptions
     duplicates: Duplicates = "fail"
 
-    def restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
+    def read_restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
         """Read the restaurants from the start. What belongs to none of them is added to `failures`."""
         if self.reviews is None:
             return read_contexts(lines_of(self.contexts, "contexts"), duplicates=self.duplicates)
         files = lines_of(self.contexts, "restaurants"), lines_of(self.reviews, "reviews")
         return join_files(*files, Failures() if failures is None else failures, duplicates=self.duplicates)
 
-    def relevant(self, sample: Sample | None = None) -> Iterator[list[ReviewInput]]:
+    def read_reviews(self, sample: Sample | None = None) -> Iterator[list[ReviewInput]]:
         """Read the reviews to extract from the start, a list for each restaurant; of a `sample`, only these."""
         options = self.options if sample is None else replace(self.options, sample=sample)
-        return asked_reviews(self.evaluator, self.restaurants(), options)
+        return asked_reviews(self.evaluator, self.read_restaurants(), options)
 
     def draw(self, size: int, seed: int) -> Sample:
         """Draw a sample of the reviews to extract."""
-        return draw(self.relevant(), size, seed)
+        return draw(self.read_reviews(), size, seed)
 
     @property
     def can_reread(self) -> bool:

@@ -94,7 +94,7 @@ class ModelOptions(ExtractorOptions):
 
     def _estimated_parts(self, source: ReviewSource) -> Iterator[tuple[str, Iterator[list[ReviewInput]]]]:
         """Yield the reviews that a run may ask about, with a title if there are several estimates."""
-        yield "", source.relevant()
+        yield "", source.read_reviews()
 
 
 class Anthropic(ModelOptions):
@@ -115,8 +115,8 @@ class Anthropic(ModelOptions):
             notify = (lambda _: None) if is_quiet else callbacks.notify
             limits = limits_of(self)
             return BatchExtractor(
-                answers, limits, source.relevant, most_usd=self.max_usd, poll=self.poll, notify=notify
+                answers, limits, source.read_reviews, most_usd=self.max_usd, poll=self.poll, notify=notify
             )
         is_counted = source.can_reread and not is_quiet
-        total = sum(1 for _ in answers.unanswered(source.relevant())) if is_counted else None
+        total = sum(1 for _ in answers.unanswered(source.read_reviews())) if is_counted else None
         return live_asker(self, answers, callbacks, total)()

@@ -72,7 +72,7 @@ def open_answers(
             must_be_ready()
         except NotReady:
             with Store(path, read_only=True) as store:
-                if next(cache(store).unanswered(source.relevant()), None) is not None:
+                if next(cache(store).unanswered(source.read_reviews()), None) is not None:
                     raise
     with Store(path, read_only=True) if is_dry else opened_for_run(path) as store:
         yield cache(store)
@@ -123,7 +123,7 @@ def _make_prompt(
         if not source.can_reread:
             reason = "has lines without a `text`, which are looked up in the contexts: pass files, not - or a pipe"
             raise ArgumentError("examples", reason)
-        return texts_of(source.restaurants(), keys)
+        return texts_of(source.read_restaurants(), keys)
 
     asked, examples = fields_of(program), program.examples
     if options.examples is not None:

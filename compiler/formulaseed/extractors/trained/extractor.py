@@ -64,7 +64,7 @@ class Trained(RecordedOptions):
         """
         require_training()
         recorded = self.read(program, failures, keeps_texts=True)
-        answers = recorded_answers(recorded, source.relevant(), program.review_handling)
+        answers = recorded_answers(recorded, source.read_reviews(), program.review_handling)
         if not answers:
             raise DataError(
                 "no recorded extraction has a review to learn from: in the contexts, or as `text` in its line"

@@ -28,7 +28,7 @@ SEED = TASKS / "g1a_v2" / "seed.json"
 CONTEXTS = EXAMPLES / "contexts.jsonl"
 RECORDED = Recorded(EXAMPLES / "extractions-g1a_v2.jsonl")
 REQUESTS = EXAMPLES / "requests.jsonl"
-OPTIONAL = ("formulaseed.spark",)
+OPTIONAL = ("formulaseed.runtime.spark", "formulaseed.spark")
 """What needs a package that the tests may lack."""
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from formulaseed import extractors as extractors
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.documents import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.explanation.cover import Coverage, cover
     from formulaseed.explanation.diff import Difference, diff
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from formulaseed.explanation.report import Report, report
     from formulaseed.explanation.sensitivity import Sensitivity, sensitivity
     from formulaseed.extractors.phase2 import Outcome, extract, run
-    from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
@@ -29,7 +29,7 @@ _HOMES = {
     "api": ("check", "compile_formula", "explain", "load_evaluator", "score", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
-    "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
+    "documents": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "extractors.phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
     "explanation.cover": ("Coverage", "cover"),
@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
     if name == "extractors":  # whose values `run` and `extract` take
         return importlib.import_module("formulaseed.extractors")
     module = importlib.import_module(_MODULES[name])
-    if module.__name__ == "formulaseed.loading":
+    if module.__name__ == "formulaseed.documents":
         module.FormulaSeed._repr_html_ = _seed_html
     elif module.__name__ == "formulaseed.extractors.phase2":
         module.Outcome._repr_html_ = _outcome_html

@@ -27,12 +27,12 @@ from formulaseed.cli.output import (
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, lines_of, read_lines
 from formulaseed.data.results import WRONG, Failures
+from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.explanation.changes import changes_between
 from formulaseed.explanation.cover import coverage
 from formulaseed.explanation.diff import Check, difference
 from formulaseed.explanation.graph import dot, graph_of, mermaid
 from formulaseed.explanation.sensitivity import ranked
-from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.loading import evaluator_of
 
 _DEFAULT = ParameterSource.DEFAULT

@@ -13,9 +13,9 @@ from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
 from formulaseed.cli.panels import panel_option
 from formulaseed.data.duplicates import DUPLICATES
+from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import load_module, why_no_seed
 

@@ -16,7 +16,6 @@ from formulaseed.data.results import text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
-from formulaseed.extractors.model.salvage import Gap
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, cost_text
 
@@ -107,21 +106,9 @@ def _model_line(model: Mapping[str, Any]) -> str:
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
     check_lines(out, "--out")
-    saved = 0
-    with reported() as failures, _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
+    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
         for line in answers.export():
-            if isinstance(line, Gap):
-                between = (
-                    f"answers between `{line.low[:12]}` and `{line.high[:12]}`" if line.low < line.high else line.low
-                )
-                failures.add(str(answers.path), f"{between} cannot be read: {line.reason}")
-            else:
-                write_line(file, line)
-                saved += 1
-    if failures.status:
-        help = f"`formulaseed store import {'FILE' if out == '-' else out} --store NEW` puts them into a new store"
-        say(f"{number_of(saved, 'answer')} saved of a damaged store; {help}", err=True)
-    finish(failures.status)
+            write_line(file, line)
 
 
 @store.command("import")

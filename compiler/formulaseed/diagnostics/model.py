@@ -119,14 +119,14 @@ class Diagnostic:
 
     def to_json(self) -> JsonDict:
         """Return the fields that `--format json` prints."""
-        found: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
-        found |= {**self.place, "help": self.help}
+        fields: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
+        fields |= {**self.place, "help": self.help}
         if self.suggestion is not None:
             replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
-            found["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
+            fields["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
         if self.related:
-            found["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
-        return found
+            fields["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
+        return fields
 
 
 def place(span: Span) -> dict[str, int]:
@@ -152,9 +152,9 @@ def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(replace(d, severity="error") if d.severity == "warning" else d for d in diagnostics)
 
 
-def number_of(count: int, what: str) -> str:
+def number_of(count: int, noun: str) -> str:
     """Return a number with its noun: `1 review`, `2,000 reviews`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def printable(text: str) -> str:
@@ -182,34 +182,34 @@ class Problems:
         self._found: dict[Diagnostic, None] = {}
         self._beyond: list[Diagnostic] = []
 
-    def report(self, found: Diagnostic) -> None:
+    def report(self, problem: Diagnostic) -> None:
         """Add one problem, unless it has been reported before."""
         if len(self._found) < limits.DIAGNOSTICS:
-            self._found[found] = None
+            self._found[problem] = None
         else:
-            self._beyond.append(found)
+            self._beyond.append(problem)
 
-    def discard(self, found: Iterable[Diagnostic]) -> None:
-        for diagnostic in found:
+    def discard(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
             self._found.pop(diagnostic, None)
 
     def merge(self, merged: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
         """Put one in the place of those with a subject that have the same code."""
-        found = [*self._found, *self._beyond]
+        diagnostics = [*self._found, *self._beyond]
         self._found, self._beyond = {}, []
         by_code: dict[str, list[Diagnostic]] = {}
-        for each in found:
-            if each.subject:
-                by_code.setdefault(each.code, []).append(each)
+        for diagnostic_ in diagnostics:
+            if diagnostic_.subject:
+                by_code.setdefault(diagnostic_.code, []).append(diagnostic_)
             else:
-                self.report(each)
+                self.report(diagnostic_)
         for alike in by_code.values():
             self.report(merged(alike) if len(alike) > 1 else alike[0])
 
     def extend(self, other: Problems) -> None:
         """Add what another one has collected, up to the same limit."""
-        for found in chain(other._found, other._beyond):
-            self.report(found)
+        for problem in chain(other._found, other._beyond):
+            self.report(problem)
 
     def places_of(self, code: str) -> frozenset[Span]:
         """Return where a code has been reported."""
@@ -220,12 +220,12 @@ class Problems:
         return any(d.severity == "error" for d in chain(self._found, self._beyond))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        found = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
+        diagnostics = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
         if self._beyond:  # one in their place; errors before warnings
             first = min(self._beyond, key=lambda d: (d.rank, d.span.start))
             message = f"{number_of(len(self._beyond), 'more problem')} after the first {limits.DIAGNOSTICS:,}"
-            found.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
-        return tuple(found)
+            diagnostics.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
+        return tuple(diagnostics)
 
 
 def _readable(text: str) -> str:

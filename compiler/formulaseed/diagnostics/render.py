@@ -47,8 +47,8 @@ def _annotation(d: Diagnostic) -> str:
     where = {"file": d.file, "line": d.line, "endLine": d.end_line}
     if d.line == d.end_line:  # columns belong to a single line
         where |= {"col": d.column, "endColumn": d.end_column}
-    given = {**where, "title": f"{d.code} {d.name}"}
-    properties = ",".join(f"{key}={escaped(str(value), ':,')}" for key, value in given.items())
+    properties_ = {**where, "title": f"{d.code} {d.name}"}
+    properties = ",".join(f"{key}={escaped(str(value), ':,')}" for key, value in properties_.items())
     return f"::{level} {properties}::{escaped(d.message)}%0Ahelp: {escaped(d.help)}"
 
 

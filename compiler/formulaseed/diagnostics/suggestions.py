@@ -39,20 +39,20 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
         return []
     from difflib import SequenceMatcher
 
-    given, spelled = _normalized(name), dict[str, str]()
+    folded, spelled = _normalized(name), dict[str, str]()
     for candidate in known:
         if not COMPARED_LETTERS.take(len(name) + len(candidate)):
             return []
         other = _normalized(candidate)
-        if other == given:
+        if other == folded:
             return [candidate]
-        if not _is_opposite(given, other):
+        if not _is_opposite(folded, other):
             spelled.setdefault(other, candidate)
-    longer = [other for other in spelled if min(len(given), len(other)) >= _LEAST_PART]
-    extended = [spelled[other] for other in longer if other.startswith(given)]
+    longer = [other for other in spelled if min(len(folded), len(other)) >= _LEAST_PART]
+    extended = [spelled[other] for other in longer if other.startswith(folded)]
     if 1 < len(extended) <= 3:
         return extended
-    matcher, best, ratio = SequenceMatcher(b=given), "", _LEAST_RATIO
+    matcher, best, ratio = SequenceMatcher(b=folded), "", _LEAST_RATIO
     for other in spelled:
         matcher.set_seq1(other)
         if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
@@ -62,7 +62,10 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     parts = [
         spelled[other]
         for other in longer
-        if other.startswith(given) or given.startswith(other) or given in other.split("_") or other in given.split("_")
+        if other.startswith(folded)
+        or folded.startswith(other)
+        or folded in other.split("_")
+        or other in folded.split("_")
     ]
     return parts if len(parts) == 1 else []
 
@@ -86,9 +89,9 @@ def did_you_mean(
         return suggest_any([f"{prefix}{match}" for match in close], certain=is_certain)
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
-    shown = ", ".join(f"`{prefix}{each}`" for each in names[:limit])
+    listed = ", ".join(f"`{prefix}{known_name}`" for known_name in names[:limit])
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"{what or 'known'}: {shown}{more}"
+    return f"{what or 'known'}: {listed}{more}"
 
 
 def suggest(name: str, *, certain: bool = True, more: str = "") -> Help:
@@ -111,16 +114,16 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
     A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
     swapped. It is not certain if any other known name differs from the given one by a single character.
     """
-    given = _normalized(name)
-    if not _is_name_typo(given, _normalized(suggested)):
+    folded = _normalized(name)
+    if not _is_name_typo(folded, _normalized(suggested)):
         return False
     matches: list[str] = []
     for other in known:
         if not COMPARED_LETTERS.take(len(name) + len(other)):
             return False
         spelled = _normalized(other)
-        is_edit = _edit(given, spelled) or _edit(name.casefold(), other.casefold())
-        if other == suggested or is_edit or _is_name_typo(given, spelled):
+        is_edit = _edit(folded, spelled) or _edit(name.casefold(), other.casefold())
+        if other == suggested or is_edit or _is_name_typo(folded, spelled):
             matches.append(other)
     return matches == [suggested]
 
@@ -130,9 +133,9 @@ def _is_name_typo(name: str, other: str) -> bool:
         return False
     if name.replace("_", "") == other.replace("_", ""):
         return True
-    words, others = name.split("_"), other.split("_")
-    differing = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
-    return len(words) == len(others) and len(differing) == 1 and _is_word_typo(*differing[0])
+    words, other_words = name.split("_"), other.split("_")
+    differing = [pair for pair in zip(words, other_words, strict=False) if pair[0] != pair[1]]
+    return len(words) == len(other_words) and len(differing) == 1 and _is_word_typo(*differing[0])
 
 
 def _is_word_typo(word: str, other: str) -> bool:
@@ -161,11 +164,11 @@ def _edit(name: str, other: str) -> tuple[str, int] | None:
 
 def _is_opposite(name: str, other: str) -> bool:
     """Return whether a name that resembles another means something else: its opposite, or another number."""
-    numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", each)] for each in (name, other)]
+    numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", text)] for text in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True
-    words, others = set(name.split("_")), set(other.split("_"))
-    left, right = words - others, others - words
+    words, other_words = set(name.split("_")), set(other.split("_"))
+    left, right = words - other_words, other_words - words
     if any(pair & left and pair & right for pair in _OPPOSITES):
         return True
     one, two = next(iter(left), ""), next(iter(right), "")

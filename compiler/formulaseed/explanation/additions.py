@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from formulaseed.explanation.leading import Field, Leading, Wish
 from formulaseed.explanation.values import plain, shown
-from formulaseed.language.inputs import _iso_date
+from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.types import Value
 
 _NAMED = 8
@@ -115,5 +115,5 @@ def name_of(row: Row, place: int) -> str:
 def _with_parts(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata with the year and the month of its date."""
     date = meta.get("date")
-    found = _iso_date(date) if isinstance(date, str) else None
+    found = _parse_iso_date(date) if isinstance(date, str) else None
     return {**meta, "year": found[0], "month": found[1]} if found is not None else {**meta}

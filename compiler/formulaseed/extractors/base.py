@@ -15,7 +15,7 @@ from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.json_values import _shown
+from formulaseed.language.json_values import _quote
 from formulaseed.language.types import is_within
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 from formulaseed.seed.absence import is_claim, value_for_nothing
@@ -96,10 +96,10 @@ def legal(field: AskedField, value: Any) -> FieldValue:
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, _KINDS[field.type]) or isinstance(value, bool) != (field.type == "boolean"):
-        raise DataError(f"`{field.name}` must be of type {field.type}, not {_shown(value)}")
+        raise DataError(f"`{field.name}` must be of type {field.type}, not {_quote(value)}")
     allowed = [name for name, _ in field.values]
     if field.type == "enum" and value not in allowed:
-        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_shown(value)}")
+        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_quote(value)}")
     found: FieldValue = value
     if not isinstance(found, str | bool):
         most = INTEGER_MAX if field.type == "integer" else INPUT_MAX

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import ceil, exp, fsum, lgamma, log
+from math import ceil, log
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
@@ -354,20 +354,6 @@ def threshold_for(held_out: Iterable[tuple[dict[str, bool], float]], target: flo
 
 def lower_bound(right: int, n: int, level: float) -> float:
     """Return the exact lower bound of a share of which `right` of `n` were seen; it is wrong with the probability `level`."""
-    if right == 0:
-        return 0.0
-    low, high = 0.0, right / n
-    for _ in range(50):
-        share = (low + high) / 2
-        low, high = (share, high) if _at_least(right, n, share) <= level else (low, share)
-    return low
+    from scipy.stats import binomtest
 
-
-def _at_least(right: int, n: int, share: float) -> float:
-    """The probability of so many or more of `n`, each with the probability `share`."""
-    if share in (0.0, 1.0):
-        return share
-    yes, no = log(share), log(1 - share)
-    return fsum(
-        exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * yes + (n - k) * no) for k in range(right, n + 1)
-    )
+    return float(binomtest(right, n, alternative="greater").proportion_ci(1 - level, method="exact").low)

@@ -16,12 +16,12 @@ from formulaseed.arguments import validated_with
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines
 from formulaseed.data.results import Failures
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import ArgumentError
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.extractors.registry import extractor_of, find_home
 from formulaseed.ir import nodes
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.extracting import RunOptions, with_line
 from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.loading import evaluator_of

@@ -21,7 +21,7 @@ from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, legal
 from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption
 from formulaseed.ir import nodes
-from formulaseed.language.inputs import _typo_of
+from formulaseed.language.inputs import _find_typo
 from formulaseed.runtime.reviews import ReviewSource
 
 
@@ -129,7 +129,7 @@ def recorded_value(field: AskedField, given: Mapping[str, Any], names: Sequence[
 
     Raises `DataError` for an illegal one, and for a key that is a typo of the field and none of `names`.
     """
-    typo = _typo_of(field.name, given, names) if field.name not in given else None
+    typo = _find_typo(field.name, given, names) if field.name not in given else None
     if typo is not None:
         fix = f"rename it, or give `{field.name}` as null"
         raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")

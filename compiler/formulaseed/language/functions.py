@@ -1,4 +1,4 @@
-"""The table of functions. Adding a function is one entry."""
+"""Defines the table of functions. Adding a function is one entry."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Function(Operation):
     returns: str = "number"
     """The name of the result's type in documents."""
     optional: int = 0
-    """So many of the last parameters may be left out."""
+    """The number of last parameters that may be left out."""
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
     list_argument: Literal["no", "may", "must"] = "no"
     """Whether the arguments are given as one list."""
@@ -55,7 +55,7 @@ class Function(Operation):
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
     hints: Mapping[int, str] = field(default_factory=dict)
-    """What helps where so many arguments are given, which are too many or too few."""
+    """The help for a call with a wrong number of arguments, by that number."""
 
     @property
     def chooses(self) -> bool:
@@ -89,14 +89,16 @@ class Function(Operation):
 
 
 def is_partial(name: str) -> bool:
-    """Return whether an operator or function has no value for some numbers of ordinary size."""
+    """Return True if an operator or function has no value for some numbers of ordinary size."""
     entry = OPERATORS.get(name) or FUNCTIONS.get(name)
     return entry is not None and entry.is_partial
 
 
 def function_table() -> str:
     """Return the functions as a Markdown table, as docs/language.md has it."""
-    rows = [f"| `{each.signature}` | {each.description} | `{each.example}` |" for each in FUNCTIONS.values()]
+    rows = [
+        f"| `{function.signature}` | {function.description} | `{function.example}` |" for function in FUNCTIONS.values()
+    ]
     return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
 
 
@@ -122,7 +124,7 @@ def _log_range(a: Range) -> Range:
 
 
 def _whole_range(a: Range) -> Range:
-    """Between the next integers outside."""
+    """Return the range between the next integers outside."""
     return Range(float(math.floor(a.low)), float(math.ceil(a.high)))
 
 

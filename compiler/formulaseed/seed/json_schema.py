@@ -43,14 +43,14 @@ _STRING = {"type": "string"}
 
 def _exactly(known: Iterable[str], properties: Mapping[str, Any], required: Iterable[str] = ()) -> JsonSchema:
     """Return the schema of an object with exactly these keys; a key that has no description fails here."""
-    made = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
+    schema = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
     needed = list(required)
-    return {**made, "required": needed} if needed else made
+    return {**schema, "required": needed} if needed else schema
 
 
 def _list_of(item: JsonSchema, most: int, least: int = 0, unique: bool = False) -> JsonSchema:
-    made: JsonSchema = {"type": "array", "items": item, "maxItems": most}
-    return made | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
+    schema: JsonSchema = {"type": "array", "items": item, "maxItems": most}
+    return schema | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
 
 
 def _choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
@@ -257,10 +257,10 @@ def _typed(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSch
 def _of_type(name: str, known: Sequence[str]) -> JsonSchema:
     is_enum = name == "enum"
     bound: JsonSchema | bool = {"type": name} if not is_enum and sections.SCALARS[name].is_numeric else False
-    others: dict[str, Any] = {"values": False} if "values" in known and not is_enum else {}
+    properties: dict[str, Any] = {"values": False} if "values" in known and not is_enum else {}
     if "default" in known:
-        others |= {"default": {"type": "string" if is_enum else name}, "minimum": bound, "maximum": bound}
-    return {**({"required": ["values"]} if is_enum else {}), **({"properties": others} if others else {})}
+        properties |= {"default": {"type": "string" if is_enum else name}, "minimum": bound, "maximum": bound}
+    return {**({"required": ["values"]} if is_enum else {}), **({"properties": properties} if properties else {})}
 
 
 def _allow() -> JsonSchema:
@@ -295,15 +295,15 @@ def _step() -> JsonSchema:
 def _operation(operation: OperationSpec) -> JsonSchema:
     properties: dict[str, Any] = {**dict.fromkeys(COMMON_KEYS, True), **{key.name: _key(key) for key in operation.keys}}
     required = [key.name for key in operation.keys if key.required]
-    made = {"description": operation.doc, **_exactly(step_keys(operation), properties, required)}
+    schema = {"description": operation.doc, **_exactly(step_keys(operation), properties, required)}
     if operation.any_of:
-        made["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
+        schema["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
     if operation.one_of:
-        made["oneOf"] = [{"required": [key]} for key in operation.one_of]
+        schema["oneOf"] = [{"required": [key]} for key in operation.one_of]
     if any(key.kind == "match" for key in operation.keys):
         numbers = {"additionalProperties": {"type": "number"}}
-        made["allOf"] = [_where_key("match", "substring_max", {"properties": {"table": numbers}})]
-    return made
+        schema["allOf"] = [_where_key("match", "substring_max", {"properties": {"table": numbers}})]
+    return schema
 
 
 def _key(key: Key) -> JsonSchema:
@@ -346,14 +346,14 @@ def _rule() -> JsonSchema:
         "then": _about("The value if `when` holds.", {"type": _LITERAL}),
         "else": _about("The value if no rule holds; the last rule.", {"type": _LITERAL}),
     }
-    others = [key for key in RULE_KEYS if key != "else"]
+    own_keys = [key for key in RULE_KEYS if key != "else"]
     return {
         "title": "Rule",
         "type": "object",
         "properties": properties,
         "if": {"required": ["else"]},
         "then": _exactly(("else",), {"else": True}, ("else",)),
-        "else": _exactly(others, dict.fromkeys(others, True), others),
+        "else": _exactly(own_keys, dict.fromkeys(own_keys, True), own_keys),
     }
 
 

@@ -20,12 +20,12 @@ from formulaseed.source.text import Source, Span, hundredth, tree_node
 class JsonFault:
     """A reason why the document is not valid JSON: a row of the table in `diagnostics.catalogue.reading`.
 
-    `found` fills in the message and the help: what was found, and what else they mention.
+    `details` fills in the message and the help: what was found, and what else they mention.
     """
 
     kind: str
     span: Span
-    found: tuple[object, ...] = ()
+    details: tuple[object, ...] = ()
 
 
 @tree_node
@@ -116,14 +116,14 @@ def plain(value: JsonValue) -> Plain:
 
 def value_at(document: JsonValue, pointer: str) -> JsonValue | None:
     """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none."""
-    found: JsonValue | None = document
+    value: JsonValue | None = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, JsonArray):
-            found = found.items[int(key)] if key.isdecimal() and int(key) < len(found.items) else None
+        if isinstance(value, JsonArray):
+            value = value.items[int(key)] if key.isdecimal() and int(key) < len(value.items) else None
         else:
-            found = found.get(key) if isinstance(found, JsonObject) else None
-    return found
+            value = value.get(key) if isinstance(value, JsonObject) else None
+    return value
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -187,13 +187,13 @@ class _Reader:
     def span(self, start: int, end: int) -> Span:
         return Span(self.source, self.offset + start, self.offset + min(end, len(self.text)), self.pointer)
 
-    def report(self, kind: str, span: Span, *found: object) -> None:
+    def report(self, kind: str, span: Span, *details: object) -> None:
         """Report a fault after which reading goes on."""
-        self.faults.append(JsonFault(kind, span, found))
+        self.faults.append(JsonFault(kind, span, details))
 
-    def stop(self, kind: str, start: int, end: int, *found: object) -> _Stop:
+    def stop(self, kind: str, start: int, end: int, *details: object) -> _Stop:
         """Return a fault after which nothing more can be read, to be raised."""
-        return _Stop(JsonFault(kind, self.span(start, end), found))
+        return _Stop(JsonFault(kind, self.span(start, end), details))
 
     def value(self, start: int, pointer: str, depth: int) -> JsonValue:
         self.pointer = pointer
@@ -304,16 +304,16 @@ class _Reader:
         self.position = at + 1
 
     def no_comma(self, start: int, at: int, close: str) -> _Stop:
-        found = self.text[at : at + 1]
-        if not found:
+        character = self.text[at : at + 1]
+        if not character:
             line, _ = self.source.position(self.offset + start)
-            what = "list" if close == "]" else "object"
-            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, what, line, close)
+            noun = "list" if close == "]" else "object"
+            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, noun, line, close)
         if (comment := self.comment(at)) is not None:
             return comment
-        if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
+        if character in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             return self.stop("missing-comma", at, at + 1)
-        if found == "%" and (percent := _PERCENT.search(self.text, max(at - _LONGEST_PERCENT, 0), at)):
+        if character == "%" and (percent := _PERCENT.search(self.text, max(at - _LONGEST_PERCENT, 0), at)):
             return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
@@ -336,12 +336,12 @@ class _Reader:
         return JsonString(span, match[1])
 
     def broken_string(self, start: int, at: int) -> _Stop:
-        found = self.text[at : at + 1]
-        if not found:
+        character = self.text[at : at + 1]
+        if not character:
             return self.stop("unclosed-string", start, start + 1)
-        if found == "\\":
+        if character == "\\":
             return self.stop("escape", at, at + 2, self.text[at : at + 2])
-        name = "a line break" if found in "\r\n" else f"the control character U+{ord(found):04X}"
+        name = "a line break" if character in "\r\n" else f"the control character U+{ord(character):04X}"
         return self.stop("control", at, at + 1, name)
 
     def number(self, match: re.Match[str]) -> JsonNumber:
@@ -372,8 +372,8 @@ def refuse_constant(word: str) -> NoReturn:
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse duplicate keys: the `object_pairs_hook` of `json.loads`."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise JsonRefusal(f"duplicate key `{next(key for key in found if keys.count(key) > 1)}`")
-    return found
+        raise JsonRefusal(f"duplicate key `{next(key for key in unique if keys.count(key) > 1)}`")
+    return unique

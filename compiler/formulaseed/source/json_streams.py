@@ -45,22 +45,22 @@ class _StreamReader(_Reader):
 
     def values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
         """Read a list's items, or values one after another, as `read_json_values` does."""
-        found: list[FaultyValue] = []
+        values: list[FaultyValue] = []
         at = self.space(0)
         try:
             if self.text.startswith("[", at):
                 for item in self.items(at, "", "]"):
-                    found.append(self.faulty_value(item, f"/{len(found)}"))
-                    if len(found) > most:
-                        return found, self.faults
+                    values.append(self.faulty_value(item, f"/{len(values)}"))
+                    if len(values) > most:
+                        return values, self.faults
                 self.end()
             else:
-                while at < len(self.text) and len(found) <= most:
-                    found.append(self.faulty_value(at, ""))
+                while at < len(self.text) and len(values) <= most:
+                    values.append(self.faulty_value(at, ""))
                     at = self.space(self.position)
         except _Stop as stop:
             return [], [*self.faults, stop.fault]
-        return found, self.faults
+        return values, self.faults
 
     def faulty_value(self, start: int, pointer: str) -> FaultyValue:
         """Read a value, and keep its faults apart from `faults`. Raises `_Stop` if nothing more can be read."""

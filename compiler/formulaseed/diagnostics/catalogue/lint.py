@@ -48,15 +48,15 @@ _MERGED = {
 unused_suppression = of_one("FS620", "there is no `{0}` to suppress here", "remove it from `allow`")
 
 
-def merged(found: Sequence[Diagnostic]) -> Diagnostic:
-    """Return what diagnostics of one code say together, at the place of the first."""
-    first, *others = sorted(found, key=lambda d: d.span.start)
+def merge_by_code(diagnostics: Sequence[Diagnostic]) -> Diagnostic:
+    """Return one diagnostic for several of one code, at the place of the first."""
+    first, *rest = sorted(diagnostics, key=lambda d: d.span.start)
     message, help = _MERGED[first.code]
-    subjects = [d.subject for d in (first, *others)]
-    shown = subjects[: limits.MERGED_SUBJECTS]
-    more = [f"{len(subjects) - len(shown)} more"] if len(subjects) > len(shown) else []
-    named = diagnostic(first.code, first.span, message.format(len(subjects), "; ".join([*shown, *more])), help)
-    return replace(named, related=tuple(d.span for d in others))
+    subjects = [d.subject for d in (first, *rest)]
+    listed = subjects[: limits.MERGED_SUBJECTS]
+    more = [f"{len(subjects) - len(listed)} more"] if len(subjects) > len(listed) else []
+    merged = diagnostic(first.code, first.span, message.format(len(subjects), "; ".join([*listed, *more])), help)
+    return replace(merged, related=tuple(d.span for d in rest))
 
 
 def unused_value(span: Span, name: str, values: str) -> Diagnostic:
@@ -91,9 +91,9 @@ def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
 
 def unused_step(span: Span, name: str, is_filter: bool, may_fail: bool) -> Diagnostic:
     """`may_fail` says whether a warning is about where the step has no value."""
-    what, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
+    noun, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
     effect = ", and a restaurant fails where it has no value" if may_fail else ""
-    return diagnostic("FS602", span, f"the {what} `{name}` is never used{effect}", f"{use}, or remove it")
+    return diagnostic("FS602", span, f"the {noun} `{name}` is never used{effect}", f"{use}, or remove it")
 
 
 def constant_result(span: Span, name: str, value: str, depends: bool) -> Diagnostic:
@@ -118,11 +118,11 @@ def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
-    shown = _all_of(words[:4])
+    listed = _all_of(words[:4])
     more = f", and in {number_of(len(words) - 4, 'more word')}" if len(words) > 4 else ""
     help = "write the intended words, or suppress this warning if the extraction sorts it out"
-    message = f"`{keyword}` is also found inside {shown}{more}"
-    return diagnostic("FS614", span, message, help, subject=f"`{keyword}` in {shown}")
+    message = f"`{keyword}` is also found inside {listed}{more}"
+    return diagnostic("FS614", span, message, help, subject=f"`{keyword}` in {listed}")
 
 
 def _all_of(words: Sequence[str]) -> str:
@@ -131,10 +131,9 @@ def _all_of(words: Sequence[str]) -> str:
 
 
 def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic:
-    shown = " and ".join(f"`{form}`" for form in forms)
-    return diagnostic(
-        "FS615", span, f"`{keyword}` does not find {shown}", f"add {shown}", subject=f"`{keyword}` ({shown})"
-    )
+    listed = " and ".join(f"`{form}`" for form in forms)
+    message = f"`{keyword}` does not find {listed}"
+    return diagnostic("FS615", span, message, f"add {listed}", subject=f"`{keyword}` ({listed})")
 
 
 def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
@@ -185,11 +184,15 @@ def beyond_range(span: Span, name: str, range: str, comparison: str, result: boo
     return diagnostic("FS630", span, message, help)
 
 
-def surrounding_space(span: Span, text: str, what: str) -> Diagnostic:
+def surrounding_space(span: Span, text: str, noun: str) -> Diagnostic:
     stripped = text.strip()
-    side = "ends" if text == text.lstrip() else "begins" if text == text.rstrip() else "begins and ends"
+    side = "begins and ends"
+    if text == text.lstrip():
+        side = "ends"
+    elif text == text.rstrip():
+        side = "begins"
     help = Suggestion(f"write `{stripped}`", stripped, "unsafe")
-    return diagnostic("FS629", span, f"{what} `{text}` {side} with white space", help, subject=f"`{text}`")
+    return diagnostic("FS629", span, f"{noun} `{text}` {side} with white space", help, subject=f"`{text}`")
 
 
 def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -> Diagnostic:

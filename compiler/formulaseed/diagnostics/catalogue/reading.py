@@ -55,9 +55,9 @@ unreadable_reference = of_one("FS509", "the reference cannot be read: {0}", "nam
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
     code, message, help = _JSON[fault.kind]
-    text = help.format(*fault.found)
-    instead = Suggestion(text, str(fault.found[1]), is_verbatim=True) if fault.kind in _REPLACED else text
-    return diagnostic(code, fault.span, message.format(*fault.found), instead)
+    text = help.format(*fault.details)
+    instead = Suggestion(text, str(fault.details[1]), is_verbatim=True) if fault.kind in _REPLACED else text
+    return diagnostic(code, fault.span, message.format(*fault.details), instead)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
@@ -83,7 +83,14 @@ file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} by
 nothing_to_compile = _of_file(
     "FS008", "this is a {0}, which contains no rules to compile", "compile a file of rules over it"
 )
-earlier_style = _of_file("FS701", "the module has the emission style {0}, an earlier one", "compile its seed again")
+
+
+def earlier_style(source: Source, style: str, command: str) -> Diagnostic:
+    """Report a module that this release cannot run; `command` compiles its seed again."""
+    message = f"the module has the emission style {style}, an earlier one"
+    return diagnostic("FS701", Span(source, 0, 0), message, f"compile its seed again: `{command}`")
+
+
 foreign_module = _of_file(
     "FS701",
     "this is not a module as formulaseed generates them: {0}",
@@ -95,6 +102,20 @@ module_too_deep = _of_file(
     "the module generated from {0} nests deeper than Python can read",
     "split the longest formulas into several",
 )
+
+
+def unsupported_kind(source: Source, target: str, kind: str, supported: str) -> Diagnostic:
+    """`kind` is what the file is, `supported` what the target compiles, both in words."""
+    message = f"the target `{target}` does not compile {kind}"
+    return diagnostic("FS702", Span(source, 0, 0), message, f"it compiles {supported}; pass another target")
+
+
+def unsupported_construct(span: Span, target: str, what: str, name: str) -> Diagnostic:
+    """`what` is a function, an operator, an aggregate or an operation."""
+    message = f"the target `{target}` does not support the {what} `{name}`"
+    return diagnostic("FS702", span, message, "write it in another way, or pass another target")
+
+
 WAS_REFUSED = "the module generated from {} was refused: {}"
 internal_error = _of_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 

@@ -20,7 +20,7 @@ from formulaseed.data.results import FieldValue, Quote, ReviewInput, find_quote
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
-from formulaseed.language.json_values import _shown
+from formulaseed.language.json_values import _quote
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, params, prompt
 from formulaseed.source.json_reader import refuse_constant, unique_keys
 from formulaseed.source.text import one_line
@@ -185,10 +185,10 @@ class PromptSpec:
         for field in self.fields:
             quote = quotes.get(field.name)
             if field.evidence == "required" and quote is not None and not quote.is_verified:
-                words = f"the review does not contain the quote for `{field.name}`: {_shown(quote.text)}"
+                words = f"the review does not contain the quote for `{field.name}`: {_quote(quote.text)}"
                 raise UnverifiedQuote(f"in the answer {words}")
             if quote is None and field.needs_quote(values[field.name]):
-                value = _shown(values[field.name])
+                value = _quote(values[field.name])
                 raise UnverifiedQuote(f"the answer has no quote for `{field.name}`, and {value} needs one")
 
     def _system(self) -> str:

@@ -1,4 +1,4 @@
-"""Sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; and the keys of all sections.
+"""Reads the sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; defines all keys.
 
 In: JSON values with places. Out: parts of a `surface.Program`; every deviation is a diagnostic. The steps, and the keys under
 which the sections are, differ by version.
@@ -18,7 +18,7 @@ from formulaseed.diagnostics.codes import CODES, SUPPRESSIBLE
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
-from formulaseed.language.check.wording import unquoted
+from formulaseed.language.check.wording import help_for_quotes
 from formulaseed.language.types import (
     BOOLEAN,
     ERROR,
@@ -213,8 +213,8 @@ class Sections(ABC):
         value = self.shape.get(self.document, "version")
         return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
 
-    def keyword_list(self, value: JsonValue | None, what: str) -> tuple[Named, ...]:
-        items = self.shape.list(value, what, limits.KEYWORDS)
+    def keyword_list(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
+        items = self.shape.list(value, noun, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
         for text in texts:
             if not text.value.strip():
@@ -232,14 +232,14 @@ class Sections(ABC):
         """
         shape = self.shape
         for key, item in items:
-            given: JsonValue | None = key
+            name_value: JsonValue | None = key
             section = shape.object(item, noun, _PARAMETER if namespace == "param" else "")
             if section is not None:
                 shape.keys(section, keys, noun)
                 self.allow(section)
                 if "name" in keys:
-                    given = shape.need(section, "name", "the field", '"name": such as "severity"')
-            name = shape.name(given, noun)
+                    name_value = shape.need(section, "name", "the field", '"name": such as "severity"')
+            name = shape.name(name_value, noun)
             if name is None:
                 self.incomplete.add(namespace)
                 name = Named(item.span, "")
@@ -250,28 +250,28 @@ class Sections(ABC):
                 ty, values = self.type_of(section, noun, keys)
                 yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
 
-    def listed(self, value: JsonValue | None, what: str, namespace: str) -> list[tuple[None, JsonValue]]:
+    def listed(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
         """Return the items of a list of fields, each without a name before it."""
         if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
             self.incomplete.add(namespace)
-        return [(None, item) for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]')]
+        return [(None, item) for item in self.shape.list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')]
 
-    def declare(self, namespace: str, name: Named, found: _Item, known: dict[str, _Item]) -> None:
+    def declare(self, namespace: str, name: Named, item: _Item, known: dict[str, _Item]) -> None:
         """Add a field with a name to those of its namespace, unless there is one of the name, which is reported."""
         if not name.text:
             return
         if name.text in known:
             self.problems.report(catalogue.duplicate(name.span, "field", name.text))
         else:
-            known[name.text] = found
+            known[name.text] = item
             self.declared_at[f"{namespace}.{name.text}"] = name.span
 
-    def fields(self, value: JsonValue | None, what: str) -> dict[str, nodes.ExtractionField]:
+    def fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
         """Return the extraction fields by name."""
-        shape, found = self.shape, dict[str, nodes.ExtractionField]()
+        shape, fields = self.shape, dict[str, nodes.ExtractionField]()
         if value is None:
             self.incomplete.add("extraction")
-        items = self.listed(value, what, "extraction")
+        items = self.listed(value, noun, "extraction")
         for section, name, ty, values, about in self.declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # it has the name
             shape.sources(section)
@@ -280,8 +280,8 @@ class Sections(ABC):
             reason = shape.boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
             field = nodes.ExtractionField(name.text, ty, about, values, bounds[0], evidence, *bounds[1:], hint, reason)
-            self.declare("extraction", name, field, found)
-        return found
+            self.declare("extraction", name, field, fields)
+        return fields
 
     def evidence(self, value: JsonValue | None) -> nodes.Evidence:
         if isinstance(value, JsonString) and value.value == "required":
@@ -289,12 +289,12 @@ class Sections(ABC):
         return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
 
     def inputs(
-        self, value: JsonValue | None, what: str, namespace: str, standard: Mapping[str, Type]
+        self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
         """Return the further fields of `meta` or `context`, beside the standard ones."""
-        shape, found = self.shape, dict[str, nodes.InputField]()
+        shape, inputs = self.shape, dict[str, nodes.InputField]()
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
-        items = self.listed(value, what, namespace)
+        items = self.listed(value, noun, namespace)
         for section, name, ty, values, about in self.declarations(items, namespace, keys, "a declared field"):
             assert section is not None  # it has the name
             nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
@@ -306,8 +306,8 @@ class Sections(ABC):
                 self.problems.report(catalogue.standard_field(name.span, name.text, noun))
             ty = ERROR if is_other_type else ty  # so that its uses are not reported as well
             ty = ty.or_null() if nullable and not ty.is_error else ty
-            self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), found)
-        return tuple(found.values())
+            self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), inputs)
+        return tuple(inputs.values())
 
     def parameters(self) -> tuple[nodes.Parameter, ...]:
         shape, found = self.shape, dict[str, nodes.Parameter]()
@@ -348,7 +348,7 @@ class Sections(ABC):
 
     def bounded_default(self, section: JsonObject, ty: Type) -> tuple[Value, int | float | None, int | float | None]:
         """Read the default of a field or parameter, its `minimum` and its `maximum`; None for each that is absent."""
-        given = self.shape.get(section, "default")
+        written = self.shape.get(section, "default")
         bounds: list[int | float | None] = []
         for key in ("minimum", "maximum"):
             bound = self.shape.get(section, key)
@@ -357,11 +357,11 @@ class Sections(ABC):
             literal = self.typed_literal(bound, ty, f"`{key}`") if ty.is_numeric else None
             bounds.append(literal if isinstance(literal, int | float) else None)
         minimum, maximum = bounds
-        default = self.typed_literal(given, ty, "`default`")
+        default = self.typed_literal(written, ty, "`default`")
         if minimum is not None and maximum is not None and minimum > maximum:
             self.problems.report(catalogue.bounds_exchanged(section.span))
-        elif given is not None and isinstance(default, int | float) and not is_within(default, minimum, maximum):
-            self.problems.report(catalogue.default_outside(given.span, default))
+        elif written is not None and isinstance(default, int | float) and not is_within(default, minimum, maximum):
+            self.problems.report(catalogue.default_outside(written.span, default))
         return default, minimum, maximum
 
     def enum_values(self, value: JsonValue | None) -> tuple[nodes.EnumValue, ...]:
@@ -385,35 +385,35 @@ class Sections(ABC):
             return ()
         if not described:
             self.problems.report(catalogue.empty_enum(value.span))
-        found: dict[str, nodes.EnumValue] = {}
+        values: dict[str, nodes.EnumValue] = {}
         for key, about in described:
             self.shape.report_spaces(key, "the value")
             if not key.value:
                 self.problems.report(catalogue.empty_enum_value(key.span))
             else:
-                found.setdefault(key.value, nodes.EnumValue(key.value, about))
-        return tuple(found.values())
+                values.setdefault(key.value, nodes.EnumValue(key.value, about))
+        return tuple(values.values())
 
-    def typed_literal(self, value: JsonValue | None, ty: Type, what: str) -> Value:
+    def typed_literal(self, value: JsonValue | None, ty: Type, noun: str) -> Value:
         """Return a literal of the type, or None if it is absent or wrong."""
-        literal = self.shape.literal(value, what)
+        literal = self.shape.literal(value, noun)
         if literal is None or ty.is_error:
             return None
-        found = literal.value
-        if ty.values is not None and isinstance(found, str) and found not in ty.values:
-            help = did_you_mean(found, ty.values, what="values")
-            self.problems.report(catalogue.unknown_value(literal.span, found, help))
+        content = literal.value
+        if ty.values is not None and isinstance(content, str) and content not in ty.values:
+            help = did_you_mean(content, ty.values, what="values")
+            self.problems.report(catalogue.unknown_value(literal.span, content, help))
             return None
-        if found is None or not fits(type_of(found), ty):
-            help = unquoted(found, ty)
-            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun, help))
+        if content is None or not fits(type_of(content), ty):
+            help = help_for_quotes(content, ty)
+            self.problems.report(catalogue.wrong_literal(literal.span, noun, ty.noun, help))
             return None
-        if ty.base is NUMBER.base and isinstance(found, int | float):
-            if abs(found) > limits.INPUT_MAX:
-                self.problems.report(catalogue.input_out_of_range(literal.span, what))
+        if ty.base is NUMBER.base and isinstance(content, int | float):
+            if abs(content) > limits.INPUT_MAX:
+                self.problems.report(catalogue.input_out_of_range(literal.span, noun))
                 return None
-            return float(found)
-        return found
+            return float(content)
+        return content
 
     def path(self, value: JsonValue | None) -> tuple[str, ...]:
         """Read the keys that lead to a field's value in the business object; none if there is no `path`."""
@@ -447,11 +447,11 @@ class Sections(ABC):
         texts = [text for item in items if (text := self.shape.text(item, f"a name in `{key}`")) is not None]
         return tuple(self.unique(texts, "output").values())
 
-    def unique(self, texts: Sequence[JsonString], what: str) -> dict[str, Named]:
+    def unique(self, texts: Sequence[JsonString], noun: str) -> dict[str, Named]:
         """Return each string once; report those that occur again."""
-        found: dict[str, Named] = {}
+        names: dict[str, Named] = {}
         for text in texts:
-            if text.value in found:
-                self.problems.report(catalogue.duplicate(text.span, what, text.value))
-            found.setdefault(text.value, Named(text.span, text.value))
-        return found
+            if text.value in names:
+                self.problems.report(catalogue.duplicate(text.span, noun, text.value))
+            names.setdefault(text.value, Named(text.span, text.value))
+        return names

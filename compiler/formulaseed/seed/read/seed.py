@@ -131,12 +131,12 @@ class _SeedV2(Sections):
             shape.keys(section, all_step_keys(), "a step")
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
         self.allow(section)
-        shape.sources(section)
+        sources = shape.sources(section)
         lowered = self.operation(operation, section, names) if operation is not None else surface.Broken()
         is_filter = chosen == "define_filter" if op is not None and op.value == chosen else None
         place = first_character(section.span)
         if name is not None:
-            return surface.Step(name, place, lowered, is_filter)
+            return surface.Step(name, place, lowered, is_filter, sources=sources)
         self.incomplete.add("compute")
         self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
         return None

@@ -6,7 +6,6 @@ reported. Knows nothing of any one format.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +17,7 @@ from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_typo, suggest
 from formulaseed.language import ast
 from formulaseed.language.ast import RESERVED_WORDS
-from formulaseed.language.check.wording import unquoted
+from formulaseed.language.check.wording import help_for_quotes
 from formulaseed.language.types import INTEGER
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
@@ -64,83 +63,83 @@ class Shape:
         self._resembling: dict[tuple[int, str], JsonValue | None] = {}
         """By object and known key: the value of the unknown key that resembles it, so that it is not reported as missing."""
 
-    def object(self, value: JsonValue | None, what: str, example: str = "") -> JsonObject | None:
+    def object(self, value: JsonValue | None, noun: str, example: str = "") -> JsonObject | None:
         if value is None or isinstance(value, JsonObject):
             return value
-        self.wrong_type(value, what, "an object", example)
+        self.wrong_type(value, noun, "an object", example)
         return None
 
-    def list(self, value: JsonValue | None, what: str, most: int, example: str = "") -> Sequence[JsonValue]:
+    def list(self, value: JsonValue | None, noun: str, most: int, example: str = "") -> Sequence[JsonValue]:
         """Return the items; none if the list is absent, wrong or over its limit."""
         if value is None:
             return ()
         if not isinstance(value, JsonArray):
-            self.wrong_type(value, what, "a list", example)
+            self.wrong_type(value, noun, "a list", example)
             return ()
         if len(value.items) > most:
-            self.too_many(value.span, what, len(value.items), most)
+            self.too_many(value.span, noun, len(value.items), most)
             return ()
         return value.items
 
-    def sources(self, section: JsonObject) -> None:
-        """Check the sentences of a task's text that a field or step comes from: they are for people."""
-        for sentence in self.list(section.get("sources"), "`sources`", limits.SOURCES):
-            self.text(sentence, "a sentence of `sources`")
+    def sources(self, section: JsonObject) -> tuple[str, ...]:
+        """Return the sentences of a task's text that a field or step comes from."""
+        sentences = self.list(section.get("sources"), "`sources`", limits.SOURCES)
+        return tuple(self.string(sentence, "a sentence of `sources`") for sentence in sentences)
 
-    def text(self, value: JsonValue | None, what: str, example: str = "") -> JsonString | None:
+    def text(self, value: JsonValue | None, noun: str, example: str = "") -> JsonString | None:
         if value is None or isinstance(value, JsonString):
             return value
         written = f'"{value.value}"' if isinstance(value, JsonNumber) else ""
-        self.wrong_type(value, what, "a string", example or written)
+        self.wrong_type(value, noun, "a string", example or written)
         return None
 
-    def string(self, value: JsonValue | None, what: str) -> str:
+    def string(self, value: JsonValue | None, noun: str) -> str:
         """Return the string; empty if it is absent or wrong."""
-        text = self.text(value, what)
+        text = self.text(value, noun)
         return text.value if text is not None else ""
 
-    def boolean(self, value: JsonValue | None, what: str, expected: str = "true or false") -> bool:
+    def boolean(self, value: JsonValue | None, noun: str, expected: str = "true or false") -> bool:
         if value is None:
             return False
         if isinstance(value, JsonLiteral) and value.value is not None:
             return value.value
-        self.wrong_type(value, what, expected)
+        self.wrong_type(value, noun, expected)
         return False
 
-    def whole(self, value: JsonValue | None, what: str, least: int, most: int) -> int | None:
+    def whole(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
         """Return an integer between two bounds, both inclusive."""
         if value is None:
             return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
             return value.value
-        help = unquoted(value.value, INTEGER) if isinstance(value, JsonString) else ""
-        self.problems.report(catalogue.out_of_range(value.span, what, "an integer", least, most, help))
+        help = help_for_quotes(value.value, INTEGER) if isinstance(value, JsonString) else ""
+        self.problems.report(catalogue.out_of_range(value.span, noun, "an integer", least, most, help))
         return None
 
-    def number(self, value: JsonValue, what: str, least: float, most: float) -> float | None:
+    def number(self, value: JsonValue, noun: str, least: float, most: float) -> float | None:
         """Return a number between two bounds, both inclusive."""
         if isinstance(value, JsonNumber) and least <= value.value <= most:
             return float(value.value)
-        self.problems.report(catalogue.out_of_range(value.span, what, "a number", least, most))
+        self.problems.report(catalogue.out_of_range(value.span, noun, "a number", least, most))
         return None
 
-    def literal(self, value: JsonValue | None, what: str) -> ast.Literal | None:
+    def literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
         if value is None:
             return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
             return ast.Literal(value.span, value.value)
-        self.wrong_type(value, what, "a number, a string, true, false or null")
+        self.wrong_type(value, noun, "a number, a string, true, false or null")
         return None
 
-    def report_spaces(self, text: JsonValue | None, what: str) -> None:
+    def report_spaces(self, text: JsonValue | None, noun: str) -> None:
         """Warn of a string that begins or ends with a space; nothing is said of any other value."""
         if isinstance(text, JsonString) and text.value.strip() and text.value != text.value.strip():
-            self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, what))
+            self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, noun))
 
     def choice(
         self,
         value: JsonString | None,
-        what: str,
+        noun: str,
         allowed: Collection[str],
         code: str = "FS509",
         elsewhere: Mapping[str, Help] | None = None,
@@ -152,20 +151,20 @@ class Shape:
         if value is None or value.value in allowed:
             return value.value if value is not None else None
         word = value.value.strip().lower().replace("-", "_").replace(" ", "_")
-        elsewhere = FOREIGN_TYPES if what.endswith("type") else elsewhere or {}
-        help = elsewhere.get(word) or did_you_mean(value.value, allowed, what=f"known {what}s", limit=20)
-        self.problems.report(catalogue.unknown_word(code, value.span, value.value, what, help))
+        elsewhere = FOREIGN_TYPES if noun.endswith("type") else elsewhere or {}
+        help = elsewhere.get(word) or did_you_mean(value.value, allowed, what=f"known {noun}s", limit=20)
+        self.problems.report(catalogue.unknown_word(code, value.span, value.value, noun, help))
         is_safe = isinstance(help, Suggestion) and help.applicability == "safe"
         return help.replacement if self.guesses and is_safe and isinstance(help, Suggestion) else None
 
-    def keys(self, value: JsonObject, known: Sequence[str], what: str, reported: Collection[str] = ()) -> None:
+    def keys(self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()) -> None:
         """Report every key that is not known, but for those that have been."""
         for key in value.names():
             if key.value not in known and key.value not in reported:
                 resembled, help = self._resembled(key.value, known, value)
                 if resembled is not None and value.get(resembled) is not None:
                     resembled, help = None, catalogue.KEY_IS_GIVEN.format(resembled)
-                self.problems.report(catalogue.unknown_key(key.span, key.value, what, known, help))
+                self.problems.report(catalogue.unknown_key(key.span, key.value, noun, known, help))
                 if resembled is not None:
                     self._resembling.setdefault((value.span.start, resembled), value.get(key.value))
 
@@ -188,27 +187,27 @@ class Shape:
 
     def get(self, value: JsonObject, key: str) -> JsonValue | None:
         """Return the value of a key; also that of an unknown key which resembles it."""
-        found = value.get(key)
-        if found is not None or not self.guesses:
-            return found
+        found_value = value.get(key)
+        if found_value is not None or not self.guesses:
+            return found_value
         return self._resembling.get((value.span.start, key))
 
-    def need(self, value: JsonObject, key: str, what: str, example: str) -> JsonValue | None:
+    def need(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
         """Return the value of a required key. `example` is the key with a value, as JSON."""
-        found = self.get(value, key)
-        if found is None and (value.span.start, key) not in self._resembling:
-            self.problems.report(catalogue.missing_key(first_character(value.span), key, what, example))
-        return found
+        value_ = self.get(value, key)
+        if value_ is None and (value.span.start, key) not in self._resembling:
+            self.problems.report(catalogue.missing_key(first_character(value.span), key, owner, example))
+        return value_
 
-    def name(self, value: JsonValue | None, what: str) -> Named | None:
+    def name(self, value: JsonValue | None, noun: str) -> Named | None:
         """Return a name that can be used in formulas: ASCII letters, digits and `_`, not beginning with a digit."""
-        text = self.text(value, f"the name of {what}")
+        text = self.text(value, f"the name of {noun}")
         if text is None:
             return None
         if NAME.fullmatch(text.value) and len(text.value) <= limits.NAME_CHARACTERS:
             return Named(text.span, text.value)
         plain = _plain_name(text.value) if len(text.value) <= limits.NAME_CHARACTERS else ""
-        self.problems.report(catalogue.invalid_name(text.span, text.value, what, plain))
+        self.problems.report(catalogue.invalid_name(text.span, text.value, noun, plain))
         return Named(text.span, plain) if plain else None  # so that its uses are not reported as well
 
     def step_name(self, value: JsonValue | None) -> Named | None:
@@ -218,24 +217,16 @@ class Shape:
             self.problems.report(catalogue.reserved_name(named.span, named.text))
         return named
 
-    def wrong_type(self, value: JsonValue, what: str, expected: str, example: str = "") -> None:
-        self.problems.report(catalogue.wrong_type(value.span, what, expected, _kind(value), example))
+    def wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:
+        self.problems.report(catalogue.wrong_type(value.span, noun, expected, _kind(value), example))
 
-    def too_many(self, span: Span, what: str, found: int, most: int) -> None:
-        self.problems.report(catalogue.too_many(first_character(span), what, found, most))
+    def too_many(self, span: Span, noun: str, number: int, most: int) -> None:
+        self.problems.report(catalogue.too_many(first_character(span), noun, number, most))
 
 
 def first_character(span: Span) -> Span:
     """Return where an object begins, to underline in place of the whole."""
     return Span(span.source, span.start, span.start + 1, span.pointer)
-
-
-def short_text(value: JsonValue | None) -> str:
-    """Return a short literal as JSON; empty for anything else."""
-    if isinstance(value, JsonString | JsonNumber | JsonLiteral):
-        written = json.dumps(value.value, ensure_ascii=False)
-        return written if len(written) <= 40 else ""
-    return ""
 
 
 def _plain_name(text: str) -> str:

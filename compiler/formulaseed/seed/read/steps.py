@@ -64,8 +64,8 @@ class Arguments:
     def read_formula(self, key: str, value: JsonValue, *, is_condition: bool = False) -> bool:
         text = self.shape.text(value, f"`{key}`")
         if text is not None:
-            found = parse_formula(text, self.problems, is_condition=is_condition)
-            self.expressions[key] = found or ast.Invalid(text.span)
+            formula = parse_formula(text, self.problems, is_condition=is_condition)
+            self.expressions[key] = formula or ast.Invalid(text.span)
         return text is not None
 
     def read_name(self, key: str, value: JsonValue) -> bool:
@@ -77,26 +77,26 @@ class Arguments:
         if bare != text.value and bare not in self.names.filters and re.fullmatch(r"[A-Za-z_][\w.]*", bare):
             is_safe = bare in self.names.steps or bare in self.names.types
             self.problems.report(catalogue.sign_before_value(text.span, bare, key, is_safe))
-            found: ast.Expr | None = ast.Name(text.span, bare)
+            name: ast.Expr | None = ast.Name(text.span, bare)
         else:
-            found = parse_formula(text, self.problems)
-            if found is not None and not isinstance(found, ast.Name):
+            name = parse_formula(text, self.problems)
+            if name is not None and not isinstance(name, ast.Name):
                 self.problems.report(catalogue.no_single_name(text.span, key))
-        self.expressions[key] = found if isinstance(found, ast.Name) else ast.Invalid(value.span)
+        self.expressions[key] = name if isinstance(name, ast.Name) else ast.Invalid(value.span)
         return True
 
     def read_conditions(self, key: str, value: JsonValue, namespace: str | None = None) -> bool:
-        found = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
-        whole = surface.all_of(found or ())
+        conditions = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
+        whole = surface.all_of(conditions or ())
         if whole is not None:
             self.expressions[key] = whole
-        return found is not None
+        return conditions is not None
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
-        found = self.shape.literal(value, f"`{key}`")
+        literal = self.shape.literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
-        self.literals[key] = found or NoLiteral(value.span, None)
-        return found is not None
+        self.literals[key] = literal or NoLiteral(value.span, None)
+        return literal is not None
 
     def read_match(self, key: str, value: JsonValue) -> bool:
         chosen = self.shape.choice(self.shape.text(value, f"`{key}`"), "match mode", MATCH_MODES)
@@ -118,14 +118,14 @@ class Arguments:
             word, span = member.key, member.value.span
             self.shape.report_spaces(word, "the key")
             self.shape.report_spaces(member.value, "the value")
-            found = self.shape.literal(member.value, "a table's value")
-            if found is not None and found.value is None:
+            literal = self.shape.literal(member.value, "a table's value")
+            if literal is not None and literal.value is None:
                 self.problems.report(catalogue.null_in_table(span))
-                found = None
+                literal = None
             if not word.value:
                 self.problems.report(catalogue.empty_table_key(word.span))
-                found = None
-            entry = surface.Entry(surface.Named(word.span, word.value), found or NoLiteral(span, None))
+                literal = None
+            entry = surface.Entry(surface.Named(word.span, word.value), literal or NoLiteral(span, None))
             entries.setdefault(word.value, entry)  # duplicate keys have been reported
         self.table = tuple(entries.values())
         return True
@@ -151,9 +151,9 @@ class Arguments:
                 if self.otherwise is not None and not is_late:
                     self.problems.report(catalogue.rule_after_else(rule.span))
                     is_late = True
-                found = self._rule(rule)
-                is_sound = is_sound and found is not None
-                rules += [found] if found is not None else []
+                checked = self._rule(rule)
+                is_sound = is_sound and checked is not None
+                rules += [checked] if checked is not None else []
         if is_sound and self.otherwise is None:
             self.problems.report(catalogue.no_else(value.span))
         self.rules = tuple(rules)
@@ -187,9 +187,9 @@ class Arguments:
 
     def _then(self, rule: JsonObject, key: str) -> ast.Literal:
         value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
-        found = self.shape.literal(value, f"`{key}`")
+        literal = self.shape.literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
-        return found or NoLiteral(rule.span, None)
+        return literal or NoLiteral(rule.span, None)
 
 
 READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {

@@ -127,13 +127,13 @@ class _FormulaReader:
         if name == "all":
             counted = _counting(over, f"not {_enclosed(over.element)}")
             return _there_are([*conditions, ast.Not(element.span, element)], node.span, counted, "==")
-        found = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_enclosed(node))
+        aggregate = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_enclosed(node))
         if name == "sum":
             is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
-            return replace(found, function="count", expression=None) if is_count else found
+            return replace(aggregate, function="count", expression=None) if is_count else aggregate
         if default is None or isinstance(default, ast.Literal):
-            return replace(found, default=default)
-        return ast.Conditional(node.span, _there_are(conditions, node.span, _counting(over)), found, default)
+            return replace(aggregate, default=default)
+        return ast.Conditional(node.span, _there_are(conditions, node.span, _counting(over)), aggregate, default)
 
     def _conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
         """Return the conditions of a loop; None if it has no meaning here, which is reported."""
@@ -211,9 +211,9 @@ class _FormulaReader:
         return self._report(catalogue.not_indexable(node.span, instead))
 
     def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
-        found = self._field_called(name)
-        if found is not None:
-            return ast.Name(node.span, found, written=f"{loop}['{name}']")
+        full_name = self._field_called(name)
+        if full_name is not None:
+            return ast.Name(node.span, full_name, written=f"{loop}['{name}']")
         if not self.is_complete:
             return ast.Invalid(node.span)
         known = [full.partition(".")[2] for full in self.types if full.startswith(("extraction.", "meta."))]
@@ -238,12 +238,12 @@ class _FormulaReader:
     def _field_help(self, name: str, loop: str | None) -> Help:
         return f"write `{loop}['{name}']`" if loop is not None else catalogue.FIELD_HELP.format(name)
 
-    def _report(self, found: Diagnostic, name: str = "") -> ast.Invalid:
+    def _report(self, problem: Diagnostic, name: str = "") -> ast.Invalid:
         """Report a problem; of a name once in a step, however often the step mentions it."""
         if not name or name not in self.reported:
             self.reported.add(name)
-            self.problems.report(found)
-        return ast.Invalid(found.span)
+            self.problems.report(problem)
+        return ast.Invalid(problem.span)
 
 
 def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:

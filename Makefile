@@ -74,6 +74,7 @@ generate: $(DEVELOPED)  ## compile every task into generated/, write the example
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 	$(BIN)/formulaseed schema --of explanation --out $(EXPLANATION)
 	$(BIN)/python -m formulaseed.language.tables
+	$(BIN)/python docs/options.py
 
 bench: $(DEVELOPED)  ## ratios, measured in one run
 	$(BIN)/python bench/main.py

@@ -1,6 +1,7 @@
 """The exceptions that this package raises; no others escape.
 
 FormulaSeedError
+├── ArgumentError     an argument of a function, or an option of a command, does not fit
 ├── SeedError         the seed has errors; carries every diagnostic
 ├── EvaluationError   a step cannot be computed for a restaurant
 └── DataError         a row, context, review or extraction is invalid
@@ -23,6 +24,18 @@ Operands = tuple[float | str | None, ...]
 
 class FormulaSeedError(Exception):
     """Base of every exception that formulaseed raises on purpose."""
+
+
+class ArgumentError(FormulaSeedError):
+    """Raised for an argument of a function that does not fit; a command names its option instead.
+
+    `reason` follows the argument's name in the message, such as "must be greater than 0, not -1".
+    """
+
+    def __init__(self, argument: str, reason: str) -> None:
+        self.argument = argument
+        self.reason = reason
+        super().__init__(f"`{argument}` {reason}")
 
 
 class SeedError(FormulaSeedError):

@@ -6,21 +6,19 @@ with a `FormulaSeedError` that names the argument. Seeds, files and data are val
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.diagnostics.suggestions import close_matches, did_you_mean
-from formulaseed.errors import FormulaSeedError
+from formulaseed.errors import ArgumentError, FormulaSeedError
 
 if TYPE_CHECKING:
     from inspect import Signature
 
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
-_REST = "model_options"
-"""The parameter of the functions that take further options by name."""
 _LEAST_RATIO = 0.5
 """How similar the nearest option is at least; among a few options a name may be further off than in a seed."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -28,40 +26,54 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def validated(function: _Function) -> _Function:
     """Return the function with its arguments validated when it is called."""
-    return validated_with(())(function)
+    return validated_with(lambda name: "")(function)
 
 
-def validated_with(more: Iterable[str]) -> Callable[[_Function], _Function]:
-    """Return the decorator `validated` for a function that takes `more` options, which it validates itself."""
-    return lambda function: _validated(function, tuple(more))
+def validated_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Function]:
+    """Return the decorator `validated` for a function some of whose options have moved.
+
+    `find_home` returns the help for an option that the function does not have; empty if it knows none.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        @wraps(function)
+        def checked(*arguments: Any, **options: Any) -> Any:
+            signature = _signature_of(function)
+            unknown = next((name for name in options if name not in signature.parameters), None)
+            if unknown is not None:
+                raise unknown_option(function.__name__, unknown, list(signature.parameters), find_home(unknown))
+            try:
+                bound = signature.bind(*arguments, **options)
+            except TypeError as error:
+                raise FormulaSeedError(f"`{function.__name__}`: {error}") from None
+            for name, value in bound.arguments.items():
+                _validate(name, value)
+            return function(*arguments, **options)
+
+        return cast(_Function, checked)
+
+    return decorate
 
 
-def _validated(function: _Function, more: tuple[str, ...]) -> _Function:
-    @wraps(function)
-    def checked(*arguments: Any, **options: Any) -> Any:
-        signature = _signature_of(function)
-        names = [name for name in signature.parameters if name != _REST] + [*more]
-        for name in options:
-            if name not in names:
-                raise FormulaSeedError(f"`{function.__name__}` has no option `{name}`; {_nearest(name, names)}")
-        try:
-            given = signature.bind(*arguments, **options)
-        except TypeError as error:
-            raise FormulaSeedError(f"`{function.__name__}`: {error}") from None
-        for name, value in given.arguments.items():
-            _validate(name, value)
-        return function(*arguments, **options)
+def unknown_option(owner: str, name: str, names: list[str], help: str = "") -> FormulaSeedError:
+    """Return the error for an option that a function or a class does not have.
 
-    return cast(_Function, checked)
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    """Return the help for an unknown option: the nearest one, though it may be far, or else all of them."""
+    Without a `help` it proposes the nearest of `names`, though it may be far, or lists all of them.
+    """
     from difflib import get_close_matches
 
-    if not close_matches(name, names) and (found := get_close_matches(name, names, 1, _LEAST_RATIO)):
-        return f"did you mean `{found[0]}`?"
-    return str(did_you_mean(name, names, what="options", limit=len(names)))
+    if not help and not close_matches(name, names):
+        nearest = get_close_matches(name, names, 1, _LEAST_RATIO)
+        help = f"did you mean `{nearest[0]}`?" if nearest else ""
+    help = help or str(did_you_mean(name, names, what="options", limit=len(names)))
+    return FormulaSeedError(f"`{owner}` has no option `{name}`; {help}")
+
+
+def argument_error(name: str, error: ValidationError) -> ArgumentError:
+    """Return the first error of pydantic as one of the argument `name`."""
+    first = error.errors(include_url=False)[0]
+    reason = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return ArgumentError(name, f"must be {reason}, not {first['input']!r:.80}")
 
 
 @cache
@@ -80,8 +92,7 @@ def _validate(name: str, value: object) -> None:
     try:
         adapter.validate_python(value)
     except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Input should be ")
-        raise FormulaSeedError(f"`{name}` must be {reason}, not {value!r:.80}") from None
+        raise argument_error(name, error) from None
 
 
 @cache
@@ -95,9 +106,8 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "by": Annotated[float, Field(gt=0, strict=True)],
         "duplicates": Duplicates,
         "engine": Literal["duckdb", "python"],
-        "extractor": Literal["lexical", "recorded", "trained", "cascade", "anthropic"],
         "limit": Annotated[StrictInt, Field(ge=0)] | None,
-        "min_confidence": Annotated[float, Field(ge=0, le=1, strict=True)],
+        "notify": Callable[..., Any] | None,
         "on_error": Literal["fail", "skip"],
         "output": StrictStr | None,
         "parameters": named,

@@ -35,6 +35,12 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+def require_training() -> None:
+    """Raise `UnreadableError` if the extra `train` is not installed, before anything is read or asked."""
+    with one_thread():
+        pass
+
+
 class Words:
     """Counts the words and pairs that occur in at least two of the given texts."""
 

@@ -17,7 +17,7 @@ from formulaseed.data.results import FieldValue
 from formulaseed.diagnostics.render import aligned
 from formulaseed.extractors.agreement import label
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import Prediction, Predictions, RecordedAnswer, Trained, folds_of
+from formulaseed.extractors.trained.classifying import Classifiers, Prediction, Predictions, RecordedAnswer, folds_of
 
 _DRAWS = 200
 _BINS = 10
@@ -56,7 +56,7 @@ def cross_validated(
     found: dict[tuple[str, str], Predictions] = {}
     for fold in sorted(set(fold_of)) if len(set(fold_of)) > 1 else ():
         pairs = [*zip(answers, fold_of, strict=True)]
-        trained = Trained(fields, [answer for answer, each in pairs if each != fold])
+        trained = Classifiers(fields, [answer for answer, each in pairs if each != fold])
         inside = [answer for answer, each in pairs if each == fold]
         for answer, predictions in zip(inside, trained.predict([each.text for each in inside]), strict=True):
             found[answer.business_id, answer.review_id] = predictions

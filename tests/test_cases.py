@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.documents import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret
 from formulaseed.ir.text import dump_program
-from formulaseed.loading import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 

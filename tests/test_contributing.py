@@ -73,7 +73,7 @@ print(load_evaluator(seed).evaluate(rows, place)["X"], reference_evaluate(seed, 
 
 
 def test_the_page_has_an_example_of_each_extension() -> None:
-    assert set(DIFFS) == {"function", "aggregate", "operation", "target"}
+    assert set(DIFFS) == {"function", "aggregate", "operation", "target", "extractor"}
 
 
 def test_a_function(sources: Path) -> None:
@@ -95,6 +95,30 @@ def test_an_operation(sources: Path) -> None:
     apply(DIFFS["operation"], sources)
     step = {"name": "X", "op": "limit", "expr": "N * 20", "minimum": 0, "maximum": 30}
     assert run(sources, BOTH.format(seed=seed_with(step))) == "30 30\n"
+
+
+def test_an_extractor(sources: Path) -> None:
+    """The command, its help and its messages, and the function know its name and its options."""
+    apply(DIFFS["extractor"], sources)
+    fields = [{"name": name, "type": "integer", "default": 0} for name in ("mood", "score")]
+    steps = [{"name": "N", "op": "count"}]
+    given = tiny_seed(extract={"fields": fields}, compute=steps, output=["N"], parameters={})
+    (sources / "seed.json").write_text(json.dumps(given), encoding="utf-8")
+    review = {"review_id": "r", "text": "Good soup", "stars": 4, "date": "2020-02-29"}
+    place = {"business_id": "a", "is_open": 1, "reviews": [review]}
+    (sources / "contexts.jsonl").write_text(json.dumps(place), encoding="utf-8")
+    seed, contexts = str(sources / "seed.json"), str(sources / "contexts.jsonl")
+    program = (
+        "import sys, formulaseed\nfrom formulaseed.cli.main import main\n"
+        f"rows = formulaseed.extract({seed!r}, {contexts!r}, extractor=formulaseed.extractors.Silent(min_characters=5))\n"
+        "print(rows[0]['run']['extractor'])\n"
+        f"sys.argv[1:] = ['extract', {seed!r}, '--contexts', {contexts!r}, '--extractor', 'silent', '--min-characters', '50']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    print(end.code)\n"
+        f"sys.argv[1:] = ['extract', {seed!r}, '--help']\nmain()"
+    )
+    printed = run(sources, program)
+    assert printed.startswith("silent\n3\n")
+    assert "silent: a shorter review cannot be extracted." in " ".join(printed.split())
 
 
 # --- a target

@@ -13,11 +13,11 @@ from typing import Any
 import formulaseed as library
 import pytest
 from asking import Kitchen, restaurants, seed
+from formulaseed.documents import analyse
 from formulaseed.explanation import changes
 from formulaseed.explanation.changes import changes_between
 from formulaseed.explanation.diff import Difference, diff
 from formulaseed.ir import nodes
-from formulaseed.loading import analyse
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import seeds
 from helpers import (

@@ -24,12 +24,12 @@ from formulaseed import (
     pipeline,
     validate_requests,
 )
+from formulaseed.documents import analyse_rules, read_requests
 from formulaseed.errors import UnreadableError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.language.json_values import _quote, _why_incomparable
-from formulaseed.loading import analyse_rules, read_requests
 from formulaseed.pipeline import checked
-from formulaseed.requests.evaluation import parse_background, parse_restaurant
+from formulaseed.requests.records import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows
 from helpers import EXAMPLES, SEEDS, formulaseed, places, read_lines, tiny_rows, tiny_seed, write_json

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from formulaseed import DataError, SeedError, load_evaluator, load_requests, load_seed, run
 from formulaseed.data.file_kinds import KINDS, KINDS_OF_TEXT, kind_of, kind_of_text
-from formulaseed.loading import analyse, analyse_file
+from formulaseed.documents import analyse, analyse_file
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, command, read_lines, tiny_row, tiny_rows, write_json
 
 SEED = json.loads((TASKS / "g1a_v2" / "seed.json").read_text(encoding="utf-8"))

@@ -18,8 +18,8 @@ import pytest
 from formulaseed.backends.python import expressions
 from formulaseed.backends.python.names import module_name
 from formulaseed.backends.python.render import function_helpers
+from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import EvaluationError, SeedError
-from formulaseed.loading import analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone
@@ -212,7 +212,7 @@ def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: py
         "extract": {"fields": []}, "compute": steps, "output": ["X"],
     }  # fmt: skip
     assert "(part := " in compile_seed(seed, formatted=False)
-    monkeypatch.setattr(expressions, "_DEEPEST", 1000)
+    monkeypatch.setattr(expressions, "MAX_DEPTH", 1000)
     with pytest.raises(SeedError) as refused:
         compile_seed(seed)
     assert [d.code for d in refused.value.diagnostics] == ["FS104"]

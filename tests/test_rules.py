@@ -13,9 +13,9 @@ from formulaseed.backends.python.target import BACKEND
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
+from formulaseed.documents import analyse, analyse_file, compile_seed
 from formulaseed.errors import SeedError
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.loading import analyse, analyse_file, compile_seed
 from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.seed.operations import OPERATIONS

@@ -10,10 +10,10 @@ from typing import Any
 
 import formulaseed as library
 import pytest
+from formulaseed.documents import analyse_text
 from formulaseed.explanation.changes import changes_between
 from formulaseed.explanation.constants import Constant, constants_of, moved
 from formulaseed.explanation.sensitivity import Moved, Sensitivity, sensitivity
-from formulaseed.loading import analyse_text
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from formulaseed.backends.python import identity
 from formulaseed.cli.seeds import compile as command
-from formulaseed.loading import compile_seed, style_at
+from formulaseed.documents import compile_seed, style_at
 from formulaseed.runtime.loading import load_module
 from helpers import EXAMPLES, formulaseed, tiny_seed, write_json
 

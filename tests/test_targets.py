@@ -16,11 +16,11 @@ from formulaseed.backends.base import TARGETS, Construct, Identity, load_backend
 from formulaseed.backends.python.identity import identity_of
 from formulaseed.backends.python.names import TAKEN_MODULES, module_name
 from formulaseed.backends.python.target import BACKEND as PYTHON
+from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import SeedError
 from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import LOGICAL, MEMBERSHIP, OPERATORS, ORDERING
-from formulaseed.loading import analyse, compile_seed, load_seed
 from formulaseed.seed.operations import OPERATIONS
 from helpers import EXAMPLES, ROOT, SEEDS, Outcome, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -198,7 +198,7 @@ def test_the_tests_of_a_module_name_it(folder: Path) -> None:
     made_from = Identity("seed", "Tiny-1", "../seed.json")
     assert identity_of((folder / "generated" / "tiny_1.py").read_text()) == made_from
     tests = (folder / "generated" / "tests" / "test_tiny_1.py").read_text()
-    assert identity_of(tests) == Identity("seed", "Tiny-1", "../../seed.json", tested="../tiny_1.py")
+    assert identity_of(tests) == Identity("seed", "../tiny_1.py", "../../seed.json", tested="../tiny_1.py")
 
 
 def test_seeds_in_odd_folders_are_found_again(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from formulaseed.ir import nodes
+from formulaseed.ir.kind import KindName
 
 if TYPE_CHECKING:  # a command that compiles seeds does without what reads requests
     from formulaseed.requests.model import Requests
 
-KindName = Literal["seed", "requests", "rules", "reference", "formula"]
 Construct = tuple[Literal["function", "operator", "aggregate", "operation"], str]
 """A row of one of the language's tables, by its name there."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import click
 from click.core import ParameterSource
 
+from formulaseed.cli.extractors import make_extractor
 from formulaseed.cli.inputs import duplicates_option, param_option, parameters_of
 from formulaseed.cli.output import (
     emit,
@@ -22,17 +24,15 @@ from formulaseed.cli.output import (
     show,
     write_out,
 )
-from formulaseed.cli.run import can_be_reread
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, lines_of, read_lines
 from formulaseed.data.results import WRONG, Failures
-from formulaseed.errors import FormulaSeedError
+from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.explanation.changes import changes_between
 from formulaseed.explanation.cover import coverage
 from formulaseed.explanation.diff import Check, difference
 from formulaseed.explanation.graph import dot, graph_of, mermaid
 from formulaseed.explanation.sensitivity import ranked
-from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.loading import evaluator_of
 
 _DEFAULT = ParameterSource.DEFAULT
@@ -103,27 +103,28 @@ class _Contexts:
 
     def extracted(self, seed: FormulaSeed, failures: Failures) -> Iterator[Line]:
         """Extract the restaurants for a seed, and return their lines of rows; each failure is reported once."""
-        from formulaseed.phase2 import extract
+        from formulaseed.extractors.phase2 import extract
 
         options, name = {**self.options}, seed.document.source.name
         if options.get("extractor") == "anthropic":
             options["notify"] = lambda line: say(f"{name}: {line}", err=True)
         if "max_usd" in options:  # the limit is one for all calls of the command
             options["max_usd"] = max(_LEAST_USD, options["max_usd"] - self.usd)
-        try:
-            contexts = self.contexts or self.restaurants or ""
-            found = extract(seed, contexts, reviews=self.reviews, duplicates=self.duplicates, **options)
-        except FormulaSeedError as error:
-            if type(error) is FormulaSeedError:  # options that do not fit
-                raise click.UsageError(str(error)) from None
-            raise
+        own: dict[str, Any] = {
+            each: options.pop(each) for each in ("extractions", "model", "store", "max_usd") if each in options
+        }
+        own.setdefault("extractions", None)
+        options["extractor"] = make_extractor(options.get("extractor", "lexical"), own)
+        contexts = self.contexts or self.restaurants or ""
+        found = extract(seed, contexts, reviews=self.reviews, duplicates=self.duplicates, **options)
         self.usd += found.usd or 0.0
         failures.lines += [line for line in found.failures if line not in failures.lines]
         return lines_of(found, "rows")
 
     def extracted_again(self, seed: FormulaSeed, failures: Failures) -> Iterator[Line]:
         """Extract them for another seed. Raises `UsageError` for what can be read only once."""
-        if not can_be_reread((self.contexts, self.restaurants, self.reviews, self.options.get("extractions"))):
+        paths = self.contexts, self.restaurants, self.reviews, self.options.get("extractions")
+        if not all(path is None or Path(path).is_file() for path in paths):
             raise click.UsageError(
                 "the seeds ask different questions, so the input is read twice: pass files, not - or a pipe"
             )

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import click
-from click.core import ParameterSource
 
+from formulaseed.cli.extracting import extraction_options, make_job, open_job
+from formulaseed.cli.extractors import flag_of, is_set
 from formulaseed.cli.inputs import load, param_option, parameters_of
-from formulaseed.cli.output import Progress, check_suffix, finish, format_of, progress, reported, say, write_out
-from formulaseed.cli.run import Job, count, extraction_options, work
+from formulaseed.cli.output import check_suffix, finish, format_of, progress, reported, say, write_out
 from formulaseed.data.jsonl import LocatedRestaurant, read_lines
-from formulaseed.data.results import Extractor, Failures, ResultCounts
+from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explain import Explainer
@@ -20,6 +20,7 @@ from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.overview import explained
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.extracting import extract as extract_restaurants
+from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.runtime.running import read_rows
 
 _Use = Callable[[Explainer, Iterator[Explanation], Failures], None]
@@ -96,26 +97,21 @@ def _explain(
 ) -> NoReturn:  # fmt: skip
     """Explain the restaurants of rows, or those whose reviews are extracted, and end the command."""
     if rows is None:
-
-        def extracted(
-            job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts
-        ) -> None:
-            explainer = Explainer(job.program, output)
-            found = extract_restaurants(job.evaluator, extractor, job.source(failures), job.options, failures)
-            noted = _noting(found, lambda restaurant: count(restaurant, shown, counted))
-            use(explainer, explained(explainer, job.evaluator, noted, job.options.parameters, failures), failures)
-
-        def selected(restaurants: Iterator[LocatedRestaurant]) -> Iterator[LocatedRestaurant]:
-            return (restaurant for *_, restaurant in select((each[2], each[0], each) for each in restaurants))
-
         if not any(shared[name] for name in ("contexts", "restaurants", "reviews")):
             raise click.UsageError("pass --rows FILE, --contexts FILE, or --restaurants FILE and --reviews FILE")
-        outputs = {"--out": out, "--extractions-out": shared["extractions_out"]}
-        work(seed, lambda *_: extracted, outputs, with_text=False, params=params, select=selected, **shared)
+        job = make_job(seed, {"--out": out}, with_text=False, params=params, **shared)
+        source = job.source = _SelectedSource(job.source, select)
+
+        with open_job(job) as opened:
+            explainer, failures = Explainer(job.program, output), opened.failures
+            restaurants = source.read_restaurants(failures)
+            found = extract_restaurants(source.evaluator, opened.extractor, restaurants, source.options, failures)
+            noted = _noting(found, opened.count)
+            use(explainer, explained(explainer, source.evaluator, noted, source.options.parameters, failures), failures)
+        finish(opened.status)
     for name in shared:
-        is_given = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-        if is_given and name not in ("allow_edited", "duplicates", "quiet"):
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --contexts, not with --rows")
+        if is_set(name) and name not in ("allow_edited", "duplicates", "quiet"):
+            raise click.UsageError(f"{flag_of(name)} goes with --contexts, not with --rows")
     loaded = load(seed, allow_edited=shared["allow_edited"])
     explainer, parameters = Explainer(loaded.program, output), parameters_of(loaded.evaluator, params)
     lines = (line for *_, line in select((line.business_id, line.place, line) for line in read_lines(rows, "rows")))
@@ -124,6 +120,18 @@ def _explain(
         noted = _noting(found, lambda _: shown.advance(lambda: "explained"))
         use(explainer, explained(explainer, loaded.evaluator, noted, parameters, failures), failures)
     finish(failures.status)
+
+
+class _SelectedSource(ReviewSource):
+    """The restaurants of another source that `select` chooses."""
+
+    def __init__(self, source: ReviewSource, select: Callable[[_Known], _Known]) -> None:
+        super().__init__(source.evaluator, source.contexts, source.reviews, source.options, source.duplicates)
+        self._select = select
+
+    def read_restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
+        every = super().read_restaurants(failures)
+        return (restaurant for *_, restaurant in self._select((each[2], each[0], each) for each in every))
 
 
 def _noting(

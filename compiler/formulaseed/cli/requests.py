@@ -37,8 +37,8 @@ from formulaseed.data.results import WRONG, text_writer, write_line
 from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, printable, strictly
 from formulaseed.diagnostics.render import columns, render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.documents import RequestsAnalysis, read_requests
 from formulaseed.ir.attributes import _attribute_at_path
-from formulaseed.loading import RequestsAnalysis, read_requests
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment

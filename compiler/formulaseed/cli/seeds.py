@@ -31,9 +31,7 @@ from formulaseed.cli.overwriting import obstacle_at, report_former
 from formulaseed.data.documents import read_text, source_of
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Problems
-from formulaseed.errors import SeedError, UnreadableError
-from formulaseed.kinds import SEED
-from formulaseed.loading import (
+from formulaseed.documents import (
     FormulaSeed,
     analyse,
     analyse_text,
@@ -43,7 +41,9 @@ from formulaseed.loading import (
     load_seed,
     style_at,
 )
+from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain

@@ -34,7 +34,7 @@ class Record(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise DataError(_reported(error), where) from None
+            raise DataError(describe_errors(error), where) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -365,15 +365,17 @@ _WORDS = {
     "less_than": "is too large",
     "less_than_equal": "is too large",
     "string_too_short": "must not be empty",
+    "float_type": "must be a number",
     "list_type": "must be a list",
     "dict_type": "must be an object",
+    "extra_forbidden": "is an unknown key",
     "model_type": "must be an object",
 }
 """Pydantic's kinds of errors in our words."""
 
 
-def _reported(error: ValidationError) -> str:
-    """Every error, as `reviews[3].text: …`."""
+def describe_errors(error: ValidationError) -> str:
+    """Return up to five errors with their places, such as `reviews[3].text`."""
     parts = []
     for fault in error.errors(include_url=False, include_context=False):
         place = ""

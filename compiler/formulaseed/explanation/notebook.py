@@ -11,7 +11,7 @@ from formulaseed.explanation.graph import svg
 from formulaseed.explanation.values import plain
 
 if TYPE_CHECKING:
-    from formulaseed.loading import FormulaSeed
+    from formulaseed.documents import FormulaSeed
 
 _MOST = 100
 

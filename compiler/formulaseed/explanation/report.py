@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from formulaseed.arguments import validated
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, lines_of
 from formulaseed.data.results import Failures
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explain import Explainer
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.overview import Overview, explained
 from formulaseed.language.types import Value
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import read_rows
 

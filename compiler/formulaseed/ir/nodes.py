@@ -168,7 +168,7 @@ class Parameter:
 
 @tree_node
 class Property:
-    """A claim that generated tests check: `step` does not fall (`increasing`) or rise (`decreasing`) as `variable` grows."""
+    """A claim that tests check: `step` does not fall (`increasing`) or rise (`decreasing`) as `variable` grows."""
 
     direction: str
     step: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.language.hints import HINTS, Hint, Kind
+from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, Hint, Kind
 from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
@@ -25,40 +25,38 @@ _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 @value_node
 class SyntaxMistake:
-    """A mistake at the characters `start` to `end`. `instead` is read in their place; None if nothing can be.
-
-    Without a message it is only read in another way, and reported when the formula is checked.
-    """
+    """The mistake at the characters `start` to `end`. `fix` is the only thing that they can mean; None if that is unknown."""
 
     code: str
     start: int
     end: int
     message: str
     help: str
-    instead: str | None = None
+    fix: str | None = None
     is_security: bool = False
-    is_safe: bool = False
-    """True if `instead` is a fix that cannot change the meaning of the text."""
 
 
 def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
-    """Return the mistake for which a text is no formula. `subject` is the source that a continuation follows."""
+    """Return why a text is no formula, at which characters, and what to write instead; a continuation's subject is before it."""
     if not text.strip():
         return _fault(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
-        return _no_comparison(text, subject)
+        return _missing_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return SyntaxMistake("FS207", position, match.end(), "", "", match[1].upper())
-    masked = _STRING.sub(lambda string: string[0][0] + "_" * (len(string[0]) - 2) + string[0][0], text)
+        return _fault(position, match.end(1), catalogue.word_called(match[1], FORMS_OF_WORDS[match[1]]))
+    masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
         match = _find_hint(hint, masked, position) if hint.used_in in (None, kind) else None
         if match is not None:
-            return _apply_hint(hint, match, text)
-    return _explain_token(text, position, expected, subject or "x")
+            return _hint_mistake(hint, match, text)
+    return _unhinted_mistake(text, position, expected, subject or "x")
 
 
 def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
-    """Return the match of a hint around the place at which the parser stops, or of a word before it that was read as a name."""
+    """Return the match of a hint around the place at which the parser stops, if there is one.
+
+    The word before that place counts, too: the parser may have read it as a name.
+    """
     for match in re.finditer(hint.pattern, text):
         if match.start() > position:
             break
@@ -69,8 +67,8 @@ def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
-    """Return the mistake that a hint describes. `text` has the strings that are masked in the text that was matched."""
+def _hint_mistake(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
+    """Return what the hint says of a match; `text` still has the strings that are masked in what was matched."""
     at = "at" if match.groupdict().get("at") else 0
     groups = [text[slice(*match.span(number))] for number in range(1, len(match.groups()) + 1)]
     whole = text[slice(*match.span(at))].strip(" ")
@@ -82,40 +80,40 @@ def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     end = start + len(whole) if whole else end
-    return _fault(start, end, (hint.code, message, help), instead, hint.is_security, hint.is_safe)
+    return _fault(start, end, (hint.code, message, help), instead if hint.is_safe else None, hint.is_security)
 
 
 def _fault(
     start: int,
     end: int,
     mistake: catalogue.Mistake,
-    instead: str | None = None,
+    fix: str | None = None,
     is_security: bool = False,
-    is_safe: bool = False,
 ) -> SyntaxMistake:
     code, message, help = mistake
-    return SyntaxMistake(code, start, end, message, help, instead, is_security, is_safe)
+    return SyntaxMistake(code, start, end, message, help, fix, is_security)
 
 
 _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 
 
-def _no_comparison(text: str, subject: str) -> SyntaxMistake:
-    """Explain a `when` that does not begin with a comparison operator, though there is a `source`."""
+def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
+    """Explain a `when` that does not begin with a comparison operator although there is a `source`."""
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
     bare = text[end:].strip()
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
-        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""), "")
+        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""))
     compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
     if assigned := re.match(r"=+([<>]?)", bare):
         compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
-    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
+    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
 
 
-def _explain_token(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
-    """Explain a mistake at a place that no hint matches."""
+def _unhinted_mistake(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
+    """Explain a place that no hint matches."""
+    before = text[:position].rstrip()
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
         return _fault(last, len(text), catalogue.unfinished(expected))
@@ -131,14 +129,11 @@ def _explain_token(text: str, position: int, expected: set[str], subject: str) -
         return _fault(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
     token = match.group() if match else character
-    return _fault(position, position + len(token), _misplaced_token(token, text, position, expected, subject))
-
-
-def _misplaced_token(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:
+    end = position + len(token)
     if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
-        words = _WORDS_AS_STRING.search(text[:position].rstrip())
-        more = _MORE_WORDS.match(text, position)
-        return catalogue.missing_operator(token, f"{words[1]} {more.group()}" if words and more else "")
+        words, more = _WORDS_AS_STRING.search(before), _MORE_WORDS.match(text, position)
+        unquoted = f"{words[1]} {more.group()}" if words and more else ""
+        return _fault(position, end, catalogue.missing_operator(token, unquoted))
     if "NAME" in expected and (token in _WORDS or not re.match(r"[\w('\"$\[]", token)):
-        return catalogue.missing_value(token, subject)
-    return catalogue.misplaced(token, expected)
+        return _fault(position, end, catalogue.missing_value(token, subject))
+    return _fault(position, end, catalogue.misplaced(token, expected))

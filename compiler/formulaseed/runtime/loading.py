@@ -17,9 +17,9 @@ from formulaseed import pipeline
 from formulaseed.data.documents import named_files
 from formulaseed.data.files import read_whole
 from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.documents import FormulaSeed, load_seed, locate
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.limits import MODULE_BYTES
-from formulaseed.loading import FormulaSeed, load_seed, locate
 from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 from formulaseed.source.text import Source
 

@@ -121,10 +121,6 @@ class Suppression:
 class CheckingDomain(nodes.Domain, Protocol):
     """The entities of a domain, which can also check formulas over them."""
 
-    def scope(self, problems: Problems, places: Mapping[str, int]) -> SeedScope:
-        """Return the scope in which the formulas of these places are checked."""
-        ...
-
     def record(self, used: Iterable[str]) -> tuple[nodes.InputField, ...]:
         """Return the fields and entities among these full names, in the reference's order."""
         ...
@@ -157,7 +153,9 @@ class Program:
     properties: tuple[Property, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     reference: CheckingDomain | None = None
-    """The domain of the entities that the steps are formulas over; None if the steps are over reviews."""
+    """The domain of steps that are formulas over its entities; then there are no reviews. None for a seed."""
+    new_scope: Callable[[Problems, Mapping[str, int]], SeedScope] | None = field(default=None, compare=False)
+    """Returns the scope in which such formulas are checked, given the place of each step."""
     gives_numbers: bool = False
     """Whether every step must be a number, as rules are."""
     incomplete: frozenset[str] = frozenset()

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.ir import nodes
 from formulaseed.language.inputs import _find_typo
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.testing.formulas import JsonValue
 from formulaseed.testing.loaded import loaded_seed
 from formulaseed.testing.values import Values

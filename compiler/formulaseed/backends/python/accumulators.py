@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from formulaseed.backends.python.blocks import Attempt, Block, Branch, Choice, Statement
 from formulaseed.backends.python.code import LINE_LENGTH, Code, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Printed, native_call
+from formulaseed.backends.python.expressions import ExpressionPrinter, native_call
 from formulaseed.backends.python.functions import BACKEND
+from formulaseed.backends.python.printed import Printed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.aggregates import Spelling

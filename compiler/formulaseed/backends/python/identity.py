@@ -11,7 +11,8 @@ import hashlib
 import re
 import warnings
 
-from formulaseed.backends.base import Identity, KindName
+from formulaseed.backends.base import Identity
+from formulaseed.ir.kind import KindName
 
 STYLES = ("2027-01",)
 """The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""
@@ -34,8 +35,6 @@ HASH = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
 _HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
-_TESTED = re.compile(r'^MODULE: Final = load_module\(HERE / "([^"\n]+)"\)$', re.MULTILINE)
-
 _CONSTANTS: dict[KindName, tuple[str, str]] = {
     "seed": ("SEED_SHA256", "TASK_NAME"),
     "requests": ("REQUESTS_SHA256", "NAME"),
@@ -53,13 +52,24 @@ def identity_of(source: str) -> Identity | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     path = header_path(ast.get_docstring(tree) or "")
+    module = _tested_module(tree)
+    if path is not None and module is not None:
+        return Identity("seed", module, path, tested=module)
     strings = _string_constants(tree)
     if path is None:
         return None
-    tested = _TESTED.search(source)
     for kind, (sha256, name) in _CONSTANTS.items():
         if re.fullmatch("[0-9a-f]{64}", strings.get(sha256, "")) and name in strings:
-            return Identity(kind, strings[name], path, tested[1] if tested is not None else None)
+            return Identity(kind, strings[name], path)
+    return None
+
+
+def _tested_module(tree: ast.Module) -> str | None:
+    """Return the path of the module that generated tests are of, relative to their folder; None for any other file."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(value=ast.Call(func=ast.Name("seed_tests"), args=[_, _, ast.Constant(str(module))])):
+                return module
     return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from formulaseed.backends.python.blocks import Block, Branch, Choice
 from formulaseed.backends.python.code import Code, comment_text
-from formulaseed.backends.python.expressions import Printed
+from formulaseed.backends.python.printed import Printed
 from formulaseed.language import typed
 from formulaseed.language.operators import AND, NEGATED
 from formulaseed.language.typed import Expr, Symbol
@@ -148,7 +148,7 @@ class _Nesting:
             info = expression.info
             expression = typed.Logical("and", tuple(other.expression for other in rest), info)
         parts = [other.printed for other in rest]
-        code = Code(" and ".join(part.at(AND + 1) for part in parts)) if len(parts) > 1 else parts[0].code
+        code = Code(" and ".join(part.code_at(AND + 1) for part in parts)) if len(parts) > 1 else parts[0].code
         printed = replace(parts[0], code=code, precedence=AND if len(parts) > 1 else parts[0].precedence)
         return Test(expression, printed, True, label=f"${name}")
 
@@ -190,7 +190,7 @@ def _branch(part: _Conditional) -> Branch:
     tests = part.tests
     condition = tests[0].code
     if len(tests) > 1 and condition != "False":
-        condition = Code(" and ".join(test.printed.at(AND + 1) for test in tests))
+        condition = Code(" and ".join(test.printed.code_at(AND + 1) for test in tests))
     labels = [test.label for test in tests if test.label]
     return Branch(condition, part.body, comment_text(", ".join(labels)))
 

@@ -7,7 +7,7 @@ names, types and tables; computes no value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from formulaseed.backends.python.accumulators import exact, suffixes
 from formulaseed.backends.python.blocks import without_comments
@@ -16,18 +16,18 @@ from formulaseed.backends.python.code import (
     Code,
     Line,
     addresses_a_tool,
-    annotate,
     comment_text,
     docstring_text,
     literal,
     tuple_text,
     wrap,
 )
-from formulaseed.backends.python.expressions import Parts, Printed
 from formulaseed.backends.python.identity import STYLES
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import field_reader, plan_straight_reader
+from formulaseed.backends.python.printed import Parts, Printed
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
+from formulaseed.backends.python.views import Alias, ConstantView, FieldView, TableView
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import hoist
 from formulaseed.ir.sharing import share_filters
@@ -41,14 +41,14 @@ from formulaseed.seed.standard_fields import BY_KIND
 from formulaseed.source.text import join_sentences
 
 Variables = Mapping[str, object]
-"""What a template places, by name."""
+"""The values that a template places, by name."""
 TYPES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Base.STRING: "str"}
 Input = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
-_DECLARATION = 480
-"""Characters of a declaration that has lines of its own."""
+_MAX_DECLARATION = 480
+"""The maximum of characters of a declaration that has lines of its own."""
 MIN_CONSTANT = 3
-"""A list of as many values has a name at the top of the module."""
+"""The number of values from which a list has a name at the top of the module."""
 
 _LOCAL_NAMES = (
     "annotations", "rows", "context", "parameters", "position", "positions", "sink", "ast", "datetime", "math", "re", "warnings",
@@ -67,71 +67,12 @@ _MODULE_NAMES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """A `Literal` type, with the comment that says what each value means.
-
-    `choices` is the name of the set that its values are read with; empty if no value is read from JSON.
-    """
-
-    name: Code
-    values: tuple[Line, ...]
-    comment: Code
-    choices: Code
-
-    def without_comments(self) -> Alias:
-        """Return the alias without its own comment and those of its values."""
-        return replace(self, values=tuple(Line(value.code) for value in self.values), comment=Code(""))
-
-    @property
-    def codes(self) -> list[Code]:
-        return [value.code for value in self.values]
-
-    @property
-    def has_comments(self) -> bool:
-        return any(value.behind for value in self.values)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldView:
-    """A field of a record: its name and type, how it is read, a comment, and its default."""
-
-    name: Code
-    type: Code
-    read: Code = Code("")
-    comment: Code = Code("")
-    default: Code = Code("")
-
-    def declaration(self, bare: bool = False) -> Line:
-        """Return the line of the field in its record, without a comment if `bare`."""
-        comment = Code("") if bare else self.comment
-        return annotate(f"{self.name}: {self.type}{f' = {self.default}' if self.default else ''}", comment, 4)
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantView:
-    """A list that values are compared with, and its name."""
-
-    name: Code
-    values: tuple[Code, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """The table of a lookup: its name, the type of its values, and its entries. `is_sorted` says that the highest is first."""
-
-    name: Code
-    type: Code
-    entries: tuple[tuple[Code, Code], ...]
-    is_sorted: bool
-
-
 def plan_module(
     program: nodes.Program, *, path: str, sha256: str, style: str = STYLES[-1]
 ) -> tuple[Variables, Variables]:
     """Return the variables of a program's module, and those of its comment-free build.
 
-    What both place is planned once; each description and comment is left out of the second as a whole.
+    The common parts are planned once; the second leaves out each description and comment as a whole.
     """
     planner = _Planner(program)
     return (
@@ -141,12 +82,14 @@ def plan_module(
 
 
 class _Planner:
+    """The plan of one program: names, types and code, which the variables of both builds are made of."""
+
     def __init__(self, program: nodes.Program) -> None:
         self.program = program
         used = program.used()
         self.inputs = program.row_fields()
-        self.fields = [f for kind, f in self.inputs if kind is SymbolKind.EXTRACTION]
-        self.meta = [f for kind, f in self.inputs if kind is SymbolKind.META]
+        self.fields = self._row_fields(SymbolKind.EXTRACTION)
+        self.meta = self._row_fields(SymbolKind.META)
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
         hoisted = hoist(program)
@@ -155,33 +98,29 @@ class _Planner:
         self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))
         self.aliases: dict[tuple[str, ...], Alias] = {}
         self.row = self._row()
-        locals_, context_names, parameter_names, step_names = Names(_LOCAL_NAMES), Names(), Names(), Names()
-        self.paths = {f.name: (locals_.local(f.name), _at_path(f)) for f in self.context if f.path}
+        local_names = Names(_LOCAL_NAMES)
+        context_names = Names()
+        parameter_names = Names()
+        step_names = Names()
+        self.paths = {f.name: (local_names.local(f.name), _at_path(f)) for f in self.context if f.path}
         self.context_views = [self._input(f, "context", context_names.field(f.name)) for f in self.context]
         self.parameters = [self._input(p, "param", parameter_names.field(p.name)) for p in program.parameters]
         self.step_views = {s.name: FieldView(step_names.field(s.name), self._type(s.ty, s.name)) for s in self.steps}
-        self.tables = {
-            step.name: self.globals.constant(f"{step.name}_TABLE")
-            for step in self.steps
-            if isinstance(step.operation, nodes.Lookup)
-        }
+        lookups = [step.name for step in self.steps if isinstance(step.operation, nodes.Lookup)]
+        self.tables = {name: self.globals.constant(f"{name}_TABLE") for name in lookups}
         self.constants = self._constants()
         self.vocabulary = self._vocabulary()
         statements = StatementPrinter(program, self.hoisted, self.vocabulary)
         self.computation = statements.computation()
         self.evidence = statements.evidence()
-        choices = {values: alias.choices for values, alias in self.aliases.items()}
-        self.straight = plan_straight_reader([f for _, f in self.inputs], choices, _LOCAL_NAMES)
+
+    def _row_fields(self, kind: SymbolKind) -> list[nodes.ExtractionField | nodes.InputField]:
+        return [field for field_kind, field in self.inputs if field_kind is kind]
 
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
-        program, locals_ = self.program, self.vocabulary.locals
+        """Return the variables of the template; without descriptions and comments if `bare`."""
+        program = self.program
         title = f"{program.task_name}, version {program.version}" if program.version else ""
-        aliases = self.aliases.values()
-        result = [replace(self.step_views[step.name], comment=_bounds_text(step)) for step in self._outputs()]
-        computation, evidence = self.computation, self.evidence
-        if bare:
-            computation = [*without_comments(computation)]
-            evidence = replace(evidence, before=without_comments(evidence.before))
         return {
             "header": header,
             "about": Code("") if bare else docstring_text(join_sentences((title, program.description))),
@@ -190,7 +129,17 @@ class _Planner:
             "sha256": literal(sha256),
             "keywords": [literal(word) for word in program.keywords],
             "fold_keywords": any(keyword != keyword.casefold() for keyword in program.keywords),
-            "aliases": [alias.without_comments() for alias in aliases] if bare else [*aliases],
+            **self._records(bare),
+            **self._computation(bare),
+            **self._readers(),
+        }
+
+    def _records(self, bare: bool) -> Variables:
+        """Return the types of values, and the records of rows, contexts, parameters, steps and results."""
+        aliases = [*self.aliases.values()]
+        result = [replace(self.step_views[step.name], comment=_bounds_text(step)) for step in self._outputs()]
+        return {
+            "aliases": [alias.without_comments() for alias in aliases] if bare else aliases,
             "row_types": [view.type for view in self.row] or [Code("()")],
             "row": [view.declaration(bare) for view in self.row],
             "context": [view.declaration(bare) for view in self.context_views],
@@ -198,15 +147,30 @@ class _Planner:
             "steps": [*self._specification(bare)],
             "result": [view.declaration(bare) for view in result],
             "step_names": _changed_names(self.step_views, [*self.step_views.values()]),
-            "output_names": _changed_names(program.output, result),
+            "output_names": _changed_names(self.program.output, result),
+        }
+
+    def _computation(self, bare: bool) -> Variables:
+        """Return the constants, and the statements that compute the steps and the evidence."""
+        computation, evidence = self.computation, self.evidence
+        if bare:
+            computation = [*without_comments(computation)]
+            evidence = replace(evidence, before=without_comments(evidence.before))
+        return {
             "constants": [ConstantView(name, values) for values, name in self.constants.items()],
             "tables": self._table_views(),
             "computation": computation,
-            "step_locals": [locals_[step.name] for step in self.steps],
-            "output_locals": [locals_[name] for name in program.output],
+            "step_locals": [self.vocabulary.locals[step.name] for step in self.steps],
+            "output_locals": [self.vocabulary.locals[name] for name in self.program.output],
             "evidence": evidence,
+        }
+
+    def _readers(self) -> Variables:
+        """Return the code that reads rows, contexts and parameters from JSON."""
+        choices = {values: alias.choices for values, alias in self.aliases.items()}
+        return {
             "inputs": self._inputs(),
-            "straight": self.straight,
+            "straight": plan_straight_reader([field for _, field in self.inputs], choices, _LOCAL_NAMES),
             "sections": [Code(name) for name, fields in (("extraction", self.fields), ("meta", self.meta)) if fields],
             "row_readers": [view.read for view in self.row],
             "paths": [*self.paths.values()],
@@ -227,13 +191,13 @@ class _Planner:
                 continue
             above = [] if not step.description else [beside(step.name, step.description)]
             for sentence in step.sources:
-                above += wrap(f'policy: "{comment_text(sentence, _DECLARATION)}"', 4)
+                above += wrap(f'policy: "{comment_text(sentence, _MAX_DECLARATION)}"', 4)
             text = step_text(step)
             if view is None:
-                above += wrap(f"${step.name}: {comment_text(text, _DECLARATION)}", 4)
+                above += wrap(f"${step.name}: {comment_text(text, _MAX_DECLARATION)}", 4)
                 yield Line(Code(""), above=tuple(above))
             else:
-                line = replace(view, comment=beside(step.name, text, _DECLARATION)).declaration()
+                line = replace(view, comment=beside(step.name, text, _MAX_DECLARATION)).declaration()
                 yield replace(line, above=(*above, *line.above))
 
     def _inputs(self) -> list[Code]:
@@ -252,25 +216,25 @@ class _Planner:
         return Code(f"{code} | None" if ty.nullable else code)
 
     def _alias(self, values: tuple[str, ...], name: str) -> Alias:
-        """The alias for these values; the first that needs it gives it its name."""
+        """Return the alias for these values; the first field or step that needs it names it."""
         if values not in self.aliases:
             program = self.program
             inputs: list[nodes.InputField | nodes.ExtractionField] = [*program.context, *program.meta, *program.fields]
-            described = {f.ty.values: f for f in inputs if f.values}.get(values)
-            meanings = {v.name: v.description for v in described.values} if described else {}
-            used: list[nodes.InputField | nodes.ExtractionField] = [*self.fields, *self.meta, *self.context]
+            field = {f.ty.values: f for f in inputs if f.values}.get(values)
+            meanings = {v.name: v.description for v in field.values} if field else {}
+            is_read = any(f.ty.values == values for f in (*self.fields, *self.meta, *self.context))
             self.aliases[values] = Alias(
                 self.globals.type_alias(name),
                 tuple(Line(literal(v), beside(v, meanings.get(v, ""))) for v in values),
-                comment_text(described.description) if described else Code(""),
-                self.globals.constant(f"{name}_values") if any(f.ty.values == values for f in used) else Code(""),
+                comment_text(field.description) if field else Code(""),
+                self.globals.constant(f"{name}_values") if is_read else Code(""),
             )
         return self.aliases[values]
 
     # --- records
 
     def _row(self) -> list[FieldView]:
-        """The fields of `Row`, prefixed where an extraction and a meta field have one name."""
+        """Return the fields of `Row`, prefixed if an extraction and a meta field have the same name."""
         names = Names()
         both = {f.name for f in self.fields} & {f.name for f in self.meta}
         views = []
@@ -287,7 +251,8 @@ class _Planner:
         default = Code("")
         if isinstance(field, nodes.Parameter):
             read = Code(f"{read} if {literal(field.name)} in record else PARAMETERS.{name}")
-            comment, default = Code(join_sentences((comment, _bounds(field)))), literal(field.default)
+            comment = Code(join_sentences((comment, _bounds(field))))
+            default = literal(field.default)
         return FieldView(name, self._type(field.ty, field.name), read, comment, default)
 
     # --- tables and names
@@ -297,7 +262,8 @@ class _Planner:
         tables = []
         for step in self.steps:
             if isinstance(step.operation, nodes.Lookup):
-                entries, is_sorted = step.operation.table, step.operation.match == "substring_max"
+                entries = step.operation.table
+                is_sorted = step.operation.match == "substring_max"
                 if is_sorted:
                     entries = tuple(sorted(entries, key=lambda entry: entry[1], reverse=True))
                 lines = tuple((literal(key), literal(exact(value, step.ty))) for key, value in entries)
@@ -325,34 +291,29 @@ class _Planner:
         return names
 
     def _vocabulary(self) -> Vocabulary:
+        """Return the names that statements use: locals of rows and steps, and attributes of the context and parameters."""
         scope = Names([*_LOCAL_NAMES, *self.tables.values(), *self.constants.values()])
         row = [
             (Symbol(kind, field.name), scope.local(view.name), field.ty)
             for (kind, field), view in zip(self.inputs, self.row, strict=True)
         ]
-        context = zip(self.context, self.context_views, strict=True)
-        parameters = zip(self.program.parameters, self.parameters, strict=True)
-        known = [
-            *row,
-            *((Symbol(SymbolKind.CONTEXT, f.name), Code(f"context.{view.name}"), f.ty) for f, view in context),
-            *((Symbol(SymbolKind.PARAMETER, p.name), Code(f"parameters.{view.name}"), p.ty) for p, view in parameters),
-        ]
+        symbols = [*row, *self._attributes()]
         names: dict[str, Code] = {}
-        steps = sorted(self.hoisted.steps, key=self.hoisted.is_part)  # the author's names come first
+        # The steps of the author get their names first.
+        steps = sorted(self.hoisted.steps, key=self.hoisted.is_part)
         for step in steps:
             names[step.name] = scope.local(step.name)
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
-            known.append((Symbol(kind, step.name), names[step.name], step.ty))
+            symbols.append((Symbol(kind, step.name), names[step.name], step.ty))
         values = [step for step in steps if not isinstance(step.operation, nodes.Filter)]
         types = {step.name: self._type(step.ty, step.name) for step in values}
-        aggregates = {step.name: step.aggregate for step in values if step.aggregate is not None}
-        for name, aggregate in aggregates.items():
-            for suffix in suffixes(aggregate):
-                names[f"{suffix} {name}"] = scope.local(f"{name}_{suffix}")
-            if aggregate.operand is not None:
-                types[f"operand {name}"] = self._type(aggregate.operand.info.ty.present(), name)
+        for step in values:
+            for suffix in suffixes(step.aggregate) if step.aggregate is not None else ():
+                names[f"{suffix} {step.name}"] = scope.local(f"{step.name}_{suffix}")
+            if step.aggregate is not None and step.aggregate.operand is not None:
+                types[f"operand {step.name}"] = self._type(step.aggregate.operand.info.ty.present(), step.name)
         return Vocabulary(
-            {symbol: Printed(code, ATOM, floats=ty.base is Base.NUMBER) for symbol, code, ty in known},
+            {symbol: Printed(code, ATOM, floats=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
             names,
             types,
             self.tables,
@@ -361,9 +322,16 @@ class _Planner:
             {Code(tuple_text(values)): name for values, name in self.constants.items()},
         )
 
+    def _attributes(self) -> Iterator[tuple[Symbol, Code, Type]]:
+        """Yield the fields of the context and the parameters, with their code and types."""
+        for field, view in zip(self.context, self.context_views, strict=True):
+            yield Symbol(SymbolKind.CONTEXT, field.name), Code(f"context.{view.name}"), field.ty
+        for parameter, view in zip(self.program.parameters, self.parameters, strict=True):
+            yield Symbol(SymbolKind.PARAMETER, parameter.name), Code(f"parameters.{view.name}"), parameter.ty
+
 
 def header(path: str, style: str) -> Code:
-    """The line by which tools recognise what is generated."""
+    """Return the line by which tools recognise generated files."""
     source = f" from {docstring_text(path)}" if path else ""
     return Code(f"Code generated by formulaseed (style {style}){source}. DO NOT EDIT.")
 
@@ -382,19 +350,23 @@ def _bounds_text(step: nodes.Step) -> Code:
 
 
 def beside(name: str, description: str, width: int = COMMENT_WIDTH) -> Code:
-    """A description as a comment behind what it describes; named where it could be taken for an order to a tool."""
+    """Return a description as a comment, after its name if it could be taken for an order to a tool."""
     text = comment_text(description, width)
     return Code(f"`{comment_text(name)}`: {text}") if addresses_a_tool(text) else text
 
 
 def _at_path(field: nodes.InputField) -> Code:
-    """The JSON value of a context field with a path."""
+    """Print the reading of a context field with a path."""
     function = "_read_numeral" if field.ty.is_numeric else "_read_at_path"
     return Code(f"{function}(context, {literal(field.name)}, {tuple_text([literal(key) for key in field.path])})")
 
 
 def _bounds(parameter: nodes.Parameter) -> str:
-    low, high = parameter.minimum, parameter.maximum
+    """Return the bounds of a parameter as a sentence; empty if it has none."""
+    low = parameter.minimum
+    high = parameter.maximum
     if low is not None and high is not None:
         return f"From {low} to {high}"
-    return f"At least {low}" if low is not None else f"At most {high}" if high is not None else ""
+    if low is not None:
+        return f"At least {low}"
+    return f"At most {high}" if high is not None else ""

@@ -21,7 +21,7 @@ from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.plan import Variables
 from formulaseed.ir import attributes
 from formulaseed.language import inputs, json_values
-from formulaseed.requests import evaluation
+from formulaseed.requests import evaluation, records
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _MEMBERS = {
 class Template:
     """A template, the helpers that all of its modules define, and what all of them import.
 
-    These do not depend on what a module uses, so that a step more or less changes no import.
+    They are the same for all modules of the template, so that a step more or less changes no import.
     """
 
     name: str
@@ -66,17 +66,12 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
 
     The helpers and imports in use are found in the latter, so that no description has a say in them.
     """
-    body, bare = (_render(template.name, variables) for variables in (plan, comment_free))
-    helpers, imports = _find_helpers(bare, template)
-    header, bare_header = (_render("header", {**variables, "imports": imports}) for variables in (plan, comment_free))
+    bare_body = _render(template.name, comment_free)
+    helpers, imports = _find_helpers(bare_body, template)
+    body = _render(template.name, plan)
     body = format_body(body) if formatted else body
-    return _join(header, body, helpers), _join(bare_header, bare, helpers)
-
-
-def render_whole(name: str, variables: Variables) -> str:
-    """Return a file that has no helpers of its own, in which lines that are too long are split."""
-    source = _render(name, variables)
-    return sealed(format_body(source) if needs_black(source) else source)
+    header, bare_header = (_render("header", {**variables, "imports": imports}) for variables in (plan, comment_free))
+    return _join(header, body, helpers), _join(bare_header, bare_body, helpers)
 
 
 def _join(header: str, body: str, helpers: str) -> str:
@@ -155,25 +150,24 @@ class _Helper:
     source: str
     uses: frozenset[str]
     is_block: bool
-    """Whether the helper is a function or a class, which has two blank lines before and after it."""
+    """True for a function or a class, which has two blank lines before and after it."""
 
 
 @cache
-def _helpers() -> dict[str, _Helper]:
+def _static_helpers() -> dict[str, _Helper]:
     """Return the definitions of the preludes by name, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    for module in (json_values, prelude, attributes, evaluation, inputs):
+    for module in (json_values, prelude, attributes, records, evaluation, inputs):
         assert module.__file__ is not None
-        helpers.update(_helpers_of(Path(module.__file__).read_text(encoding="utf-8")))
+        helpers.update(_parse_helpers(Path(module.__file__).read_text(encoding="utf-8")))
     return helpers
 
 
 def _all_helpers() -> dict[str, _Helper]:
-    """Return these with the helpers of functions, which come after those of operators."""
-    helpers = _helpers()
-    place = list(helpers).index("_present")
-    items = list(helpers.items())
-    return dict([*items[:place], *_helpers_of(function_helpers()).items(), *items[place:]])
+    """Return the definitions of the preludes with the helpers of functions, which come after those of operators."""
+    items = list(_static_helpers().items())
+    index = list(_static_helpers()).index("_present")
+    return dict([*items[:index], *_parse_helpers(function_helpers()).items(), *items[index:]])
 
 
 def function_helpers() -> str:
@@ -181,43 +175,51 @@ def function_helpers() -> str:
     return _environment().get_template("python/functions.py.j2").render(functions=plan_helpers())
 
 
-def _helpers_of(source: str) -> dict[str, _Helper]:
+def _parse_helpers(source: str) -> dict[str, _Helper]:
+    """Return the functions, classes and constants that a module defines, by name."""
     lines = source.splitlines()
     helpers: dict[str, _Helper] = {}
     for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            name = node.name
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            name = node.target.id
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-        else:
-            continue
-        used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        match node:
+            case ast.FunctionDef(name) | ast.ClassDef(name):
+                is_block = True
+            case ast.AnnAssign(ast.Name(name)) | ast.Assign([ast.Name(name)]):
+                is_block = False
+            case _:
+                continue
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        helpers[name] = _Helper(text, frozenset(used - {name}), isinstance(node, ast.FunctionDef | ast.ClassDef))
+        helpers[name] = _Helper(text, frozenset(_names_in(node)) - {name}, is_block)
     return helpers
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _find_helpers(body: str, template: Template) -> tuple[str, Imports]:
     """Return the source of the helpers that a module's body uses, directly or through others, and the imports of all of them."""
-    known = _all_helpers()
+    helpers = _all_helpers()
+    used = _used_names(body)
+    needed = (helpers.keys() & used) | _JSON | {*template.helpers}
+    while True:
+        mentioned = {name for helper in needed for name in helpers[helper].uses}
+        missing = (mentioned & helpers.keys()) - needed
+        if not missing:
+            source = _lay_out([helper for name, helper in helpers.items() if name in needed])
+            return source, _imports(used | mentioned | {*template.imports})
+        needed |= missing
+
+
+def _used_names(body: str) -> set[str]:
+    """Return the names that a module's body reads, except those of variables of its functions."""
     used: set[str] = set()
     variables: set[str] = set()
     for statement in ast.parse(body).body:
         names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-        used |= {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        used.update(node.id for node in names if isinstance(node.ctx, ast.Load))
         if isinstance(statement, ast.FunctionDef):
-            variables |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    used -= variables
-    wanted = {name for name in known if name in used} | _JSON | {*template.helpers}
-    while True:
-        mentioned = {name for helper in wanted for name in known[helper].uses}
-        missing = (mentioned & known.keys()) - wanted
-        if not missing:
-            chosen = [helper for name, helper in known.items() if name in wanted]
-            return _lay_out(chosen), _imports(used | mentioned | {*template.imports})
-        wanted |= missing
+            variables.update(node.id for node in names if isinstance(node.ctx, ast.Store))
+    return used - variables
 
 
 def _lay_out(helpers: list[_Helper]) -> str:

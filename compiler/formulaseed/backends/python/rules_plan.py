@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 
 from formulaseed.backends.python.code import Code, Line, docstring_text, literal, tuple_text
-from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
+from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import READERS
-from formulaseed.backends.python.plan import TYPES, Alias, FieldView, Variables, beside, header
+from formulaseed.backends.python.plan import TYPES, Variables, beside, header
+from formulaseed.backends.python.printed import Parts, Printed
+from formulaseed.backends.python.views import Alias, FieldView
 from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language.operators import ATOM

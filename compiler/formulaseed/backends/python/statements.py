@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from formulaseed.backends.python.accumulators import AggregatePrinter, exact, print_starts
 from formulaseed.backends.python.blocks import Block, Branch, Choice, Comment, Loop, Statement
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
+from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.nesting import Guarded, Test, nest
+from formulaseed.backends.python.printed import Parts, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import Hoisted

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.backends.base import Backend, Identity, KindName, Unit
+from formulaseed.backends.base import Backend, Identity, Unit
 from formulaseed.backends.python import identity
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.plan import plan_module
@@ -14,6 +14,7 @@ from formulaseed.backends.python.render import Template, render
 from formulaseed.backends.python.requests_plan import plan_requests
 from formulaseed.backends.python.rules_plan import plan_rules
 from formulaseed.backends.python.verify import verify
+from formulaseed.ir.kind import KindName
 
 _ERRORS = ("EvaluationError", "DataError")
 _REQUESTS = ("Truth", "Restaurant", "Background", "parse_restaurant", "parse_background", "DataError")

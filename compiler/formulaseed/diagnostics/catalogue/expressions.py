@@ -303,6 +303,10 @@ def member(name: str, *, is_call: bool) -> Mistake:
     return "FS103", f"values have no {'methods' if is_call else 'parts'} such as `{name}`", help
 
 
+def word_called(word: str, form: str) -> Mistake:
+    return "FS207", f"there is no function `{word}`", f"write `{form}`"
+
+
 def unknown_escape(escape: str) -> Mistake:
     return "FS101", f"`{escape}` is no escape here", "write `\\\\` for a backslash"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from formulaseed import limits
@@ -11,6 +12,7 @@ from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnost
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
 
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 CONDITION_OBJECT = 'an object such as {"meta.year": {">=": 2020}}'
 PATH = '["attributes", "NoiseLevel"]'
 RULES = '[{"when": "N > 2", "then": "many"}, {"else": "few"}]'
@@ -260,11 +262,6 @@ def as_filter(formula: str) -> str:
     return f"define a filter: {json.dumps({'name': '…', 'op': 'define_filter', 'expr': formula}, ensure_ascii=False)}"
 
 
-def object_or_filter(formula: str) -> str:
-    """Return the form to write for a formula with `or` in place of an object."""
-    return f"an object, all of whose conditions must hold; for `or` {as_filter(formula)}"
-
-
 def junction(span: Span, key: str) -> Diagnostic:
     help = "write all conditions in one object, without it"
     if key.lower().removeprefix("$") not in ("and", "all", "all_of", "allof"):
@@ -272,20 +269,21 @@ def junction(span: Span, key: str) -> Diagnostic:
     return diagnostic("FS505", span, f"conditions have no `{key}`: all entries of an object must hold", help)
 
 
-def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagnostic:
-    """Return FS505. `value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
-    help = as_filter(formula) if formula else f'write {{"{sign}": …}} with a number'
-    if value:
-        help = f"write {value}" if sign == "==" else f'write {{"{sign}": {value}}}'
+def operator_in_string(span: Span, sign: str, operand: str) -> Diagnostic:
+    """Return FS505. `operand` is the text behind the operator; the help repeats it only if it is a number."""
+    number = operand if _JSON_NUMBER.fullmatch(operand) else ""
+    help = f'write {{"{sign}": {number or "…"}}}'
+    if sign == "==":
+        help = f"write {number or 'the value'} without an operator"
     return diagnostic("FS505", span, f"the operator `{sign}` is inside the string", help)
 
 
-def no_value(span: Span, formula: str, is_step: bool) -> Diagnostic:
-    """Return FS301 or FS505. `formula` is the comparison as a formula."""
+def no_value(span: Span, is_step: bool) -> Diagnostic:
+    """Return FS301 or FS505: a step, or a field or formula, where a condition takes a value."""
     if is_step:
-        help = f"compare them in a formula, such as the `expr` of a `sum`: `int({formula})`"
+        help = "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > LIMIT)`"
         return diagnostic("FS301", span, "a condition compares with a value, not with a step", help)
-    help = f"write a literal or `param.NAME`, or {as_filter(formula)}"
+    help = f"write a literal or `param.NAME`, or {as_filter('meta.stars < context.stars')}"
     return diagnostic("FS505", span, "a condition compares with a value, not with a field or formula", help)
 
 

@@ -39,9 +39,7 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
         help = help_for_method(module, last, list(map(expression_text, known)))
         scope.problems.report(catalogue.method(name.span, last, scope.words, help))
         return
-    problem = catalogue.unknown_function(
-        name.span, name.written or name.text, _help_for_function(scope, name, known, facts)
-    )
+    problem = catalogue.unknown_function(name.span, name.text, _help_for_function(scope, name, known, facts))
     is_security = last.lower() in FORBIDDEN or ast.has_inner_name(name.text)
     scope.problems.report(replace(problem, is_security=is_security))
 
@@ -56,7 +54,7 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
         return help
     # a function of Python is no misspelt one of the language
     is_elsewhere = hasattr(builtins, last.lower()) or hasattr(math, last.lower())
-    typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.written or name.text
+    typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
     return did_you_mean(typed_name, scope.functions, what="functions", limit=20)
 
 

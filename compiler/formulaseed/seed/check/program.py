@@ -53,8 +53,8 @@ class _ProgramChecker:
 
     def _build_scope(self) -> SeedScope:
         program = self.program
-        if program.reference is not None:
-            return program.reference.scope(self.problems, self._number_steps())
+        if program.new_scope is not None:
+            return program.new_scope(self.problems, self._number_steps())
         uses: dict[str, frozenset[str]] = {}
         for step in program.steps:
             uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.mentioned_names())

@@ -1,4 +1,4 @@
-"""Reads the claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which generated tests check.
+"""Reads the claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which tests check.
 
 In: the value of the key `properties`. Out: surface properties; the names in them are not looked up yet.
 """

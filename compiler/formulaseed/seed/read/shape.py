@@ -6,7 +6,6 @@ reported. Knows nothing of any one format.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -235,14 +234,6 @@ class Shape:
 def first_character(span: Span) -> Span:
     """Return the span of an object's first character, to underline in place of the whole."""
     return Span(span.source, span.start, span.start + 1, span.pointer)
-
-
-def short_text(value: JsonValue | None) -> str:
-    """Return a short literal as JSON; empty for anything else."""
-    if isinstance(value, JsonString | JsonNumber | JsonLiteral):
-        written = json.dumps(value.value, ensure_ascii=False)
-        return written if len(written) <= 40 else ""
-    return ""
 
 
 def _plain_name(text: str) -> str:

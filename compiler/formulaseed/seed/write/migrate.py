@@ -16,18 +16,22 @@ from typing import Any
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import hoist
-from formulaseed.language import typed
+from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.info import Info
+from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import INTEGER, Value
-from formulaseed.seed.read.conditions import Object, Test, as_tests, merge
 from formulaseed.source.json_reader import JsonString, Plain, read_json
 from formulaseed.source.text import Source, Span, free_name
 
 SUM = "sum"
+Object = dict[str, Plain]
+Entry = tuple[str, Plain]
+"""One entry of a condition object: a field or filter, and its value or operators."""
+_NAMESPACES = ("extraction.", "meta.", "context.")
 _SAME_KEYS = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
 
 
@@ -135,20 +139,20 @@ class _Writer:
 
     def _where(self, where: Expr | None) -> tuple[Object, Expr | None]:
         """Return the condition as `where` up to the first part that uses a step, and the rest; None if there is no rest."""
-        tests: list[Test] = []
+        entries: list[Entry] = []
         parts = typed.conjuncts(where)
         for index, part in enumerate(parts):
             if any(symbol.kind is SymbolKind.STEP for symbol in typed.symbols_in(part)):
                 rest = parts[index:]
-                return self._object(tests), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
-            tests += _tests(_text(part)) or [(self._filter(expr=_text(part)), True)]
-        return self._object(tests), None
+                return self._object(entries), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
+            entries += _parse_entries(_text(part)) or [(self._filter(expr=_text(part)), True)]
+        return self._object(entries), None
 
-    def _object(self, tests: Sequence[Test]) -> Object:
-        """Return the tests as one object. A test whose key is there already goes into a filter."""
+    def _object(self, entries: Sequence[Entry]) -> Object:
+        """Return the entries as one object. An entry whose key is there already goes into a filter."""
         merged: Object = {}
-        for key, test in tests:
-            if not merge(merged, (key, test)):
+        for key, test in entries:
+            if not _add_entry(merged, (key, test)):
                 merged[self._filter(where={key: test})] = True
         return {"where": merged} if merged else {}
 
@@ -175,8 +179,95 @@ def _with_full_names(expression: Expr) -> Expr:
     return typed.mapped(expression, _with_full_names)
 
 
-def _tests(condition: str) -> list[Test] | None:
-    """Return the tests of `where` that a condition is equal to; None if only a formula can express it."""
+# --- conditions as entries of a condition object
+
+
+def _parse_entries(condition: str) -> list[Entry] | None:
+    """Return the entries that say what a condition says; None if only a formula can say it."""
     text, _ = read_json(Source("<condition>", json.dumps(condition)))
-    parsed = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
-    return as_tests(parsed) if parsed is not None else None
+    tree = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
+    return _entries(tree) if tree is not None else None
+
+
+def _add_entry(conditions: Object, entry: Entry) -> bool:
+    """Add an entry to `conditions`; return False, with nothing added, if its key has a value that it cannot join."""
+    key, test = entry
+    known = conditions.get(key)
+    if key not in conditions or known == test:
+        conditions[key] = test
+    elif isinstance(known, dict) and isinstance(test, dict) and not known.keys() & test.keys():
+        conditions[key] = {**known, **test}
+    else:
+        return False
+    return True
+
+
+def _entries(condition: ast.Expr, truth: bool = True) -> list[Entry] | None:
+    """Return entries that all hold exactly if the condition equals `truth`; None if only a formula can say it."""
+    match condition:
+        case ast.Not(_, operand):
+            return _entries(operand, not truth)
+        case ast.Name(_, text):
+            return [(text, truth)]
+        case ast.Logical(_, operator, operands) if (operator == "and") is truth:
+            return _joined([_entries(operand, truth) for operand in operands])
+        case ast.Logical(_, "or", operands):
+            return _alternatives([_entries(operand) for operand in operands])
+        case ast.Comparison(span, first, operators, rest) if truth and len(operators) > 1:
+            triples = zip((first, *rest), operators, rest, strict=False)
+            pairs = [ast.Comparison(span, left, (sign,), (right,)) for left, sign, right in triples]
+            return _joined([_entries(pair) for pair in pairs])
+        case ast.Comparison(_, first, (operator,), (second,)):
+            entry = _comparison(first, operator, second, truth)
+            if entry is None and operator in MIRRORED:
+                entry = _comparison(second, MIRRORED[operator], first, truth)
+            return [entry] if entry is not None else None
+    return None
+
+
+def _joined(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
+    """Return the entries of all parts; None if one of the parts has none."""
+    return None if None in parts else [entry for entries in parts for entry in entries or ()]
+
+
+def _comparison(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> Entry | None:
+    if not (isinstance(subject, ast.Name) and subject.text.startswith(_NAMESPACES)):
+        return None
+    operator = operator if truth else NEGATED[operator]
+    items = value.items if isinstance(value, ast.List) else (value,)
+    if operator == "not in" or isinstance(value, ast.List) is not (operator == "in") or not all(map(_is_value, items)):
+        return None
+    values = [_value(item) for item in items]
+    if operator == "==":
+        return subject.text, values[0]
+    return subject.text, {operator: values if operator == "in" else values[0]}
+
+
+def _alternatives(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
+    """Return the one entry that lists values of one field, any of which may match; None if the parts are no such values."""
+    values: list[Plain] = []
+    fields: set[str] = set()
+    for entries in parts:
+        if entries is None or len(entries) != 1:
+            return None
+        ((name, test),) = entries
+        listed = test.get("in") if isinstance(test, dict) else [test]
+        if not isinstance(listed, list):
+            return None
+        fields.add(name)
+        values += listed
+    return [(fields.pop(), {"in": values})] if len(fields) == 1 else None
+
+
+def _is_value(node: ast.Expr) -> bool:
+    """Return whether a condition object can hold a node: a parameter, or a literal that is not read as anything else."""
+    if isinstance(node, ast.Name):
+        return node.text.startswith("param.")
+    if not isinstance(node, ast.Literal):
+        return False
+    return not isinstance(node.value, str) or ("." not in node.value and not re.match(r"\s*[<>=!]", node.value))
+
+
+def _value(node: ast.Expr) -> Plain:
+    assert isinstance(node, ast.Name | ast.Literal)
+    return node.text if isinstance(node, ast.Name) else node.value

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import documents, pipeline
-from formulaseed.arguments import validated
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
-from formulaseed.arguments import validated
+from formulaseed.data.arguments import validated
 from formulaseed.data.documents import dumped, is_of_kind, read_text, shown_path, source_of
 from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
-from formulaseed.arguments import validated
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures

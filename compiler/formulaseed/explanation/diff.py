@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from formulaseed.arguments import validated
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures

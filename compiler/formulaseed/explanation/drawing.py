@@ -16,9 +16,9 @@ from typing import Any
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import columns
+from formulaseed.errors import require_extra
 from formulaseed.explanation.graph import Graph, Node
 from formulaseed.explanation.values import shown
-from formulaseed.extras import require_extra
 from formulaseed.language.types import Value
 from formulaseed.source.text import one_line
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
-from formulaseed.arguments import argument_error, unknown_option
+from formulaseed.data.arguments import argument_error, unknown_option
 from formulaseed.data.jsonl import Lines, is_lines, keep_lines
 from formulaseed.data.results import Failures
 from formulaseed.errors import ArgumentError, FormulaSeedError

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal
 
-from formulaseed.arguments import validated_with
+from formulaseed.data.arguments import validated_with
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines
 from formulaseed.data.results import Failures

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import printable
-from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extras import require_extra
+from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
 from formulaseed.source.json_reader import refuse_constant

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 from formulaseed import documents
 from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.documents import FormulaSeed, SeedLike
-from formulaseed.errors import UnreadableError
-from formulaseed.extras import require_extra
+from formulaseed.errors import UnreadableError, require_extra
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.scoring import ScoreOptions, metadata

@@ -58,7 +58,7 @@ def reference_evaluate(
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    from formulaseed.extras import require_extra
+    from formulaseed.errors import require_extra
 
     place = next((place for place, names in _PLACES.items() if name in names), None)
     if place is None:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formulaseed.extras import require_extra
+from formulaseed.errors import require_extra
 
 _WORD = r"\w+(?:['’]\w+)?"
 _MOST_WORDS = 100_000

@@ -25,7 +25,7 @@ install: $(INSTALLED)  ## all commands, in .venv
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) '.[database,graph,llm,train]'
+	$(PIP) '.[database,llm,train]'
 	@touch $@
 
 $(DEVELOPED): $(INSTALLED)

@@ -68,7 +68,6 @@ OWNERS = {
     "pandas": ("spark.py",),
     "duckdb": ("runtime/duck.py",),
     "sqlalchemy": ("reference/database.py",),
-    "grandalf": ("explanation/drawing.py",),
     **dict.fromkeys(("sklearn", "scipy", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
     "click": ("cli/",),
     "rich": ("cli/",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +25,6 @@ from hypothesis import strategies as st
 from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
 
 Json = Any
-NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +47,7 @@ def needs_nothing_else(page: Page) -> None:
         assert (attributes.get("href") or "#").startswith("#")
         assert not [name for name in attributes if name.startswith("on")]
     assert not page.of("link")
-    outside = page.source.split('<script type="application/json"')[0].replace(NAMESPACE, "")
+    outside = page.source.split('<script type="application/json"')[0]
     assert not re.search(r"https?:|url\(|@import", outside)
     (policy,) = page.of("meta", **{"http-equiv": "Content-Security-Policy"})
     assert (policy["content"] or "").startswith("default-src 'none'; style-src 'unsafe-inline'")
@@ -136,28 +134,6 @@ def test_what_data_say_is_text(tmp_path: Path) -> None:
         found = Page(explained(line).html)
         needs_nothing_else(found)
         assert not {tag for tag, _ in found.elements} & {"script", "img", "template"}
-
-
-def test_the_computation_is_drawn(page: Page) -> None:
-    """Once in a report, for a browser to fill in; with the values of the one restaurant in its own page."""
-    line = restaurants()[0]
-    found = explained(line)
-    for each, values in ((page, set()), (Page(found.html), {step.value for step in found.steps})):
-        boxes = [attributes for tag, attributes in each.elements if tag == "g" and "data-step" in attributes]
-        assert {box["data-step"] for box in boxes} == {step.name for step in found.steps}
-        shown = {text for tag, text in each.texts if tag == "text" and text.startswith("= ")}
-        assert shown >= {f"= {value}" for value in values if isinstance(value, int)}
-        assert bool(shown) == bool(values)
-
-
-def test_without_the_package_that_draws_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All else of it is there; so it is with more steps than a page can show."""
-    monkeypatch.setitem(sys.modules, "grandalf", None)
-    monkeypatch.setitem(sys.modules, "grandalf.graphs", None)
-    found = explained(restaurants()[0])
-    assert "pip install 'formulaseed[graph]'" in Page(found.html).text
-    many = found.model_copy(update={"steps": [step for _ in range(10) for step in found.steps]})
-    assert "too many for a page" in Page(many.html).text
 
 
 def test_a_long_chain_of_steps_has_pages() -> None:

@@ -61,8 +61,8 @@ def __getattr__(name: str) -> Any:
     return getattr(module, name)
 
 
-def _seed_html(seed: FormulaSeed) -> str | None:
-    """Return what a notebook shows of a seed: its computation, drawn."""
+def _seed_html(seed: FormulaSeed) -> str:
+    """Return what a notebook shows of a seed: its steps as a table."""
     from formulaseed.explanation.notebook import seed_html
 
     return seed_html(seed)

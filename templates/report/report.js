@@ -24,17 +24,6 @@
 
   const textOf = (value) => (typeof value === "number" ? data().texts[value] : value);
 
-  // the graph, which is the same for all, with the values of this one
-  function drawn(article) {
-    const names = all(".computation .name", article);
-    const values = new Map(names.map((name) => [name.textContent, one(".value", name.parentElement).textContent]));
-    const drawing = one("#drawing").content.cloneNode(true);
-    for (const node of all("[data-step]", drawing)) {
-      if (values.has(node.dataset.step)) one(".value", node).textContent = `= ${values.get(node.dataset.step)}`;
-    }
-    return drawing;
-  }
-
   // --- the table
 
   const table = one("#table");
@@ -133,7 +122,7 @@
     if (!wasOpen) scrolled = scrollY;
     last = one("a", row);
     const article = built(data().elements[row.dataset.at]);
-    one("#article").replaceChildren(article, drawn(article));
+    one("#article").replaceChildren(article);
     one("#all").hidden = true;
     one("#one").hidden = false;
     const heading = one("h1", article);

@@ -272,24 +272,18 @@ def sensitivity(
     finish(failures.status)
 
 
-_DRAWINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
+_DRAWINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
 
 
 @click.command("graph")
 @click.argument("seed", metavar="SEED")
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]),
-              help="How to write it: as --out ends (.mmd, .dot, .svg), or mermaid; svg needs the extra `graph`.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot"]),
+              help="How to write it: as --out ends (.mmd, .dot), or mermaid.")  # fmt: skip
 @click.option("--out", metavar="FILE", help="Where to write it; standard output by default.")
 def graph(seed: str, form: str | None, out: str | None) -> None:
     """Write the computation as a graph: what is read, the steps, and what each of them uses."""
     chosen = form or (format_of(out, _DRAWINGS) if out is not None else None) or "mermaid"
     loaded = load_seed(seed)
     report_warnings(loaded)
-    found = graph_of(loaded.program)
-    if chosen == "svg":
-        from formulaseed.explanation.drawing import Drawing
-
-        text = Drawing(found).svg(alone=True)
-    else:
-        text = mermaid(found) if chosen == "mermaid" else dot(found)
-    write_out(text, out)
+    computation = graph_of(loaded.program)
+    write_out(mermaid(computation) if chosen == "mermaid" else dot(computation), out)

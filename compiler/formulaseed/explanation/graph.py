@@ -1,23 +1,19 @@
 """The computation of a policy as a graph: what is read, the steps and what each of them uses; as Mermaid and as DOT.
 
 In: a checked program. Out: a `Graph`, in the seed's order. Names and formulas of a seed are text in every format, never syntax.
-`report.drawing` draws it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.explanation.definitions import symbol_of, uses_of
-from formulaseed.explanation.explanation import Explanation
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
-from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
-from formulaseed.language.types import Value
 
 Kind = Literal["field", "context", "parameter", "filter", "aggregate", "step"]
 _KIND_OF_INPUT: dict[SymbolKind, Kind] = {
@@ -92,33 +88,6 @@ def _steps(program: nodes.Program) -> Iterator[Node]:
         is_filter = isinstance(step.operation, nodes.Filter)
         kind: Kind = "filter" if is_filter else "aggregate" if step.aggregate is not None else "step"
         yield Node(kind, symbol_of(step), printable(step_text(step)), step.name in program.output)
-
-
-def computation(found: Explanation) -> Graph:
-    """Return the graph of the steps behind a verdict."""
-    steps = found.steps[::-1]  # each behind those that it uses
-    position = {step.name: number for number, step in enumerate(steps)}
-    drawn = [
-        Node(
-            "aggregate" if step.kind in AGGREGATES else "step",
-            Symbol(SymbolKind.STEP, step.name),
-            step.definition,
-            step.name in found.outputs,
-        )
-        for step in steps
-    ]
-    edges = tuple((position[used], position[step.name]) for step in steps for used in step.uses)
-    return Graph(found.task, tuple(drawn), edges)
-
-
-def svg(program: nodes.Program, values: Mapping[str, Value] | None = None) -> str:
-    """Return the graph as an SVG for a page, with the values of steps by name; to draw it often, make one `Drawing`.
-
-    Raises `UnreadableError` where the package that lays graphs out is not installed.
-    """
-    from formulaseed.explanation.drawing import Drawing
-
-    return Drawing(graph_of(program), with_values=values is not None).svg(values)
 
 
 # --- as text

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.errors import UnreadableError
-from formulaseed.explanation.blocks import Items, Paragraph, Table, as_html
-from formulaseed.explanation.graph import svg
+from formulaseed.explanation.blocks import Code, Items, Paragraph, Table, as_html, sentence
 from formulaseed.explanation.values import plain
+from formulaseed.ir.text import step_text
 
 if TYPE_CHECKING:
     from formulaseed.loading import FormulaSeed
@@ -16,12 +15,10 @@ if TYPE_CHECKING:
 _MOST = 100
 
 
-def seed_html(seed: FormulaSeed) -> str | None:
-    """Return the computation as a drawing; None where the package that lays graphs out is not installed."""
-    try:
-        return svg(seed.program)
-    except UnreadableError:
-        return None
+def seed_html(seed: FormulaSeed) -> str:
+    """Return the seed's steps as a table, in their order: each with its type and its computation."""
+    rows = [(Code(step.name), str(step.ty), Code(step_text(step))) for step in seed.program.steps]
+    return as_html([sentence(Code(seed.task_name)), Table(("step", "type", "computation"), rows)])
 
 
 def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) -> str:

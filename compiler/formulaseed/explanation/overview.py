@@ -130,8 +130,6 @@ class Overview:
     verdict: nodes.Step
     rows: list[TableRow] = field(default_factory=list)
     packing: Packing = field(default_factory=Packing)
-    example: Explanation | None = None
-    """A restaurant that has a verdict; the computation is the same for all of them."""
     run: Mapping[str, Any] = field(default_factory=dict)
     _numbers: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     _anchors: set[str] = field(default_factory=set)
@@ -163,7 +161,6 @@ class Overview:
         self.packing.add(article(found, self.shades, MOST_REVIEWS))
         self.run = self.run or found.run
         failed = found.error is not None
-        self.example = self.example or (found if not failed else None)
         values = [None if failed else found.outputs.get(name) for name in self.columns]
         numbers = [float(value) if isinstance(value, int | float) else None for value in values]
         shade = FAILED if failed else self.shades.get(found.verdict, "other")

@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.errors import UnreadableError
 from formulaseed.explanation import charts
 from formulaseed.explanation.article import article, made_with
-from formulaseed.explanation.drawing import Drawing
 from formulaseed.explanation.elements import visible
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.graph import computation
 from formulaseed.explanation.overview import Overview
 from formulaseed.explanation.story import headline
-from formulaseed.language.types import Value
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-MOST_DRAWN = 300
-"""Steps of a computation that is drawn in a page."""
-
 
 def explanation_page(found: Explanation) -> str:
     """Return an explanation as one page."""
     template = _environment().get_template("explanation.html.j2")
-    values = {step.name: step.value for step in found.steps}
-    drawing = _drawing(found, values) if found.steps else None
-    return template.render(title=visible(headline(found)), policy="", article=article(found), drawing=drawing)
+    return template.render(title=visible(headline(found)), policy="", article=article(found))
 
 
 def explanation_fragment(found: Explanation) -> str:
@@ -60,30 +51,10 @@ def report_page(found: Overview, failures: Sequence[str]) -> str:
         width=charts.WIDTH,
         height=charts.HEIGHT,
         failures=[*map(visible, failures)],
-        drawing=_drawing(found.example, {}) if found.example is not None else None,
         rows=found.by_score(),
         data=_inert(found.packing.to_json()),
         script=script,
     )
-
-
-class _Drawing(NamedTuple):
-    """The graph of a computation, or why there is none."""
-
-    svg: str = ""
-    absence: str = ""
-
-
-def _drawing(found: Explanation, values: Mapping[str, Value]) -> _Drawing:
-    """Draw a computation, with values of steps; a browser fills in those that are not given."""
-    if len(found.steps) > MOST_DRAWN:
-        return _Drawing(
-            absence=f"These are {len(found.steps)} steps, too many for a page; formulaseed graph draws them."
-        )
-    try:
-        return _Drawing(Drawing(computation(found), with_values=True).svg(values))
-    except UnreadableError as error:
-        return _Drawing(absence=str(error))
 
 
 _SPECIAL = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})

@@ -301,8 +301,9 @@ def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> 
     path = tmp_path / "recorded.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in recorded), encoding="utf-8")
     given = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", path)
-    seed = TASKS / "g1a_v2" / "seed.json"
-    done = formulaseed("explain", seed, *given, "--id", "nonna-pia", "--format", "json")
+    seed, rows = TASKS / "g1a_v2" / "seed.json", tmp_path / "rows.jsonl"
+    assert formulaseed("extract", seed, *given, "--with-text", "--out", rows).status == 0
+    done = formulaseed("explain", seed, "--rows", rows, "--id", "nonna-pia", "--format", "json")
     found = Explanation.model_validate_json(done.out)
     assert [review.quote for review in evidence(found, "N_MODERATE").reviews] == ["my face had puffed up"]
     assert [review.quoted_by for review in evidence(found, "N_POSITIVE").reviews] == ["whole"]

@@ -271,7 +271,7 @@ def test_an_option_of_another_command_is_named(folder: Path) -> None:
     assert done.status == 2
     assert done.err.endswith("It is an option of `evaluate`, `score`, `explain`.\n")
     done = command("evaluate", "seed.json", "--contexts", "contexts.jsonl", cwd=folder)
-    assert "It is an option of `score`, `run`, `explain`." in done.err
+    assert "It is an option of `score`, `run`, `extract`." in done.err
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err
 
 

@@ -19,7 +19,7 @@ from formulaseed.explanation.explain import Explainer
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.overview import Overview
 from formulaseed.explanation.pages import report_page
-from helpers import EXAMPLES, IS_DEEP, TASKS, command, read_lines, write_json, write_lines
+from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
@@ -296,56 +296,36 @@ def test_packed_elements_are_the_same_elements() -> None:
     same()
 
 
-def test_reviews_are_extracted_for_an_explanation(tmp_path: Path) -> None:
-    """With contexts the commands say the same as of rows with texts; `explain` extracts one restaurant only."""
-    contexts, extractions = EXAMPLES / "contexts.jsonl", EXAMPLES / "extractions-g1a_v2.jsonl"
-    recorded = ("--contexts", contexts, "--extractor", "recorded", "--extractions", extractions)
-    rows = tmp_path / "rows.jsonl"
-    assert command("extract", SEED, *recorded, "--with-text", "--out", rows).status == 0
-    of_rows = command("explain", SEED, "--rows", rows, "--id", "nonna-pia", "--format", "json")
-    of_contexts = command("explain", SEED, *recorded, "--id", "nonna-pia", "--format", "json")
-    assert json.loads(of_contexts.out) == json.loads(of_rows.out)
-    assert json.loads(of_rows.out)["run"]["extractor"] == "recorded"
-    assert "1 restaurant, 0 failed; 11 of 15 reviews relevant, 11 extracted (recorded)" in of_contexts.err
-    one, other = tmp_path / "one.html", tmp_path / "other.html"
-    assert command("report", SEED, "--rows", rows, "--out", one).status == 0
-    assert command("report", SEED, *recorded, "--out", other).status == 0
-    assert one.read_text() == other.read_text()
-    split = [tmp_path / "restaurants.jsonl", tmp_path / "reviews.jsonl"]
-    lines = read_lines(contexts)
-    write_lines(split[0], *[{**line, "reviews": None} for line in lines])
-    write_lines(
-        split[1], *[{**review, "business_id": line["business_id"]} for line in lines for review in line["reviews"]]
-    )
-    joined = command(
-        "explain", SEED, "--restaurants", split[0], "--reviews", split[1], *recorded[2:], "--id", "nonna-pia"
-    )
-    assert joined.out == command("explain", SEED, "--rows", rows, "--id", "nonna-pia").out
-
-
-def test_reviews_that_cannot_be_extracted_are_explained(tmp_path: Path) -> None:
-    """The restaurant has no verdict, the explanation says why, and the status is 3; options that do not fit are refused."""
-    extractions = write_lines(tmp_path / "none.jsonl")
-    recorded = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", extractions)
-    found = command("explain", SEED, *recorded, "--id", "desert-bloom")
-    assert found.status == 3
-    assert found.out.startswith("Desert Bloom Cafe (desert-bloom): no result")
-    assert "3 of 3 relevant reviews could not be extracted" in found.out
-    rows = EXAMPLES / "rows-g1a_v2.jsonl"
-    for name in ("explain", "report"):
-        assert "pass --rows FILE, --contexts FILE" in command(name, SEED).err
-        wrong = command(name, SEED, "--rows", rows, "--extractor", "lexical", "--limit", 2)
-        assert (wrong.status, "goes with --contexts, not with --rows" in wrong.err) == (2, True)
-    clash = command("report", SEED, *recorded, "--out", "x", "--extractions-out", "x")
-    assert (clash.status, "need two files" in clash.err) == (2, True)
+def test_contexts_are_refused_with_the_two_commands_to_run() -> None:
+    """`explain`, `report`, `diff`, `cover` and `sensitivity` take rows; options of extraction are those of other commands."""
+    contexts = EXAMPLES / "contexts.jsonl"
+    for name, seeds, named, with_text in (
+        ("explain", (SEED,), "SEED", " --with-text"),
+        ("report", (SEED,), "SEED", " --with-text"),
+        ("diff", (SEED, SEED), "OLD NEW", ""),
+        ("cover", (SEED,), "SEED", ""),
+        ("sensitivity", (SEED,), "SEED", ""),
+    ):
+        done = command(name, *seeds, "--contexts", contexts)
+        extract = f"formulaseed extract {named.split()[0]} --contexts {contexts}{with_text} --out rows.jsonl"
+        assert done.status == 2
+        assert (
+            f"`{name}` takes extracted rows; run `{extract}`, then `formulaseed {name} {named} --rows rows" in done.err
+        )
+        assert "--restaurants FILE --reviews FILE" in command(name, *seeds, "--reviews", contexts).err
+        wrong = command(name, *seeds, "--rows", "rows.jsonl", "--extractor", "lexical")
+        assert (wrong.status, "It is an option of `run`, `extract`" in wrong.err) == (2, True)
+    assert "explain" not in command("evaluate", SEED, "--contexts", contexts).err
 
 
 @pytest.mark.parametrize("task", sorted(path.name for path in TASKS.iterdir()))
 def test_every_task_has_a_report(task: str, tmp_path: Path) -> None:
     """With the embedded extractor, of the examples' reviews."""
-    out = tmp_path / "report.html"
+    out, rows = tmp_path / "report.html", tmp_path / "rows.jsonl"
     seed = TASKS / task / "seed.json"
-    done = command("report", seed, "--contexts", EXAMPLES / "contexts.jsonl", "--on-error", "skip", "--out", out)
+    contexts = EXAMPLES / "contexts.jsonl"
+    assert command("extract", seed, "--contexts", contexts, "--on-error", "skip", "--out", rows).status in (0, 3)
+    done = command("report", seed, "--rows", rows, "--out", out)
     page = Page(out.read_text(encoding="utf-8"))
     needs_nothing_else(page)
     assert len(page.data["elements"]) == 14

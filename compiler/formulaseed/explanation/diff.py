@@ -15,6 +15,7 @@ from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
+from formulaseed.errors import DataError
 from formulaseed.explanation.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
 from formulaseed.explanation.changes import Category, Changes, changes_between
 from formulaseed.explanation.outcomes import Outcomes, Setting, compare, pairing_of
@@ -101,9 +102,7 @@ class Difference(Analysis):
             return ()
         note: list[Block] = []
         if self.outcomes.extracted_twice:
-            note.append(
-                sentence("The seeds ask different questions: each has its own extraction, which is compared, too.")
-            )
+            note.append(sentence("Each seed has rows of its own: what was extracted is compared, too."))
         elif self.changes.of("extraction"):
             note.append(sentence("Both have the same rows: what the other question would give is not in them."))
         return (*note, *self.outcomes.summary())
@@ -129,6 +128,7 @@ def diff(
     new: SeedLike | FormulaSeed,
     rows: Lines | None = None,
     *,
+    new_rows: Lines | None = None,
     parameters_old: Mapping[str, Value] | None = None,
     parameters_new: Mapping[str, Value] | None = None,
     output: str | None = None,
@@ -136,15 +136,26 @@ def diff(
 ) -> Difference:
     """Compare two seeds, or two settings of one, and with rows what they make of the same restaurants.
 
-    `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts.
+    `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts. Seeds
+    that ask different questions have rows of their own: `new_rows` are those of the new seed, by default the same ones.
     `output` is the verdict; by default the last output that rules choose from strings or booleans. With `duplicates="first"`
     the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails. Restaurants that fail are
     in `outcomes.failures`. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened, an
-    unknown output, a parameter that is unknown or out of bounds, and if no restaurant can be read.
+    unknown output, a parameter that is unknown or out of bounds, `new_rows` without `rows`, and if no restaurant can be read.
     """
-    lines = lines_of(rows, "rows") if rows is not None else None
-    failures, given = Failures(), (parameters_old, parameters_new)
-    found = difference(load_seed(old), load_seed(new), lines, given, output, failures, duplicates=duplicates)
+    if new_rows is not None and rows is None:
+        raise DataError("`new_rows` goes with `rows`")
+    failures = Failures()
+    found = difference(
+        load_seed(old),
+        load_seed(new),
+        lines_of(rows, "rows") if rows is not None else None,
+        lines_of(new_rows, "new_rows") if new_rows is not None else None,
+        parameters=(parameters_old, parameters_new),
+        output=output,
+        failures=failures,
+        duplicates=duplicates,
+    )
     if found.outcomes is not None:
         failures.refuse_nothing_read(found.outcomes.restaurants)
     return found
@@ -153,16 +164,17 @@ def diff(
 def difference(
     old: FormulaSeed,
     new: FormulaSeed,
-    lines: Iterable[Line] | None,
-    parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None] = (None, None),
-    output: str | None = None,
-    failures: Failures | None = None,
+    lines: Iterable[Line] | None = None,
     new_lines: Iterable[Line] | None = None,
-    duplicates: Duplicates = "fail",
+    *,
+    parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None],
+    output: str | None,
+    failures: Failures,
+    duplicates: Duplicates,
 ) -> Difference:
-    """Compare two loaded seeds as `diff` does; what fails is in `failures` too.
+    """Compare two loaded seeds as `diff` does; adds what fails to `failures`.
 
-    `new_lines` are the rows of the new seed, where it asks another question than the old one.
+    `new_lines` are the rows of the new seed; None if both have the same.
     """
     changes = changes_between(old, new)
     sides = [
@@ -178,7 +190,7 @@ def difference(
         ]
         for setting in settings:
             setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
-        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures(), new_lines, duplicates)
+        outcomes = compare(settings[0], settings[1], pairing, lines, failures, new_lines, duplicates)
     return Difference(sides[0], sides[1], changes, outcomes)
 
 

@@ -323,13 +323,14 @@ def _add_failures(
     failures: Failures, found: ExtractedRestaurant, settings: tuple[Setting, Setting], traced: tuple[_Traced, _Traced]
 ) -> None:
     """Report what failed: rows that neither seed can read once, anything else with the seed for which it failed."""
-    faults = [each.fault for each in traced]
+    faults = [trace.fault for trace in traced]
     if isinstance(faults[0], DataError) and str(faults[0]) == str(faults[1]):
         add_failure(failures, found, faults[0])
         return
-    for setting, fault in zip(settings, faults, strict=True):
+    for setting, trace, fault in zip(settings, traced, faults, strict=True):
         if fault is not None:
-            add_failure(failures, found, fault, f" (with the {setting.what} seed)")
+            note = f" (with the {setting.what} seed)" if trace.failed_at != "(extraction)" else ""
+            add_failure(failures, found, fault, note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +343,8 @@ class _Traced:
 
 
 def _traced(setting: Setting, found: ExtractedRestaurant | None) -> _Traced:
-    if found is None:  # the reason has been reported where it was extracted
-        return _Traced({}, "(extraction)")
+    if found is None:
+        return _Traced({}, "(extraction)", DataError(f"there are no rows for the {setting.what} seed"))
     try:
         return _Traced(setting.evaluator.trace(found.rows, found.context, setting.parameters))
     except (EvaluationError, DataError) as error:

@@ -9,8 +9,8 @@ from typing import Any
 
 import formulaseed as library
 import pytest
+from formulaseed.compare.cover import Coverage, _parts, cover
 from formulaseed.errors import EvaluationError
-from formulaseed.explanation.cover import Coverage, _parts, cover
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret
 from formulaseed.testing import contexts, rows, seeds

@@ -12,9 +12,9 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from formulaseed.explanation import changes
-from formulaseed.explanation.changes import changes_between
-from formulaseed.explanation.diff import Difference, diff
+from formulaseed.compare import changes
+from formulaseed.compare.changes import changes_between
+from formulaseed.compare.diff import Difference, diff
 from formulaseed.ir import nodes
 from formulaseed.loading import analyse
 from formulaseed.seed.write.migrate import migrate
@@ -460,7 +460,7 @@ def test_wrong_usage_of_rows() -> None:
 
 def test_blocks_in_every_format() -> None:
     """A list, a marked row and a long part: what is between them is text, on one line each."""
-    from formulaseed.explanation.blocks import (
+    from formulaseed.pages.blocks import (
         Code,
         Details,
         Heading,

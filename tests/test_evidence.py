@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from formulaseed import diff, explain, load_seed
 from formulaseed.explanation.counted import exclusion_texts
-from formulaseed.explanation.explanation import Change, Evidence, Explanation
-from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.model import Change, Evidence, Explanation
+from formulaseed.pages.values import format_plain, format_value
 from formulaseed.testing import reference_evaluate
 from helpers import EXAMPLES, TASKS, formulaseed
 
@@ -57,7 +57,9 @@ def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
             assert steps["VERDICT"] == change.verdict
         for key, value in {**change.row["extraction"], **change.row["meta"]}.items():
             if key not in ("funny", "cool", "month", "date"):
-                assert any(form in change.text for form in (f"{key} {plain(value)}", f"{key} is {shown(value)}")), key
+                assert any(
+                    form in change.text for form in (f"{key} {format_plain(value)}", f"{key} is {format_value(value)}")
+                ), key
 
 
 def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_step_asks_for() -> None:

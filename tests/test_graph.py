@@ -8,8 +8,8 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from formulaseed.explanation.graph import Graph, dot, graph_of, mermaid
 from formulaseed.ir import nodes
+from formulaseed.pages.graph import Graph, dot, graph_of, mermaid
 from formulaseed.testing import seeds
 from helpers import TASKS, formulaseed, tiny_seed, write_json
 from hypothesis import given, settings

@@ -15,10 +15,10 @@ from typing import Any
 
 import formulaseed
 import pytest
+from formulaseed.cli.table import listing
 from formulaseed.data.results import Provenance, Result, ResultCounts, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
 from formulaseed.diagnostics.render import columns
-from formulaseed.explanation.listing import listing
 from formulaseed.testing import contexts, rows, seeds
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, on_terminal, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from formulaseed import explain, load_evaluator, load_seed
 from formulaseed.explanation.article import article
-from formulaseed.explanation.charts import HEIGHT, WIDTH, histogram
 from formulaseed.explanation.elements import Element, Packing, element
-from formulaseed.explanation.explain import Explainer
-from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.model import Explanation
 from formulaseed.explanation.overview import Overview
 from formulaseed.explanation.pages import report_page
+from formulaseed.pages.histogram import HEIGHT, WIDTH, histogram
 from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st

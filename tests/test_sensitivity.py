@@ -10,9 +10,9 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from formulaseed.explanation.changes import changes_between
-from formulaseed.explanation.constants import Constant, constants_of, moved
-from formulaseed.explanation.sensitivity import Moved, Sensitivity, sensitivity
+from formulaseed.compare.changes import changes_between
+from formulaseed.compare.constants import Constant, constants_of, moved
+from formulaseed.compare.sensitivity import Moved, Sensitivity, sensitivity
 from formulaseed.loading import analyse_text
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
+    from formulaseed.compare.cover import Coverage, cover
+    from formulaseed.compare.diff import Difference, diff
+    from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
-    from formulaseed.explanation.cover import Coverage, cover
-    from formulaseed.explanation.diff import Difference, diff
-    from formulaseed.explanation.explanation import Explanation
+    from formulaseed.explanation.model import Explanation
     from formulaseed.explanation.report import Report, report
-    from formulaseed.explanation.sensitivity import Sensitivity, sensitivity
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
@@ -31,11 +31,11 @@ _HOMES = {
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
-    "explanation.cover": ("Coverage", "cover"),
-    "explanation.diff": ("Difference", "diff"),
-    "explanation.explanation": ("Explanation",),
+    "compare.cover": ("Coverage", "cover"),
+    "compare.diff": ("Difference", "diff"),
+    "explanation.model": ("Explanation",),
     "explanation.report": ("Report", "report"),
-    "explanation.sensitivity": ("Sensitivity", "sensitivity"),
+    "compare.sensitivity": ("Sensitivity", "sensitivity"),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
 }  # fmt: skip
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
 
 def _seed_html(seed: FormulaSeed) -> str:
     """Return what a notebook shows of a seed: its steps as a table."""
-    from formulaseed.explanation.notebook import seed_html
+    from formulaseed.pages.notebook import seed_html
 
     return seed_html(seed)
 

@@ -22,7 +22,7 @@ from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.data.jsonl import Lines
-    from formulaseed.explanation.explanation import Explanation
+    from formulaseed.explanation.model import Explanation
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.evaluation import Background, Restaurant
@@ -97,8 +97,8 @@ def explain(
     compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where a step has no value
     the explanation has an `error`.
     """
-    from formulaseed.explanation.explain import Explainer
-    from formulaseed.explanation.nearest import Search
+    from formulaseed.explanation.counterfactuals import Search
+    from formulaseed.explanation.explainer import Explainer
 
     if not isinstance(evaluator, Evaluator | None):
         raise DataError(f"`evaluator` must be what `load_evaluator` returns, not {evaluator!r:.80}")

@@ -56,7 +56,7 @@ class Outcome(list[dict[str, Any]]):
         self.usd = usd
 
     def _repr_html_(self) -> str:
-        from formulaseed.explanation.notebook import outcome_html
+        from formulaseed.pages.notebook import outcome_html
 
         return outcome_html(self, self.failures)
 

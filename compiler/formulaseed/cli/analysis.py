@@ -18,14 +18,14 @@ from formulaseed.cli.output import (
     show,
     write_out,
 )
+from formulaseed.compare.cover import coverage
+from formulaseed.compare.diff import Check, difference
+from formulaseed.compare.sensitivity import ranked
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
-from formulaseed.explanation.cover import coverage
-from formulaseed.explanation.diff import Check, difference
-from formulaseed.explanation.graph import dot, graph_of, mermaid
-from formulaseed.explanation.sensitivity import ranked
 from formulaseed.loading import FormulaSeed, load_seed
+from formulaseed.pages.graph import dot, graph_of, mermaid
 from formulaseed.runtime.loading import evaluator_of
 
 _form_option = click.option(

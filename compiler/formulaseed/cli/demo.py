@@ -14,9 +14,8 @@ from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.render import aligned, summary
-from formulaseed.explanation.blocks import as_text
-from formulaseed.explanation.explain import Explainer
-from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.model import Explanation
 from formulaseed.explanation.overview import Overview, explained
 from formulaseed.explanation.pages import explanation_page, report_page
 from formulaseed.explanation.story import brief, headline
@@ -25,6 +24,7 @@ from formulaseed.extractors.opening import measured_training, require_training
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.extras import MissingExtraError
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
+from formulaseed.pages.blocks import as_text
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews

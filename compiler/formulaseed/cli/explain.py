@@ -22,8 +22,8 @@ from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.explanation.explain import Explainer
-from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.model import Explanation
 from formulaseed.explanation.overview import explained
 from formulaseed.explanation.report import collect
 from formulaseed.runtime.running import read_rows

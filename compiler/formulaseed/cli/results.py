@@ -16,11 +16,11 @@ from typing import Any, Literal, cast
 import click
 
 from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
+from formulaseed.cli.table import listing
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
 from formulaseed.data.tabular import cells_of, columns_of, csv_line
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError
-from formulaseed.explanation.listing import listing
 from formulaseed.runtime.evaluator import Evaluator
 
 Format = Literal["table", "jsonl", "csv", "parquet"]

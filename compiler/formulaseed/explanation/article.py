@@ -20,7 +20,7 @@ from formulaseed.explanation.counted import (
     others_text,
 )
 from formulaseed.explanation.elements import Element, element
-from formulaseed.explanation.explanation import Evidence, Explanation, Match, Review, Rule, Step
+from formulaseed.explanation.model import Evidence, Explanation, Match, Review, Rule, Step
 from formulaseed.explanation.story import (
     SEARCHED,
     change_text,
@@ -30,8 +30,8 @@ from formulaseed.explanation.story import (
     not_found_texts,
     tree,
 )
-from formulaseed.explanation.values import plain, shown
 from formulaseed.language.types import Value
+from formulaseed.pages.values import format_plain, format_value
 
 _SHADES = 5
 """Verdicts have so many colours at most, in the order of the policy; their names tell them apart."""
@@ -48,7 +48,7 @@ def shades(verdicts: Sequence[Value]) -> dict[Value, str]:
 
 def badge(verdict: Value, classes: dict[Value, str]) -> Element:
     """Return a verdict with its colour."""
-    return element(f"span.badge.{classes.get(verdict, 'other')}", plain(verdict))
+    return element(f"span.badge.{classes.get(verdict, 'other')}", format_plain(verdict))
 
 
 def article(found: Explanation, classes: dict[Value, str] | None = None, most_reviews: int | None = None) -> Element:
@@ -167,7 +167,7 @@ def _step(branch: _Branch, matches: dict[str, Match]) -> Element:
 
 
 def _equation(name: str, value: Value) -> tuple[Element, ...]:
-    return element("span.name", name), element("span", " = "), element("span.value", shown(value))
+    return element("span.name", name), element("span", " = "), element("span.value", format_value(value))
 
 
 def _formulas(said: Sequence[Element]) -> Iterator[Element]:
@@ -238,9 +238,13 @@ def _evidence(evidence: Evidence) -> Element:
 
 def _card(card: _Card) -> Element:
     review = card.review
-    stars = f"{shown(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else None
+    stars = (
+        f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else None
+    )
     about = " · ".join(part for part in (review.date, stars, review.review_id) if part)
-    fields = [element("span.field", f"{name} ", element("b", plain(value))) for name, value in card.fields.items()]
+    fields = [
+        element("span.field", f"{name} ", element("b", format_plain(value))) for name, value in card.fields.items()
+    ]
     return element(
         "li.card",
         element("p.about", about),
@@ -252,7 +256,7 @@ def _card(card: _Card) -> Element:
 
 def _details(found: Explanation) -> Element:
     """All outputs, and what they were made with."""
-    lines = [*((name, shown(value)) for name, value in found.outputs.items()), *made_with(found.run)]
+    lines = [*((name, format_value(value)) for name, value in found.outputs.items()), *made_with(found.run)]
     pairs = [element("div", element("dt", name), element("dd", value)) for name, value in lines]
     return element("section.outputs", element("h2", "All outputs, and what made them"), element("dl", *pairs))
 
@@ -264,7 +268,7 @@ def made_with(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "seed", f"sha256 {run['seed_sha256'][:12]}…{version}"
     if run.get("edited"):
         yield "module", "edited by hand"
-    yield from ((f"param.{name}", shown(value)) for name, value in (run.get("parameters") or {}).items())
+    yield from ((f"param.{name}", format_value(value)) for name, value in (run.get("parameters") or {}).items())
     if run.get("extractor"):
         yield "extractor", str(run["extractor"])
     if run.get("sample"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.explanation.explanation import Evidence, Missing, Review, Value
-from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.model import Evidence, Missing, Review, Value
 from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.pages.values import format_plain, format_value
 
 MOST_LISTED = 5
 """So many reviews of a step are shown in words, and so many reasons why others do not count; the JSON has them all."""
@@ -119,7 +119,9 @@ def _unmet(conditions: Sequence[str]) -> str:
 
 def review_text(review: Review) -> str:
     """Return a review with its date, stars, what was extracted, and what of its text there is to show."""
-    stars = f"{shown(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
+    stars = (
+        f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
+    )
     about = ", ".join(part for part in (review.date or "", stars) if part)
     values = fields_text(review.fields)
     said = f"{review.review_id}" + (f" ({about})" if about else "") + (f": {values}" if values else "")
@@ -128,7 +130,7 @@ def review_text(review: Review) -> str:
 
 def fields_text(fields: Mapping[str, Value]) -> str:
     """Return fields with their values."""
-    return ", ".join(f"{name} {plain(value)}" for name, value in fields.items())
+    return ", ".join(f"{name} {format_plain(value)}" for name, value in fields.items())
 
 
 def quote_text(review: Review) -> str:
@@ -139,7 +141,7 @@ def quote_text(review: Review) -> str:
 def amount_text(found: Evidence, review: Review) -> str:
     """Return what a review adds to a total, as the end of a phrase; empty for any other aggregate."""
     return (
-        f", adds {shown(review.amount)}"
+        f", adds {format_value(review.amount)}"
         if AGGREGATES[found.function].purpose == "total" and review.amount is not None
         else ""
     )

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from formulaseed.explanation import explanation as data
-from formulaseed.explanation.additions import Row, name_of
-from formulaseed.explanation.definitions import filters_of
-from formulaseed.explanation.evaluated import Evaluated
+from formulaseed.explanation import model as data
+from formulaseed.explanation.candidates import Row, name_of
 from formulaseed.explanation.quotes import QuoteFinder
-from formulaseed.explanation.values import is_number, shown
+from formulaseed.explanation.record import Evaluated
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import filters_of
 from formulaseed.ir.interpret import Observer
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.pages.values import format_value, is_number
 
 _NEAR = 5
 """So many reviews that one condition leaves out are said in words."""
@@ -106,7 +106,7 @@ class EvidenceFinder:
             first = condition.first.operand if isinstance(condition.first, typed.Present) else condition.first
             if isinstance(first, typed.Ref) and first.symbol.kind in _FIELDS:
                 operator, limit = condition.operators[0], expression_text(condition.rest[0])
-                has = f"{_field_name(first.symbol)} is {shown(row.get(first.symbol))}"
+                has = f"{_field_name(first.symbol)} is {format_value(row.get(first.symbol))}"
                 return (
                     has
                     if operator in ("!=", "not in")

@@ -16,16 +16,16 @@ from formulaseed.data.results import Failures, error_of
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.article import article, shades
-from formulaseed.explanation.charts import Histogram, histogram
+from formulaseed.explanation.counterfactuals import Search
 from formulaseed.explanation.elements import Packing, visible
-from formulaseed.explanation.explain import Explainer
-from formulaseed.explanation.explanation import Change, Explanation, Failure
-from formulaseed.explanation.nearest import Search
-from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.model import Change, Explanation, Failure
 from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.pages.histogram import Histogram, histogram
+from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
@@ -174,11 +174,11 @@ class Overview:
                 anchor=self._anchor(found.business_id),
                 business_id=visible(found.business_id),
                 name=visible(found.name or found.business_id),
-                verdict=FAILED if failed else visible(plain(found.verdict)),
+                verdict=FAILED if failed else visible(format_plain(found.verdict)),
                 place=len(self.verdicts) if failed else self._place(found.verdict),
                 shade=shade,
                 score=numbers[self.column] if numbers else None,
-                numbers=tuple("" if failed else shown(value) for value in values),
+                numbers=tuple("" if failed else format_value(value) for value in values),
                 reviews=found.reviews,
                 change=visible(_change_text(change)) if change is not None else "",
                 changed=change.number if change is not None and change.parameter is None else None,
@@ -203,7 +203,7 @@ class Overview:
         most = max(numbers.values(), default=1)
         for place, verdict in enumerate(self.verdicts):
             yield VerdictCount(
-                visible(plain(verdict)), place, self.shades[verdict], numbers[place], numbers[place] / most
+                visible(format_plain(verdict)), place, self.shades[verdict], numbers[place], numbers[place] / most
             )
         place = len(self.verdicts)
         if self.failed:
@@ -226,5 +226,5 @@ class Overview:
 def _change_text(change: Change) -> str:
     """The change in a few words, for the table."""
     if change.parameter is not None:
-        return f"{change.parameter} {shown(change.number)}: {plain(change.verdict)}"
-    return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {plain(change.verdict)}"
+        return f"{change.parameter} {format_value(change.number)}: {format_plain(change.verdict)}"
+    return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {format_plain(change.verdict)}"

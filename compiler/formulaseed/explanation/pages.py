@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.explanation import charts
 from formulaseed.explanation.article import article, made_with
 from formulaseed.explanation.elements import visible
-from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.model import Explanation
 from formulaseed.explanation.overview import Overview
 from formulaseed.explanation.story import headline
+from formulaseed.pages import histogram as charts
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:

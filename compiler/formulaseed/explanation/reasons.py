@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formulaseed.explanation import explanation as data
+from formulaseed.explanation import model as data
+from formulaseed.explanation.contributions import Counts
 from formulaseed.explanation.counted import counted_text, filter_texts
-from formulaseed.explanation.counts import Counts
-from formulaseed.explanation.evaluated import Evaluated
-from formulaseed.explanation.leading import behind_limits, choices, is_limit, limits_of
-from formulaseed.explanation.values import is_number, shown
+from formulaseed.explanation.record import Evaluated
+from formulaseed.explanation.verdict_dependencies import behind_limits, choices, is_limit, limits_of
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.operators import NEGATED
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.pages.values import format_value, is_number
 
 _SENTENCES, _REASONS = 6, 3
 _WORDS = {
@@ -63,7 +63,7 @@ class Reasons:
         return [*sentences, counts] if counts is not None else sentences
 
     def _rule_sentence(self, target: nodes.Step) -> str:
-        said = f"{target.name} is {shown(self.found.value_of(target.name))}"
+        said = f"{target.name} is {format_value(self.found.value_of(target.name))}"
         rules = self.found.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
         decided = [c for c in taken.comparisons if c.holds] if taken.condition is not None else []
@@ -103,7 +103,7 @@ class Reasons:
 
     def _made_of(self, step: nodes.Step) -> tuple[str, str | None]:
         """What a step is made of, in a sentence, and the step to go on with, which is the largest part."""
-        operation, said = step.operation, f"{step.name} is {shown(self.found.value_of(step.name))}"
+        operation, said = step.operation, f"{step.name} is {format_value(self.found.value_of(step.name))}"
         if step.aggregate is not None:
             found = self.evidence[step.name]
             where = f" {found.condition}" if found.condition is not None else ""
@@ -148,17 +148,17 @@ class Reasons:
         low, high = limits_of(self.found.taken(whole))
         value, given = self.found.value_of(name), self.found.value_of(inner)
         if value == given:
-            least, most = (" and ".join(map(shown, each)) for each in (low, high))
+            least, most = (" and ".join(map(format_value, each)) for each in (low, high))
             within = f", {least} to {most}" if low and high else f", at least {least}" if low else f", at most {most}"
             return f"which is {inner}" + (f" within its limits{within}" if low or high else "")
         what = "its maximum" if value in high else "its minimum" if value in low else "rounded"
-        return f"{what}; {inner} is {shown(given)}"
+        return f"{what}; {inner} is {format_value(given)}"
 
     def _branch_text(self, whole: Expr) -> str:
         """Why a formula comes down to one of its two branches; nothing where it has no branches."""
         if not isinstance(whole, typed.Conditional):
             return ""
-        return f", as {expression_text(whole.condition)} is {shown(bool(self.found.value(whole.condition)))}"
+        return f", as {expression_text(whole.condition)} is {format_value(bool(self.found.value(whole.condition)))}"
 
     def _moving(self, node: Expr) -> Expr:
         """What a formula comes down to: the branch that was taken, the one argument of limits and rounding that varies."""
@@ -173,7 +173,7 @@ class Reasons:
                 return node
 
     def _named(self, node: Expr) -> str:
-        text, value = expression_text(node), shown(self.found.value(node))
+        text, value = expression_text(node), format_value(self.found.value(node))
         return text if node.info.is_constant else f"{text} {value}"
 
     def _step_in(self, *parts: Expr) -> str | None:
@@ -192,8 +192,8 @@ def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
         elif isinstance(value, list) or limit in (value_text(value), repr(value)):
             text = limit
         else:
-            text = f"{limit}, which is {shown(value)}"
-        subject = f"{each.left} is {shown(each.left_value)}"
+            text = f"{limit}, which is {format_value(value)}"
+        subject = f"{each.left} is {format_value(each.left_value)}"
         if each.holds or (each.left_value is None and each.operator in ("<", "<=", ">", ">=")):  # null has no order
             said = f"{'' if each.holds else 'not '}{_WORDS[each.operator]}"
         else:
@@ -205,7 +205,7 @@ def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
 def _named_term(term: _Term, *, is_first: bool) -> str:
     text = expression_text(term.node)
     sign = ("- " if is_first else " - ") if term.value < 0 else "" if is_first else " + "
-    return sign + (text if term.node.info.is_constant else f"{text} {shown(abs(term.value))}")
+    return sign + (text if term.node.info.is_constant else f"{text} {format_value(abs(term.value))}")
 
 
 def _terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:

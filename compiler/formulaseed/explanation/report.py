@@ -12,8 +12,8 @@ from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, lines_of
 from formulaseed.data.results import Failures
-from formulaseed.explanation.explain import Explainer
-from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.model import Explanation
 from formulaseed.explanation.overview import Overview, explained
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.explanation.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
 from formulaseed.explanation.counted import (
     MOST_LISTED,
     NO_QUOTES,
@@ -21,7 +20,7 @@ from formulaseed.explanation.counted import (
     review_text,
     zero_text,
 )
-from formulaseed.explanation.explanation import (
+from formulaseed.explanation.model import (
     MOST_FEWER,
     MOST_MORE,
     Change,
@@ -34,8 +33,9 @@ from formulaseed.explanation.explanation import (
     Rule,
     Step,
 )
-from formulaseed.explanation.values import plain, shown
 from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.pages.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
+from formulaseed.pages.values import format_plain, format_value
 
 _DEEPEST = 16
 """Steps that are deeper are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""
@@ -64,7 +64,7 @@ def headline(found: Explanation) -> str:
     name = f"{found.name} ({found.business_id})" if found.name else found.business_id
     if found.error is not None:
         return f"{name}: no result, because {found.error.step or 'its data'} failed"
-    return f"{name}: {plain(found.verdict)}"
+    return f"{name}: {format_plain(found.verdict)}"
 
 
 def brief(found: Explanation) -> Iterator[Block]:
@@ -95,7 +95,7 @@ def blocks(found: Explanation) -> Iterator[Block]:
         rows = []
         for rule in found.rules:
             near = nearness(rule)
-            rows.append([rule.condition or "otherwise", plain(rule.result), near])
+            rows.append([rule.condition or "otherwise", format_plain(rule.result), near])
         taken = next(number for number, rule in enumerate(found.rules) if rule.state == "taken")
         yield Table(["if", "then", "here"], rows, taken)
     if found.rules and found.error is None:
@@ -138,12 +138,12 @@ def nearness(rule: Rule) -> str:
 
 def distance(comparison: Comparison) -> str:
     """Return how near a comparison is: `9.2 is 1.2 above 8.0`."""
-    value = f"{comparison.left} is {shown(comparison.left_value)}"
+    value = f"{comparison.left} is {format_value(comparison.left_value)}"
     if comparison.distance is None or isinstance(comparison.right_value, list):
         return value
     side = "above" if comparison.left_value > comparison.right_value else "below"  # type: ignore[operator]
     how = (
-        f"{shown(comparison.distance)} {side} {comparison.right}"
+        f"{format_value(comparison.distance)} {side} {comparison.right}"
         if comparison.distance
         else f"exactly {comparison.right}"
     )
@@ -151,7 +151,7 @@ def distance(comparison: Comparison) -> str:
 
 
 def _change_items(found: Explanation) -> Iterator[tuple[int, str]]:
-    yield from ((0, f"{plain(change.verdict)} {change_text(change)}") for change in found.changes)
+    yield from ((0, f"{format_plain(change.verdict)} {change_text(change)}") for change in found.changes)
 
 
 def change_text(change: Change) -> str:
@@ -164,14 +164,14 @@ def change_text(change: Change) -> str:
 
 def not_found_texts(found: Explanation) -> Iterator[str]:
     """Yield to which verdicts no change was found."""
-    yield from (f"{plain(verdict)}: none of these leads there" for verdict in found.not_found[:_VERDICTS])
+    yield from (f"{format_plain(verdict)}: none of these leads there" for verdict in found.not_found[:_VERDICTS])
     if len(found.not_found) > _VERDICTS:
         yield f"and {number_of(len(found.not_found) - _VERDICTS, 'other verdict')}: none of these leads there"
 
 
 def _effect_text(effect: Effect) -> str:
     before, after = (
-        f"{shown(value)} (the default)" if effect.default == when else shown(value)
+        f"{format_value(value)} (the default)" if effect.default == when else format_value(value)
         for value, when in ((effect.before, "before"), (effect.after, "after"))
     )
     return f"{before} to {after}"
@@ -196,7 +196,7 @@ def _tree_items(found: Explanation) -> Iterator[tuple[int, str]]:
     defined: set[str] = set()
     steps = {step.name: step for step in found.steps}
     for depth, step, is_repeated in tree(found):
-        yield depth, f"{step.name} = {shown(step.value)} (see above)" if is_repeated else step_line(step, steps)
+        yield depth, f"{step.name} = {format_value(step.value)} (see above)" if is_repeated else step_line(step, steps)
         for text in filter_texts(evidence[step.name]) if step.name in evidence else ():
             if text not in defined:
                 defined.add(text)
@@ -205,7 +205,7 @@ def _tree_items(found: Explanation) -> Iterator[tuple[int, str]]:
 
 def step_line(step: Step, steps: Mapping[str, Step]) -> str:
     """Return a step with its value, its formula, and the formula with values; `steps` are all of them."""
-    line = f"{step.name} = {shown(step.value)}{default_note(step, steps)}"
+    line = f"{step.name} = {format_value(step.value)}{default_note(step, steps)}"
     if step.kind == "case":
         return f"{line}, as {step.with_values or 'no rule holds'}: {step.definition}"
     line += f": {step.definition}" if step.kind != "constant" else ""
@@ -227,9 +227,12 @@ def _no_match(step: Step) -> str:
 def match_text(match: Match) -> str:
     """Return what a lookup found, and where."""
     if match.key is None:
-        return f"{match.step} is {shown(match.value)}, the default: {match.source} is {match.text!r}, which has none of the keys."
+        lead = f"{match.step} is {format_value(match.value)}, the default"
+        return f"{lead}: {match.source} is {match.text!r}, which has none of the keys."
     others = f"; it also has {', '.join(match.other_keys)}" if match.other_keys else ""
-    return f"{match.step} is {shown(match.value)}: {match.source} is {match.text!r}, which has {match.key}{others}."
+    return (
+        f"{match.step} is {format_value(match.value)}: {match.source} is {match.text!r}, which has {match.key}{others}."
+    )
 
 
 def evidence_items(evidence: Evidence, seen: dict[str, set[str]], defined: set[str]) -> Iterator[tuple[int, str]]:
@@ -239,7 +242,7 @@ def evidence_items(evidence: Evidence, seen: dict[str, set[str]], defined: set[s
     that were `defined` are not again.
     """
     condition = f" {evidence.condition}" if evidence.condition is not None else ""
-    yield 0, f"{evidence.step} = {shown(evidence.value)}{counted_text(evidence)}{condition}"
+    yield 0, f"{evidence.step} = {format_value(evidence.value)}{counted_text(evidence)}{condition}"
     for text in filter_texts(evidence):
         if text not in defined:
             defined.add(text)

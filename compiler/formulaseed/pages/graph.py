@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formulaseed.diagnostics.model import printable
-from formulaseed.explanation.definitions import symbol_of, uses_of
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import symbol_of, uses_of
 from formulaseed.ir.text import step_text
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 

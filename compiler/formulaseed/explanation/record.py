@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from formulaseed.explanation import explanation as data
-from formulaseed.explanation.leading import choices
-from formulaseed.explanation.values import is_number, shown
+from formulaseed.explanation import model as data
+from formulaseed.explanation.verdict_dependencies import choices
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
@@ -19,6 +18,7 @@ from formulaseed.language.operators import Fault
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.pages.values import format_value, is_number
 
 _NO_VALUE = (Fault, KeyError, TypeError)
 """What a part raises that was never reached: of a step that failed, or behind a guard against null."""
@@ -69,7 +69,7 @@ class Evaluated:
     def _substituted(self, node: Expr) -> Expr:
         if isinstance(node, typed.Ref):
             value = self.value(node)
-            text = f"({shown(value)})" if isinstance(value, int | float) and value < 0 else shown(value)
+            text = f"({format_value(value)})" if isinstance(value, int | float) and value < 0 else format_value(value)
             return replace(node, written=text)
         return typed.mapped(node, self._substituted)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from formulaseed.compare.definitions import short_text
 from formulaseed.diagnostics.model import Problems
-from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
 from formulaseed.kinds import SEED
 from formulaseed.language import ast, typed

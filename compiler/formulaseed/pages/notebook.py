@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.explanation.blocks import Code, Items, Paragraph, Table, as_html, sentence
-from formulaseed.explanation.values import plain
 from formulaseed.ir.text import step_text
+from formulaseed.pages.blocks import Code, Items, Paragraph, Table, as_html, sentence
+from formulaseed.pages.values import format_plain
 
 if TYPE_CHECKING:
     from formulaseed.loading import FormulaSeed
@@ -36,5 +36,5 @@ def _row(line: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     if error := line.get("error"):
         return [restaurant, f"{error['step']}: {error['message']}", *[""] * (len(names) - 1)]
     if output := line.get("output"):
-        return [restaurant, *(plain(output.get(name)) for name in names)]
+        return [restaurant, *(format_plain(output.get(name)) for name in names)]
     return [restaurant, f"{len(line.get('rows', ())):,}"]

@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
 from formulaseed.arguments import validated
+from formulaseed.compare.definitions import short_text
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.errors import EvaluationError
-from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, sentence
-from formulaseed.explanation.definitions import short_text
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Observer, prepare
 from formulaseed.kinds import SEED
@@ -29,6 +28,7 @@ from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.pages.blocks import Analysis, Block, Code, Heading, Table, sentence
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface

@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from formulaseed.explanation.blocks import Block, Code, Heading, Lines, Paragraph, listed, sentence
-from formulaseed.explanation.definitions import Definitions, downstream, names_of, shown_lines, symbol_of
+from formulaseed.compare.definitions import Definitions, shown_lines
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import downstream, names_of, symbol_of
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
 from formulaseed.loading import FormulaSeed
+from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, listed, sentence
 from formulaseed.source.json_reader import Plain, plain, value_at
 from formulaseed.source.text import Span
 

@@ -12,17 +12,17 @@ from functools import cache, cached_property
 from typing import Any
 
 from formulaseed.errors import EvaluationError
-from formulaseed.explanation import explanation as data
-from formulaseed.explanation.additions import Row
-from formulaseed.explanation.counts import Counts
-from formulaseed.explanation.definitions import filters_of, steps_used, upstream
-from formulaseed.explanation.evaluated import Evaluated
+from formulaseed.explanation import model as data
+from formulaseed.explanation.candidates import Row
+from formulaseed.explanation.contributions import Counts
 from formulaseed.explanation.evidence import EvidenceFinder
-from formulaseed.explanation.leading import Leading
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
+from formulaseed.explanation.record import Evaluated
 from formulaseed.explanation.verdict import explained_step
+from formulaseed.explanation.verdict_dependencies import Leading
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import filters_of, steps_used, upstream
 from formulaseed.ir.hoisting import hoist
 from formulaseed.ir.interpret import Evaluation, Observer, place_of, prepare
 from formulaseed.ir.text import step_text

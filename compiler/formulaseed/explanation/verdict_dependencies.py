@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from formulaseed.explanation.definitions import filters_of, steps_used, upstream
-from formulaseed.explanation.values import is_number
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import filters_of, steps_used, upstream
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARE, MIRRORED, NEGATED
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
+from formulaseed.pages.values import is_number
 
 _OF_REVIEWS = (SymbolKind.EXTRACTION, SymbolKind.META)
 _DRIVERS = 3

@@ -13,19 +13,19 @@ from functools import cached_property
 from typing import Any
 
 from formulaseed.arguments import validated
+from formulaseed.compare.constants import Constant, constants_of, moved, reads_year
+from formulaseed.compare.outcomes import delta, numbers_of, same
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, SeedError
-from formulaseed.explanation.blocks import Analysis, Block, Code, Heading, Table, change_cell, sentence
-from formulaseed.explanation.constants import Constant, constants_of, moved, reads_year
-from formulaseed.explanation.outcomes import delta, numbers_of, same
-from formulaseed.explanation.values import plain
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
+from formulaseed.pages.blocks import Analysis, Block, Code, Heading, Table, change_cell, sentence
+from formulaseed.pages.values import format_plain
 from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
@@ -339,7 +339,7 @@ class _Trial:
     def _label(self, outputs: _Outputs) -> str | None:
         if outputs is None:
             return None
-        return plain(outputs[self.verdict]) if self.verdict is not None else "evaluated"
+        return format_plain(outputs[self.verdict]) if self.verdict is not None else "evaluated"
 
 
 _Outputs = dict[str, Value] | None

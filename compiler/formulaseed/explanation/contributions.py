@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from formulaseed.errors import EvaluationError
-from formulaseed.explanation.evaluated import Evaluated
-from formulaseed.explanation.values import is_number, shown
+from formulaseed.explanation.record import Evaluated
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Observer, value_of
 from formulaseed.language import typed
 from formulaseed.language.operators import Fault
 from formulaseed.language.typed import SymbolKind
+from formulaseed.pages.values import format_value, is_number
 
 _NAMED, _TRIED = 10, 60
 """So many counts are named, and so many are compared by their effects."""
@@ -50,8 +50,10 @@ class Counts:
             after = {name: self._value_without(driver, name) for name in some}
             some.sort(key=lambda name: -abs(after[name] - before))
             lead += f", and what {driver} is without their reviews"
-            without = {name: f" ({shown(number)})" for name, number in after.items() if math.isfinite(number)}
-        named = ", ".join(f"{name} {shown(self.found.value_of(name))}{without.get(name, '')}" for name in some[:_NAMED])
+            without = {name: f" ({format_value(number)})" for name, number in after.items() if math.isfinite(number)}
+        named = ", ".join(
+            f"{name} {format_value(self.found.value_of(name))}{without.get(name, '')}" for name in some[:_NAMED]
+        )
         more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
         return f"{lead}: {named}{more}{'; all others are 0' if len(some) < len(counts) else ''}."
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.explanation.values import shown
+from formulaseed.pages.values import format_value
 
 WIDTH, HEIGHT = 480, 170
 _BASE, _TOP, _SIDE = 140, 18, 20
@@ -66,12 +66,12 @@ def histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[s
     counts: list[Counter[str]] = [Counter() for _ in range(first, last + 1)]
     for value, shade in values:
         counts[min(math.floor(value / step), last) - first][shade] += 1
-    edges = [shown(round((first + place) * step, 12)) for place in range(len(counts) + 1)]
+    edges = [format_value(round((first + place) * step, 12)) for place in range(len(counts) + 1)]
     ranges = edges[:-1] if is_whole else [f"{low} to {high}" for low, high in pairwise(edges)]
     totals = [count.total() for count in counts]
     most = max(totals)
     about = (
-        f"{number_of(len(numbers), 'restaurant')} from {shown(min(numbers))} to {shown(max(numbers))}, "
+        f"{number_of(len(numbers), 'restaurant')} from {format_value(min(numbers))} to {format_value(max(numbers))}, "
         f"most often ({most:,}) {'at' if is_whole else 'from'} {ranges[totals.index(most)]}"
     )
     slot = (WIDTH - 2 * _SIDE) / len(counts)

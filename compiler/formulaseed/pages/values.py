@@ -11,7 +11,7 @@ _DIGITS = 4
 _LEAST, _MOST = 0.01, 1e15
 
 
-def shown(value: Value) -> str:
+def format_value(value: Value) -> str:
     """Return a value as a formula has it: strings in quotes; floats with four digits behind the point, of small ones four."""
     if not isinstance(value, float):
         return value_text(value)
@@ -20,9 +20,9 @@ def shown(value: Value) -> str:
     return f"{value:.{_DIGITS}g}"
 
 
-def plain(value: Value) -> str:
+def format_plain(value: Value) -> str:
     """Return a value as a sentence or a table has it: strings as they are, but for empty ones."""
-    return value if isinstance(value, str) and value.strip() else shown(value)
+    return value if isinstance(value, str) and value.strip() else format_value(value)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

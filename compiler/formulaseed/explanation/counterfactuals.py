@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.explanation import explanation as data
-from formulaseed.explanation.additions import Additions, Row, name_of
-from formulaseed.explanation.explanation import MOST_FEWER, MOST_MORE
-from formulaseed.explanation.leading import Leading
-from formulaseed.explanation.values import shown
+from formulaseed.explanation import model as data
+from formulaseed.explanation.candidates import Additions, Row, name_of
+from formulaseed.explanation.model import MOST_FEWER, MOST_MORE
 from formulaseed.explanation.verdict import verdicts_of
+from formulaseed.explanation.verdict_dependencies import Leading
 from formulaseed.language.types import Base, Value
+from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
 
@@ -277,7 +277,7 @@ class Search:
                 found = self._crossing(parameter.name, start, direction, bound, is_whole)
                 if found is not None:
                     value, after = found
-                    text = f"with {parameter.name} {shown(value)} for {shown(start)}"
+                    text = f"with {parameter.name} {format_value(value)} for {format_value(start)}"
                     yield self._change("parameter", text, value, self._parsed, after, parameter=parameter.name)
 
     def _crossing(

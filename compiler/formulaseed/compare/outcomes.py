@@ -16,13 +16,13 @@ from formulaseed.data.jsonl import Line
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.explanation.blocks import Block, Code, Heading, Table, change_cell, sentence
-from formulaseed.explanation.definitions import uses_of
-from formulaseed.explanation.values import plain, shown
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import uses_of
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.pages.blocks import Block, Code, Heading, Table, change_cell, sentence
+from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure, read_rows
@@ -218,7 +218,7 @@ def _scores(moved: Moved, score: str | None) -> tuple[str, ...]:
 
 
 def _cell(value: Value) -> str:
-    return Code(value) if isinstance(value, str) else shown(value)
+    return Code(value) if isinstance(value, str) else format_value(value)
 
 
 def pairing_of(old: nodes.Program, new: nodes.Program, names: Mapping[str, str], output: str | None = None) -> Pairing:
@@ -385,7 +385,7 @@ def _label(found: _Traced, verdict: str | None) -> str | None:
     """A verdict as the matrix has it; None where the restaurant failed."""
     if found.failed_at is not None:
         return None
-    return plain(found.steps[verdict]) if verdict is not None else "evaluated"
+    return format_plain(found.steps[verdict]) if verdict is not None else "evaluated"
 
 
 def same(old: Value, new: Value) -> bool:

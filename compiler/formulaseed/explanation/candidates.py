@@ -12,10 +12,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from formulaseed.explanation.leading import Field, Leading, Wish
-from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.verdict_dependencies import Field, Leading, Wish
 from formulaseed.language.inputs import _iso_date
 from formulaseed.language.types import Value
+from formulaseed.pages.values import format_plain, format_value
 
 _NAMED = 8
 """So many fields of a row are named."""
@@ -53,11 +53,11 @@ class Additions:
         wanted = addition.wanted
         row = {"extraction": addition.row.get("extraction") or {}, "meta": _with_parts(addition.row.get("meta") or {})}
         named = [key for key in self.leading.fields if key not in wanted]
-        rest = ", ".join(f"{name} {plain(row[section].get(name))}" for section, name in named[:_NAMED])
+        rest = ", ".join(f"{name} {format_plain(row[section].get(name))}" for section, name in named[:_NAMED])
         rest += f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
         if not wanted and addition.like:
             return f"like {addition.like}" + (f" ({rest})" if rest else "")
-        asked = ", ".join(f"{name} is {shown(value)}" for (_, name), value in wanted.items())
+        asked = ", ".join(f"{name} is {format_value(value)}" for (_, name), value in wanted.items())
         source = f"otherwise as in {addition.like}" if addition.like else "assumed, as there is no review to go by"
         parts = [f"where {asked}" if asked else "", f"({source}: {rest})" if rest else ""]
         return " ".join(filter(None, parts))

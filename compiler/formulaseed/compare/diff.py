@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 from formulaseed.arguments import validated
+from formulaseed.compare.changes import Category, Changes, changes_between
+from formulaseed.compare.outcomes import Outcomes, Setting, compare, pairing_of
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
-from formulaseed.explanation.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
-from formulaseed.explanation.changes import Category, Changes, changes_between
-from formulaseed.explanation.outcomes import Outcomes, Setting, compare, pairing_of
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.pages.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.source.text import shortened
 

@@ -14,7 +14,7 @@ from formulaseed import check, compile_seed, explain, load_evaluator, load_seed
 from formulaseed.compare.cover import cover
 from formulaseed.draft import wire
 from formulaseed.draft.prompts import SEED, system_prompt
-from formulaseed.explanation.model import explanation_schema
+from formulaseed.explanation.explanation import explanation_schema
 from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFunction, Spelling
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Value

@@ -22,7 +22,7 @@ def apply(diff: str, root: Path) -> None:
     for path, hunks in re.findall(r"^\+\+\+ b/(\S+)\n((?:(?!--- ).*\n)*)", diff, re.M):
         file = root / path
         text = file.read_text(encoding="utf-8") if file.exists() else ""
-        for hunk in re.split(r"^\n", hunks, flags=re.M)[1:]:
+        for hunk in re.split(r"^@@\n", hunks, flags=re.M)[1:]:
             lines = [(line[:1] or " ", line[1:]) for line in hunk.splitlines()]
             before = "".join(f"{line}\n" for sign, line in lines if sign != "+")
             after = "".join(f"{line}\n" for sign, line in lines if sign != "-")

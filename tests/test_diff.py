@@ -17,6 +17,10 @@ from formulaseed.compare.changes import changes_between
 from formulaseed.compare.diff import Difference, diff
 from formulaseed.ir import nodes
 from formulaseed.loading import analyse
+from formulaseed.pages.blocks import Code, Details, Heading, Item, Items, Paragraph, Table
+from formulaseed.pages.html import as_html
+from formulaseed.pages.markdown import as_markdown
+from formulaseed.pages.text import as_text
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import seeds
 from helpers import (
@@ -460,30 +464,23 @@ def test_wrong_usage_of_rows() -> None:
 
 def test_blocks_in_every_format() -> None:
     """A list, a marked row and a long part: what is between them is text, on one line each."""
-    from formulaseed.pages.blocks import (
-        Code,
-        Details,
-        Heading,
-        Items,
-        Paragraph,
-        Table,
-        as_html,
-        as_markdown,
-        as_text,
-    )
-
     blocks = [
         Heading("A*", 1),
         Paragraph(("b ", Code("`c`|"), " <d>\x1b")),
-        Items([(0, "e\nf"), (1, "g")]),
+        Items([Item("e\nf"), Item("g", 1, (": ", Code("h")))]),
         Table(("h", "i"), (("1", "j|"), ("-", "k")), 1),
         Details("more", (Paragraph("l"),)),
     ]
     text = as_text(blocks)
-    assert text == "A*\n==\n\nb `c`| <d>\\x1b\n- e f\n  - g\n\n  h  i\n  1  j|\n> -  k\n\nl\n"
+    assert text == "A*\n==\n\nb `c`| <d>\\x1b\n- e f\n  - g: h\n\n  h  i\n  1  j|\n> -  k\n\nl\n"
     markdown = as_markdown(blocks)
-    assert "# A\\*\n\nb `` `c`| `` \\<d\\>\\\\x1b\n\n- e f\n  - g\n" in markdown
+    assert "# A\\*\n\nb `` `c`| `` \\<d\\>\\\\x1b\n\n- e f\n  - g: `h`\n" in markdown
     assert "| h | i |\n| --: | --- |\n| 1 | j\\| |\n| **-** | **k** |" in markdown
-    assert as_html(blocks).startswith(
-        "<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul><li>e\\nf</li><li>g</li></ul>"
+    assert (
+        as_html(blocks)
+        .strip()
+        .startswith(
+            '<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul class="items"><li><details open><summary>e\nf</summary>'
+            '<ul><li>g<p class="detail"><code>h</code></p></li></ul></details></li></ul>'
+        )
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import DataError, EvaluationError, Outcome, explain, extract, load_evaluator, load_seed, run
-from formulaseed.explanation.model import Explanation, explanation_schema
+from formulaseed.explanation.explanation import Explanation, explanation_schema
 from formulaseed.seed.write.canonical import layout
 from formulaseed.testing import reference_evaluate
 from formulaseed.testing.inputs import contexts, rows

@@ -54,14 +54,13 @@ ORDER = (
 
 OWNERS = {
     "lark": ("language/tables.py", "requests/"),
-    "jinja2": ("backends/python/render.py", "llm/calls.py", "explanation/pages.py"),
-    "markupsafe": ("explanation/pages.py",),
+    "jinja2": ("backends/python/render.py", "llm/calls.py", "pages/html.py"),
     "anthropic": ("llm/connecting.py", "llm/failures.py"),
     "httpx2": ("llm/connecting.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
-    "pydantic": ("arguments.py", "data/records.py", "explanation/model.py"),
+    "pydantic": ("arguments.py", "data/records.py", "explanation/model.py", "explanation/explanation.py"),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
-    from formulaseed.explanation.model import Explanation
+    from formulaseed.explanation.explanation import Explanation
     from formulaseed.explanation.report import Report, report
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.phase2 import Outcome, extract, run
@@ -33,7 +33,7 @@ _HOMES = {
     "reference.evaluation": ("Formula",),
     "compare.cover": ("Coverage", "cover"),
     "compare.diff": ("Difference", "diff"),
-    "explanation.model": ("Explanation",),
+    "explanation.explanation": ("Explanation",),
     "explanation.report": ("Report", "report"),
     "compare.sensitivity": ("Sensitivity", "sensitivity"),
     "requests.validate": ("RequestResult", "Validation"),

@@ -22,7 +22,7 @@ from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.data.jsonl import Lines
-    from formulaseed.explanation.model import Explanation
+    from formulaseed.explanation.explanation import Explanation
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.evaluation import Background, Restaurant

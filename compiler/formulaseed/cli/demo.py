@@ -15,16 +15,15 @@ from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.render import aligned, summary
 from formulaseed.explanation.explainer import Explainer
-from formulaseed.explanation.model import Explanation
-from formulaseed.explanation.overview import Overview, explained
-from formulaseed.explanation.pages import explanation_page, report_page
-from formulaseed.explanation.story import brief, headline
+from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.report import explain_all, make_report
+from formulaseed.explanation.text import brief_blocks, title_of
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.opening import measured_training, require_training
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.extras import MissingExtraError
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
-from formulaseed.pages.blocks import as_text
+from formulaseed.pages.text import as_text
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews
@@ -55,12 +54,12 @@ def demo(out: str) -> None:
     ranked = sorted(explanations, key=lambda each: -float(each.outputs.get(_SCORE) or 0))
     show(_table(ranked))
     nearest = min((each for each in ranked if each.changes), key=lambda each: each.changes[0].number)
-    show(f"\n4. Why {headline(nearest)}\n")
-    show("\n".join(f"   {line}" for line in as_text([*brief(nearest)]).splitlines()))
+    show(f"\n4. Why {title_of(nearest).text}\n")
+    show("\n".join(f"   {line}" for line in as_text(brief_blocks(nearest)).splitlines()))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / "report.html", page)
-    replace_file(folder / "explanation.html", explanation_page(nearest))
+    replace_file(folder / "explanation.html", nearest.html)
     show(f"\n5. Pages: {folder / 'report.html'} (all restaurants), {folder / 'explanation.html'} (that one)\n")
     show(
         "6. What recorded answers teach: each restaurant as a classifier extracts it that has learned from the others\n"
@@ -86,14 +85,12 @@ def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: P
     """The explanation of each restaurant, and the page of all."""
     evaluator, explainer = Evaluator(module_from_source(source, "demo")), Explainer(seed.program)
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
-    overview = Overview(seed.program, explainer.verdict)
     with reported() as failures:
         restaurants = read_contexts(read_lines(str(contexts)))
         found = extract_restaurants(evaluator, extractor, restaurants, RunOptions(), failures)
-        explanations = list(explained(explainer, evaluator, found, None, failures))
-        for each in explanations:
-            overview.add(each)
-    return explanations, report_page(overview, failures.lines)
+        explanations = list(explain_all(explainer, evaluator, found, None, failures))
+        page = make_report(explainer, explanations, failures)
+    return explanations, page.html
 
 
 def _taught(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> str:

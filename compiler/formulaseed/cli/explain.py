@@ -23,9 +23,8 @@ from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explainer import Explainer
-from formulaseed.explanation.model import Explanation
-from formulaseed.explanation.overview import explained
-from formulaseed.explanation.report import collect
+from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.report import explain_all, make_report
 from formulaseed.runtime.running import read_rows
 
 _MAX_LISTED_PLACES = 3
@@ -81,7 +80,7 @@ def report(out: str, **shared: Any) -> None:
     """
     check_suffix(out, ".html", ".htm")
     with _open_explanations(iter, **shared) as (explainer, explanations, failures):
-        page = collect(explainer, explanations, failures)
+        page = make_report(explainer, explanations, failures)
         write_out(page.html, out, f"{number_of(page.restaurants, 'restaurant')}, {page.failed} failed")
     finish(failures.status)
 
@@ -109,7 +108,7 @@ def _open_explanations(
     with reported() as failures, progress("restaurant", quiet=quiet) as bar:
         lines = select(read_lines(rows, "rows"))
         restaurants = read_rows(evaluator, lines, failures, parameters, duplicates)
-        explanations = explained(explainer, evaluator, restaurants, parameters, failures)
+        explanations = explain_all(explainer, evaluator, restaurants, parameters, failures)
 
         def advancing() -> Iterator[Explanation]:
             for explanation in explanations:

@@ -185,7 +185,7 @@ def schema(what: str, out: str | None, current: str | None) -> None:
 
         described, option = seed_schema(), ""
     else:
-        from formulaseed.explanation.model import explanation_schema
+        from formulaseed.explanation.explanation import explanation_schema
 
         described, option = explanation_schema(), f"--of {what} "
     text = layout(described)

@@ -18,7 +18,7 @@ from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
 from formulaseed.loading import FormulaSeed
-from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, listed, sentence
+from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
 from formulaseed.source.json_reader import Plain, plain, value_at
 from formulaseed.source.text import Span
 
@@ -67,7 +67,7 @@ class Change:
         what = self.what.replace("_", " ")
         named: list[str] = [what] if is_one or self.kind == "reordered" else [f"{what} ", Code(self.name)]
         place: list[str] = [" (", Code(self.place), ")"] if self.place else []
-        users: list[str] = [", which affects ", *listed(self.affects)] if self.affects else []
+        users: list[str] = [", which affects ", *join_names(self.affects)] if self.affects else []
         return sentence(f"{self.kind}: ", *named, *place, *users)
 
 
@@ -98,7 +98,7 @@ class Changes:
         for category, title in _TITLES.items():
             names = dict.fromkeys(change.name for change in self.of(category))
             if names:
-                yield sentence(f"{title}: ", *listed(names), ".")
+                yield sentence(f"{title}: ", *join_names(names), ".")
 
 
 def changes_between(old: FormulaSeed, new: FormulaSeed) -> Changes:

@@ -28,7 +28,8 @@ from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.pages.blocks import Analysis, Block, Code, Heading, Table, sentence
+from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
+from formulaseed.pages.document import Document
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
@@ -69,7 +70,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Coverage(Analysis):
+class Coverage(Document):
     """All parts, in the order of the file; `failures` names the restaurants that could not be evaluated to the end."""
 
     seed: str

@@ -20,7 +20,9 @@ from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.pages.blocks import Analysis, Block, Code, Details, Paragraph, as_markdown, sentence
+from formulaseed.pages.blocks import Block, Code, Details, Paragraph, sentence
+from formulaseed.pages.document import Document
+from formulaseed.pages.markdown import as_markdown
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.source.text import shortened
 
@@ -44,7 +46,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Difference(Analysis):
+class Difference(Document):
     """What differs between two seeds; `outcomes` is None where no restaurants were given."""
 
     old: Side

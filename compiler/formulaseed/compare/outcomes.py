@@ -21,8 +21,8 @@ from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import uses_of
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, change_cell, sentence
-from formulaseed.pages.values import format_plain, format_value
+from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
+from formulaseed.pages.values import format_change, format_plain, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure, read_rows
@@ -179,8 +179,8 @@ class Outcomes:
         if not changes:  # null on one side
             return Code(name), str(len(pairs)), "-", "-", "-"
         rise, fall = max(changes), min(changes)
-        ends = (change_cell(rise) if rise > 0 else "-", change_cell(fall) if fall < 0 else "-")
-        return Code(name), str(len(pairs)), change_cell(sum(changes) / len(changes)), *ends
+        ends = (format_change(rise) if rise > 0 else "-", format_change(fall) if fall < 0 else "-")
+        return Code(name), str(len(pairs)), format_change(sum(changes) / len(changes)), *ends
 
     def restaurant_table(self) -> Iterator[Block]:
         """Yield the restaurants that moved, and where their computations part."""
@@ -214,7 +214,7 @@ def _scores(moved: Moved, score: str | None) -> tuple[str, ...]:
         return "-", "-", "-"
     old, new = moved.outputs[score]
     change = delta(old, new)
-    return _cell(old), _cell(new), "-" if change is None else change_cell(change)
+    return _cell(old), _cell(new), "-" if change is None else format_change(change)
 
 
 def _cell(value: Value) -> str:

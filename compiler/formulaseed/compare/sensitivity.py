@@ -24,8 +24,9 @@ from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
-from formulaseed.pages.blocks import Analysis, Block, Code, Heading, Table, change_cell, sentence
-from formulaseed.pages.values import format_plain
+from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
+from formulaseed.pages.document import Document
+from formulaseed.pages.values import format_change, format_plain
 from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
@@ -111,7 +112,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Sensitivity(Analysis):
+class Sensitivity(Document):
     """All numbers, the one that flips most verdicts first.
 
     `skipped` has what was not tried: the variant, the reason and the place.
@@ -175,7 +176,7 @@ class Sensitivity(Analysis):
             for variant in (each.down, each.up)
             for cell in (("-", "-") if variant is None else (repr(variant.value), f"{variant.flipped:,}"))
         ]
-        score = (change_cell(each.largest(self.score)),) if self.score is not None else ()
+        score = (format_change(each.largest(self.score)),) if self.score is not None else ()
         fails = (f"{sum(variant.failing for variant in each.variants):,}",) if self._fail else ()
         return (repr(each.value), Code(each.step), Code(each.inside), *variants, *fails, *score, Code(each.place))
 

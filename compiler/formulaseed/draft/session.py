@@ -167,7 +167,7 @@ def _round(best: CheckedDraft, attempt: Attempt, is_accepted: bool, is_repeated:
     verdict += "; the same repair again, so no other is asked for" if is_repeated else ""
     changes = "".join(f". {change.rstrip('.')}" for change in attempt.answer["changes"])
     diff = [*unified_diff([*_lines(best)], [*_lines(tried)], lineterm="", n=0)][2:]
-    lines = tuple(line for line in diff if not line.startswith(""))
+    lines = tuple(line for line in diff if not line.startswith("@@"))
     return Round(f"{best.defects}; then {tried.defects}; {verdict}{changes}", lines, verdict)
 
 

@@ -19,7 +19,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation import model as data
 from formulaseed.explanation.candidates import Additions, Row, name_of
-from formulaseed.explanation.model import MOST_FEWER, MOST_MORE
+from formulaseed.explanation.model import MAX_ADDED_REVIEWS, MAX_LEFT_OUT_REVIEWS
 from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.explanation.verdict_dependencies import Leading
 from formulaseed.language.types import Base, Value
@@ -107,7 +107,7 @@ class Search:
         the values then. Small numbers are all tried."""
         last: tuple[int, _Values | None] = 0, self._values
         number = 1
-        while number <= self._worth(fewest, MOST_MORE):
+        while number <= self._worth(fewest, MAX_ADDED_REVIEWS):
             found = number, self._trace(self._with(row, number))
             yield from self._between(row, last, found)
             last, number = found, number + 1 if number < _ALL_TRIED else number * 2
@@ -193,14 +193,14 @@ class Search:
         for driver, direction in product(self.leading.drivers or [""], (1, -1)):
             out: list[int] = []
             before: _Values = self._values
-            while len(out) < self._worth(fewest, MOST_FEWER):
+            while len(out) < self._worth(fewest, MAX_LEFT_OUT_REVIEWS):
                 found = self._next(out, before, driver, direction)
                 if found is None:
                     break
                 place, before = found
                 out.append(place)
                 verdict = self._verdict(before)
-                if verdict == self._verdict(self._values) or len(out) >= fewest.get(verdict, MOST_FEWER + 1):
+                if verdict == self._verdict(self._values) or len(out) >= fewest.get(verdict, MAX_LEFT_OUT_REVIEWS + 1):
                     continue
                 needed, after = self._needed(out, before)
                 fewest[verdict] = len(needed)
@@ -253,7 +253,7 @@ class Search:
             seen.add(parsed)
             for number, after in self._turning(parsed, fewest):
                 verdict = self._verdict(after)
-                if verdict != self._verdict(self._values) and number < fewest.get(verdict, MOST_MORE + 1):
+                if verdict != self._verdict(self._values) and number < fewest.get(verdict, MAX_ADDED_REVIEWS + 1):
                     fewest[verdict] = number
                     text = f"with {number_of(number, 'more review')} {additions.text(addition)}"
                     rows = self._with(parsed, number)

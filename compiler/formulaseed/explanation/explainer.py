@@ -16,6 +16,7 @@ from formulaseed.explanation import model as data
 from formulaseed.explanation.candidates import Row
 from formulaseed.explanation.contributions import Counts
 from formulaseed.explanation.evidence import EvidenceFinder
+from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import Evaluated
@@ -65,7 +66,7 @@ class Explainer:
         parameters: Mapping[str, Any] | None,
         run: Mapping[str, Any],
         changes: Sequence[data.Change] = (),
-    ) -> data.Explanation:
+    ) -> Explanation:
         """Return the explanation of one restaurant. `changes` are what leads to another verdict. Raises `DataError`."""
         evaluation, observer = prepare(self.program, rows, context, parameters), Observer()
         evaluation.observer = observer
@@ -80,7 +81,7 @@ class Explainer:
         defaults |= {name for name, each in lookups.items() if each.key is None}
         counts = Counts(found, observer, reached, self.uses, self.hoisted.authors.keys())
         name = context.get("name")
-        return data.Explanation(
+        return Explanation(
             business_id=business_id,
             name=name if isinstance(name, str) else None,
             task=self.program.task_name,

@@ -1,7 +1,6 @@
-"""What an explanation holds: one restaurant's verdict, what led to it, and what would change it.
+"""The data of an explanation: one restaurant's verdict, what led to it, and what would change it; as JSON, too.
 
-In: what `report.explain` finds. Out: the same as JSON; `report.story` says it in words. The JSON Schema is published as
-`grammar/explanation.schema.json`.
+The JSON Schema is published as `grammar/explanation.schema.json`.
 """
 
 from __future__ import annotations
@@ -9,11 +8,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.diagnostics.model import visible_json
 from formulaseed.language.aggregates import AGGREGATES
-from formulaseed.source.text import shortened
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 _OTHER_KINDS = ("lookup", "formula", "case", "constant")
@@ -29,8 +26,8 @@ def _kinds(schema: dict[str, Any]) -> None:
 
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
-MOST_MORE, MOST_FEWER = 64, 10
-"""So many reviews are added or left out to find a change."""
+MAX_ADDED_REVIEWS = 64
+MAX_LEFT_OUT_REVIEWS = 10
 
 
 class _Part(BaseModel):
@@ -144,7 +141,7 @@ class Evidence(_Part):
     @property
     def total(self) -> int:
         """How many reviews there are."""
-        return self.number + sum(each.number for each in self.excluded)
+        return self.number + sum(exclusion.number for exclusion in self.excluded)
 
 
 class Effect(_Part):
@@ -189,11 +186,8 @@ class Failure(_Part):
     place: str | None = Field(description="Where the step is in the seed, as file:line.")
 
 
-class Explanation(_Part):
-    """Why one restaurant got its verdict.
-
-    `.text` and `.markdown` say it in words, `.json` is the data, and a notebook shows `.html`.
-    """
+class ExplanationData(_Part):
+    """Why one restaurant got its verdict, as data."""
 
     business_id: str = Field(description="The restaurant.")
     name: str | None = Field(description="Its name, where the context has one.")
@@ -215,51 +209,10 @@ class Explanation(_Part):
     @property
     def not_found(self) -> list[Value]:
         """The verdicts of the rules to which no change was found."""
-        found = {self.verdict, *(change.verdict for change in self.changes)}
-        return [result for result in dict.fromkeys(rule.result for rule in self.rules) if result not in found]
+        reached = {self.verdict, *(change.verdict for change in self.changes)}
+        return [result for result in dict.fromkeys(rule.result for rule in self.rules) if result not in reached]
 
     @property
     def json(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
         """The explanation as JSON."""
         return visible_json(self.model_dump_json(indent=2)) + "\n"
-
-    @property
-    def text(self) -> str:
-        """The explanation for a terminal."""
-        from formulaseed.explanation.story import text
-
-        return text(self)
-
-    @property
-    def markdown(self) -> str:
-        """The explanation as Markdown."""
-        from formulaseed.explanation.story import markdown
-
-        return markdown(self)
-
-    @property
-    def html(self) -> str:
-        """The explanation as one HTML page that needs nothing else."""
-        from formulaseed.explanation.pages import explanation_page
-
-        return explanation_page(self)
-
-    def __repr__(self) -> str:
-        return shortened(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
-
-    def _repr_html_(self) -> str:
-        from formulaseed.explanation.pages import explanation_fragment
-
-        return explanation_fragment(self)
-
-
-class _Schema(GenerateJsonSchema):
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False  # it would only repeat the name
-
-
-def explanation_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of what `Explanation.json` gives."""
-    about = "Why one restaurant got its verdict, as `formulaseed explain --format json` writes it."
-    found = Explanation.model_json_schema(mode="serialization", schema_generator=_Schema)
-    return {"$schema": _Schema.schema_dialect, **found, "description": about}

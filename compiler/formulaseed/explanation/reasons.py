@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from formulaseed.explanation import model as data
 from formulaseed.explanation.contributions import Counts
-from formulaseed.explanation.counted import counted_text, filter_texts
+from formulaseed.explanation.evidence_text import describe_count, filter_texts
 from formulaseed.explanation.record import Evaluated
 from formulaseed.explanation.verdict_dependencies import behind_limits, choices, is_limit, limits_of
 from formulaseed.ir import nodes
@@ -108,7 +108,7 @@ class Reasons:
             found = self.evidence[step.name]
             where = f" {found.condition}" if found.condition is not None else ""
             meaning = f" ({'; '.join(filter_texts(found))})" if found.filters else ""
-            return f"{said}{counted_text(found)}{where}{meaning}.", None
+            return f"{said}{describe_count(found)}{where}{meaning}.", None
         if not isinstance(operation, nodes.Formula):
             return f"{said}: {step_text(step)}.", None
         inner = self._moving(operation.expression)

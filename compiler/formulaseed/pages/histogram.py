@@ -48,6 +48,8 @@ class Histogram:
     bars: tuple[Bar, ...]
     labels: tuple[Label, ...]
     bins: tuple[tuple[str, int], ...]
+    width: int = WIDTH
+    height: int = HEIGHT
 
 
 def histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:

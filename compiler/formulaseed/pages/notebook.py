@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.ir.text import step_text
-from formulaseed.pages.blocks import Code, Items, Paragraph, Table, as_html, sentence
+from formulaseed.pages.blocks import Code, Item, Items, Paragraph, Table, sentence
+from formulaseed.pages.html import as_html
 from formulaseed.pages.values import format_plain
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) ->
     are_results = any("output" in line or "error" in line for line in lines)
     table = Table(("restaurant", *(names if are_results else ("rows",))), [_row(line, names) for line in lines[:_MOST]])
     left_out = [Paragraph(f"and {len(lines) - _MOST:,} more")] if len(lines) > _MOST else []
-    failed = [Items([(0, failure) for failure in failures[:_MOST]])] if failures else []
+    failed = [Items([Item(failure) for failure in failures[:_MOST]])] if failures else []
     return as_html([table, *left_out, *failed])
 
 

@@ -25,6 +25,11 @@ def format_plain(value: Value) -> str:
     return value if isinstance(value, str) and value.strip() else format_value(value)
 
 
+def format_change(change: float) -> str:
+    """Return the difference of two numbers, with its sign."""
+    return f"{change:+.4g}"
+
+
 def is_number(value: object) -> TypeGuard[int | float]:
     """Return whether a value is a number, which a boolean is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)

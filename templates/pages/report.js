@@ -4,25 +4,14 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const title = document.title;
 
-  // --- explanations: built of packed elements when they are opened; what data say is only ever text
+  // --- explanations: unpacked when the first one is opened; what data say is escaped in them
 
-  let packed = null;
-  const data = () => (packed ??= JSON.parse(one("#data").textContent));
-
-  const built = ([shape, ...values]) => grown(data().shapes[shape], values.values());
-
-  function grown([tag, attributes, ...children], values) {
-    const made = document.createElement(tag);
-    for (const [name, value] of attributes) made.setAttribute(name, value);
-    for (const child of children) {
-      if (Array.isArray(child)) made.append(grown(child, values));
-      else if (child === 1) made.append(...values.next().value.map(built));
-      else made.append(textOf(values.next().value));
-    }
-    return made;
+  let articles = null;
+  async function unpacked() {
+    const packed = Uint8Array.from(atob(one("#articles").textContent), (character) => character.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
   }
-
-  const textOf = (value) => (typeof value === "number" ? data().texts[value] : value);
 
   // --- the table
 
@@ -106,7 +95,7 @@
   let scrolled = 0;
   let last = null;
 
-  function show() {
+  async function show() {
     const row = rowInAddress();
     const wasOpen = !one("#one").hidden;
     if (row === undefined) {
@@ -121,8 +110,11 @@
     }
     if (!wasOpen) scrolled = scrollY;
     last = one("a", row);
-    const article = built(data().elements[row.dataset.at]);
-    one("#article").replaceChildren(article);
+    articles ??= unpacked();
+    const html = (await articles)[row.dataset.at];
+    if (row !== rowInAddress()) return; // another one was opened meanwhile
+    const article = one("#article");
+    article.innerHTML = html;
     one("#all").hidden = true;
     one("#one").hidden = false;
     const heading = one("h1", article);

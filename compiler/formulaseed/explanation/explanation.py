@@ -1,0 +1,55 @@
+"""An explanation with its renderings: text, Markdown, a page; and its JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from formulaseed.explanation.model import ExplanationData
+from formulaseed.explanation.text import page_blocks, text_blocks, title_of
+from formulaseed.pages.html import as_fragment, as_page
+from formulaseed.pages.markdown import as_markdown
+from formulaseed.pages.text import as_text
+from formulaseed.source.text import shortened
+
+
+class Explanation(ExplanationData):
+    """Why one restaurant got its verdict.
+
+    `.text` and `.markdown` say it in words, `.json` is the data, and a notebook shows `.html`.
+    """
+
+    @property
+    def text(self) -> str:
+        """The explanation for a terminal."""
+        return as_text(text_blocks(self))
+
+    @property
+    def markdown(self) -> str:
+        """The explanation as Markdown."""
+        return as_markdown(text_blocks(self))
+
+    @property
+    def html(self) -> str:
+        """The explanation as one HTML page that needs nothing else."""
+        return as_page(title_of(self).text, page_blocks(self))
+
+    def __repr__(self) -> str:
+        return shortened(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
+
+    def _repr_html_(self) -> str:
+        return as_fragment(page_blocks(self))
+
+
+class _Schema(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Return False: a field's title would only repeat its name."""
+        return False
+
+
+def explanation_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of `Explanation.json`."""
+    about = "Why one restaurant got its verdict, as `formulaseed explain --format json` writes it."
+    schema = Explanation.model_json_schema(mode="serialization", schema_generator=_Schema)
+    return {"$schema": _Schema.schema_dialect, **schema, "description": about}

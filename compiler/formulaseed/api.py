@@ -107,7 +107,7 @@ def explain(
     explainer = Explainer(loaded.program, output)
     listed = [*rows_of(rows)]
     rows = drop_duplicates(listed, review_ids(listed), duplicates, "rows[{}]".format)
-    search = Search(explainer.leading, evaluator, rows, context, parameters)
+    search = Search(explainer.dependencies, evaluator, rows, context, parameters)
     made_with = evaluator.provenance(parameters).to_json()
     return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
 

@@ -1,7 +1,4 @@
-"""The counts of reviews behind a verdict in one sentence: those that are not zero, by what its number is without their reviews.
-
-In: one restaurant's evaluation, the steps that lead to the verdict, and what each review is to those over reviews.
-"""
+"""Ranks the counts of reviews behind a verdict by their contribution: what the verdict's number is without their reviews."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from formulaseed.errors import EvaluationError
-from formulaseed.explanation.record import Evaluated
+from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Observer, value_of
 from formulaseed.language import typed
@@ -18,81 +15,95 @@ from formulaseed.language.operators import Fault
 from formulaseed.language.typed import SymbolKind
 from formulaseed.pages.values import format_value, is_number
 
-_NAMED, _TRIED = 10, 60
-"""So many counts are named, and so many are compared by their effects."""
+_MAX_NAMED = 10
+_MAX_COMPARED = 60
+"""At most so many counts are compared by their contributions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """The counts among the steps that lead to a verdict, which are `leading`.
+class Contributions:
+    """The counts among the `reached` steps that a verdict depends on.
 
-    `uses` are what each step uses.
+    `uses` has the steps that each step names, `hidden` the steps that the seed's author does not know by name.
     """
 
-    found: Evaluated
+    record: EvaluationRecord
     observer: Observer
-    leading: Sequence[nodes.Step]
+    reached: Sequence[nodes.Step]
     uses: Mapping[str, Sequence[str]]
     hidden: Set[str]
-    """The steps that the seed's author does not know by name."""
 
     def sentence(self, driver: str | None) -> str | None:
-        """Return the counts with what `driver`, a number, is without their reviews, the most different first; None for one."""
+        """Return the counts with the value of the number `driver` without their reviews, the most different first.
+
+        Returns None if there are fewer than two counts.
+        """
         counts = self._counts()
-        some = [name for name in counts if self.found.value_of(name)]
+        nonzero = [name for name in counts if self.record.value_of(name)]
         if len(counts) < 2:
             return None
-        if not some:
+        if not nonzero:
             return f"All {len(counts)} counts are 0."
-        lead, without = "Counts", dict[str, str]()
-        before = None if driver is None else self.found.value_of(driver)
-        if driver is not None and is_number(before) and 1 < len(some) <= _TRIED:
-            after = {name: self._value_without(driver, name) for name in some}
-            some.sort(key=lambda name: -abs(after[name] - before))
+        without = self._values_without(driver, nonzero)
+        lead = "Counts"
+        if without:
             lead += f", and what {driver} is without their reviews"
-            without = {name: f" ({format_value(number)})" for name, number in after.items() if math.isfinite(number)}
-        named = ", ".join(
-            f"{name} {format_value(self.found.value_of(name))}{without.get(name, '')}" for name in some[:_NAMED]
-        )
-        more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
-        return f"{lead}: {named}{more}{'; all others are 0' if len(some) < len(counts) else ''}."
+            before = self.record.value_of(driver or "")
+            assert is_number(before)  # else there are no values without
+            nonzero.sort(key=lambda name: -abs(without[name] - before))
+        parts = []
+        for name in nonzero[:_MAX_NAMED]:
+            value = without.get(name, math.inf)
+            note = f" ({format_value(value)})" if math.isfinite(value) else ""
+            parts.append(f"{name} {format_value(self.record.value_of(name))}{note}")
+        more = f" and {len(nonzero) - _MAX_NAMED} more" if len(nonzero) > _MAX_NAMED else ""
+        rest = "; all others are 0" if len(nonzero) < len(counts) else ""
+        return f"{lead}: {', '.join(parts)}{more}{rest}."
+
+    def _values_without(self, driver: str | None, counts: Sequence[str]) -> dict[str, float]:
+        """Return `driver` without the reviews of each count; empty if it is no number, or the comparison says nothing."""
+        if driver is None or not is_number(self.record.value_of(driver)) or not 1 < len(counts) <= _MAX_COMPARED:
+            return {}
+        return {name: self._value_without(driver, name) for name in counts}
 
     def _counts(self) -> list[str]:
-        """The steps that count certain reviews, and the sums of such, in the seed's order."""
-        found: list[str] = []
+        """Return the steps that count certain reviews, and the sums of such steps, in the seed's order."""
+        counts: list[str] = []
         for step in self._steps():
             operation, aggregate = step.operation, step.aggregate
             if aggregate is not None:
                 is_count = aggregate.entry.counts and aggregate.where is not None
             else:
-                is_count = isinstance(operation, nodes.Formula) and _is_sum(operation.expression, found)
+                is_count = isinstance(operation, nodes.Formula) and _is_sum(operation.expression, counts)
             if is_count and step.name not in self.hidden:
-                found.append(step.name)
-        return found
+                counts.append(step.name)
+        return counts
 
     def _steps(self) -> list[nodes.Step]:
-        """The steps in the seed's order, each behind those that it uses."""
-        names = {step.name for step in self.leading}
-        return [step for name, step in self.found.steps.items() if name in names]
+        """Return the reached steps in the seed's order, each behind those that it uses."""
+        names = {step.name for step in self.reached}
+        return [step for name, step in self.record.steps.items() if name in names]
 
     def _value_without(self, driver: str, count: str) -> float:
         """Return `driver` as if the reviews counted by the step `count` did not exist; infinity if it then has no value."""
-        gone = self._places(count)
-        terms = ((each, self.observer.terms[each]) for step in self._steps() if (each := step.aggregate) is not None)
-        evaluation = Evaluation(dict(self.found.evaluation.shared), [])
+        removed = self._places(count)
+        evaluation = Evaluation(dict(self.record.evaluation.shared), [])
         try:
-            for aggregate, known in terms:
-                evaluation.aggregates[aggregate] = value_of(aggregate, (known[p] for p in known if p not in gone))
+            for step in self._steps():
+                if step.aggregate is not None:
+                    terms = self.observer.terms[step.aggregate]
+                    remaining = (terms[place] for place in terms if place not in removed)
+                    evaluation.aggregates[step.aggregate] = value_of(step.aggregate, remaining)
             for step in self._steps():
                 evaluation.step(step)
         except (EvaluationError, Fault):
             return math.inf
-        after = evaluation.results.get(driver, self.found.value_of(driver))
-        return after if is_number(after) else math.inf
+        value = evaluation.results.get(driver, self.record.value_of(driver))
+        return value if is_number(value) else math.inf
 
     def _places(self, name: str) -> set[int]:
         """Return the positions of the reviews that a count counts, or those that it adds up."""
-        aggregate = self.found.steps[name].aggregate
+        aggregate = self.record.steps[name].aggregate
         if aggregate is not None:
             return {*self.observer.terms[aggregate]}
         return {place for used in self.uses[name] for place in self._places(used)}
@@ -101,7 +112,8 @@ class Counts:
 def _is_sum(expression: typed.Expr, names: Sequence[str]) -> bool:
     """Whether an expression adds up some of these steps."""
     if isinstance(expression, typed.Binary):
-        return expression.operator == "+" and all(_is_sum(each, names) for each in (expression.left, expression.right))
+        sides = (expression.left, expression.right)
+        return expression.operator == "+" and all(_is_sum(side, names) for side in sides)
     if not isinstance(expression, typed.Ref):
         return False
     return expression.symbol.kind is SymbolKind.STEP and expression.symbol.name in names

@@ -1,8 +1,8 @@
-"""What would change a verdict: the fewest reviews more or less, and the nearest value of a parameter.
+"""Searches what would change a verdict: the fewest reviews more or fewer, and the nearest value of a parameter.
 
-In: an evaluator with one restaurant's rows and context. Out: changes, the smallest first. Each was found by trying, and
-evaluated: the generated module gives the other verdict. Each review is left out by itself; of the combinations not all are
-tried, so that a smaller one may exist.
+In: an evaluator with one restaurant's rows and context. Out: changes, the smallest first. Each change was tried: the generated
+module gives the other verdict. Each review is left out by itself; not all combinations are tried, so a smaller change may
+exist.
 """
 
 from __future__ import annotations
@@ -17,33 +17,45 @@ from typing import Any, Literal
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.explanation import model as data
-from formulaseed.explanation.candidates import Additions, Row, name_of
-from formulaseed.explanation.model import MAX_ADDED_REVIEWS, MAX_LEFT_OUT_REVIEWS
+from formulaseed.explanation.candidates import CandidateReviews, Row, name_of
+from formulaseed.explanation.model import (
+    MAX_ADDED_REVIEWS,
+    MAX_LEFT_OUT_REVIEWS,
+    Change,
+    ChangeKind,
+    Effect,
+)
 from formulaseed.explanation.verdict import verdicts_of
-from formulaseed.explanation.verdict_dependencies import Leading
+from formulaseed.explanation.verdict_dependencies import VerdictDependencies
+from formulaseed.ir import nodes
 from formulaseed.language.types import Base, Value
 from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
 
-_SHOWN = 4
-_ALL_TRIED = 8
-_CANDIDATES = 60
-"""So many kinds of reviews are tried, fewer where a restaurant has many reviews."""
-_READ = 300_000
-"""Reviews that are evaluated for each review more or less, all candidates together."""
-_IDS = 8
-"""So many reviews are named."""
+_MAX_OTHER_CHANGES = 4
+"""At most so many changes are listed in all, unless more are needed to have one for each verdict."""
+_MAX_SINGLE_REVIEWS = 8
+"""At most so many reviews are listed, or named, whose absence alone changes the verdict."""
+_ALL_TRIED_UP_TO = 8
+"""All numbers of added reviews up to this one are tried, then its doubles."""
+_MAX_CANDIDATES = 60
+_MIN_CANDIDATES = 3
+_MAX_EVALUATED_REVIEWS = 300_000
+"""At most so many reviews are evaluated for each review more or fewer, all candidates together."""
+_MAX_DOUBLINGS = 24
+_PRECISION = 1e-6
+_MAX_DIGITS = 6
+
 _Values = Mapping[str, Any]
 """Every step's value, by name."""
 
 
 @dataclass
 class Search:
-    """Tries changes of one restaurant's input, with what is `leading` to the verdict that is to change."""
+    """Tries changes of one restaurant's input. `dependencies` are those of the verdict that is to change."""
 
-    leading: Leading
+    dependencies: VerdictDependencies
     evaluator: Evaluator
     rows: Sequence[Row]
     context: Mapping[str, Any]
@@ -51,99 +63,74 @@ class Search:
     _parsed: ParsedRows = field(default_factory=ParsedRows)
     _values: _Values = field(default_factory=dict)
 
-    def changes(self) -> list[data.Change]:
-        """Return what leads to another verdict, the fewest reviews first; nothing if the restaurant has none."""
+    def changes(self) -> list[Change]:
+        """Return changes that lead to another verdict, the smallest first; none if the restaurant has no verdict."""
         try:
             self._parsed = self.evaluator.parsed_rows(self.rows)
         except DataError:
             return []
-        before = self._trace(self._parsed)
-        if before is None:
+        values = self._trace(self._parsed)
+        if values is None:
             return []
-        self._values = before
-        found = [*self._fewer(), *self._more(), *self._parameters()]
-        kept: dict[tuple[str, object], data.Change] = {}
-        for change in sorted(found, key=self._size):
-            kept.setdefault((change.kind, change.text if _is_single(change) else change.verdict), change)
-        first = {change.verdict: change for change in reversed(kept.values())}
-        more = [change for change in kept.values() if first[change.verdict] is not change]
-        alone = [change for change in more if change.kind == "fewer reviews" and _is_single(change)][:_IDS]
-        others = [change for change in more if all(change is not each for each in alone)]
-        listed = [*first.values(), *alone, *others[: max(0, _SHOWN - len(first))]]
-        return [change for change in kept.values() if any(change is each for each in listed)]
+        self._values = values
+        changes = sorted([*self._fewer(), *self._more(), *self._parameters()], key=self._size)
+        return _select_changes(changes)
 
-    def _size(self, change: data.Change) -> tuple[bool, float, int]:
-        """How large a change is: in reviews or as a value, then by how far apart the policy's order has the verdicts."""
-        order = verdicts_of(self.leading.verdict)
-        places = [order.index(each) for each in (change.verdict, self._verdict(self._values)) if each in order]
+    def _size(self, change: Change) -> tuple[bool, float, int]:
+        """Return how large a change is: in reviews or as a value, then by how far apart the policy's order has the verdicts."""
+        order = verdicts_of(self.dependencies.verdict)
+        places = [order.index(verdict) for verdict in (change.verdict, self._verdict) if verdict in order]
         return change.kind == "parameter", change.number, abs(places[0] - places[-1]) if places else 0
 
     # --- evaluation
 
     def _trace(self, rows: ParsedRows, parameters: Mapping[str, Any] | None = None) -> _Values | None:
-        """Every step's value; None where a step has none."""
+        """Return every step's value with these rows; None if a step has none. `parameters` are by default the given ones."""
         try:
             return self.evaluator.trace(rows, self.context, self.parameters if parameters is None else parameters)
         except (EvaluationError, DataError):
             return None
 
-    def _turns(self, rows: ParsedRows, parameters: Mapping[str, Any] | None = None) -> _Values | None:
-        """Every step's value if the verdict of these rows is another one."""
-        found = self._trace(rows, parameters)
-        return found if found is not None and self._verdict(found) != self._verdict(self._values) else None
+    def _verdict_in(self, values: _Values) -> Value:
+        verdict: Value = values[self.dependencies.verdict.name]
+        return verdict
 
-    def _verdict(self, values: _Values) -> Value:
-        found: Value = values[self.leading.verdict.name]
-        return found
+    @cached_property
+    def _verdict(self) -> Value:
+        """The restaurant's verdict as it is."""
+        return self._verdict_in(self._values)
 
-    def _worth(self, fewest: Mapping[Value, int], most: int) -> int:
-        """So many reviews are worth trying: fewer than lead to each other verdict already."""
-        others = [verdict for verdict in verdicts_of(self.leading.verdict) if verdict != self._verdict(self._values)]
-        known = [fewest.get(verdict, most + 1) for verdict in others] or [min(fewest.values(), default=most + 1)]
-        return max(known) - 1
+    def _is_other(self, values: _Values | None) -> bool:
+        """Whether there is a verdict, and it is not the restaurant's."""
+        return values is not None and self._verdict_in(values) != self._verdict
 
-    def _turning(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
-        """Yield the numbers of such rows more, as far as they are worth trying, at which the verdict is found to turn, with
-        the values then. Small numbers are all tried."""
-        last: tuple[int, _Values | None] = 0, self._values
-        number = 1
-        while number <= self._worth(fewest, MAX_ADDED_REVIEWS):
-            found = number, self._trace(self._with(row, number))
-            yield from self._between(row, last, found)
-            last, number = found, number + 1 if number < _ALL_TRIED else number * 2
-
-    def _between(
-        self, row: tuple[Any, ...], low: tuple[int, _Values | None], high: tuple[int, _Values | None]
-    ) -> Iterator[tuple[int, _Values]]:
-        """Yield where the verdict turns from one number of rows more up to another, as far as halving finds it."""
-        if high[1] is None or (low[1] is not None and self._verdict(low[1]) == self._verdict(high[1])):
-            return
-        if high[0] - low[0] == 1:
-            yield high[0], high[1]
-            return
-        number = (low[0] + high[0]) // 2
-        middle = number, self._trace(self._with(row, number))
-        yield from self._between(row, low, middle)
-        yield from self._between(row, middle, high)
+    def _max_worth_trying(self, fewest: Mapping[Value, int], limit: int) -> int:
+        """Return how many reviews are worth trying: fewer than lead to each other verdict already, `fewest`."""
+        others = [verdict for verdict in verdicts_of(self.dependencies.verdict) if verdict != self._verdict]
+        known = [fewest.get(verdict, limit + 1) for verdict in others]
+        return max(known or [min(fewest.values(), default=limit + 1)]) - 1
 
     def _change(
-        self, kind: data.ChangeKind, text: str, number: float, rows: ParsedRows, after: _Values, **what: Any
-    ) -> data.Change:
-        given = {**(self.parameters or {}), what["parameter"]: number} if "parameter" in what else self.parameters
+        self, kind: ChangeKind, text: str, number: float, rows: ParsedRows, after: _Values, **details: Any
+    ) -> Change:
+        """Return a change to `rows`, or of a parameter, which gives the values `after`."""
+        parameters = self.parameters
+        if "parameter" in details:
+            parameters = {**(parameters or {}), details["parameter"]: number}
         effects = {
-            name: data.Effect(
-                before=self._values[name], after=after[name], default=self._default(name, rows, after, given)
+            name: Effect(
+                before=self._values[name], after=after[name], default=self._default(name, rows, after, parameters)
             )
-            for name in self.leading.telling
+            for name in self.dependencies.decisive_steps
             if name in after and after[name] != self._values[name]
         }
-        return data.Change(kind=kind, text=text, number=number, verdict=self._verdict(after), effects=effects, **what)
+        return Change(kind=kind, text=text, number=number, verdict=self._verdict_in(after), effects=effects, **details)
 
     def _default(
         self, name: str, rows: ParsedRows, after: _Values, parameters: Mapping[str, Any] | None
     ) -> Literal["before", "after"] | None:
-        """Which value of a step is its default as no review counts; it is evaluated only if it may be."""
-        aggregate = self.leading.aggregates.get(name)
+        """Return which value of a step is its default, as no review counts; None if neither is."""
+        aggregate = self.dependencies.aggregates.get(name)
         if aggregate is None or aggregate.entry.over_none is not None:
             return None
         default = aggregate.default.value if aggregate.default is not None else None
@@ -159,76 +146,95 @@ class Search:
         return self.evaluator.positions(self._parsed, self.context, self.parameters)
 
     @cached_property
-    def _candidates(self) -> int:
-        return max(3, min(_CANDIDATES, _READ // max(1, len(self.rows))))
+    def _max_candidates(self) -> int:
+        affordable = _MAX_EVALUATED_REVIEWS // max(1, len(self.rows))
+        return max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, affordable))
 
     @cached_property
     def _kinds(self) -> dict[tuple[Any, ...], list[int]]:
-        """The reviews that count alike, by what they are read as; those first that most steps count."""
-        times = Counter(place for name in self.leading.aggregates for place in self._counted.get(name, ()))
-        found: dict[tuple[Any, ...], list[int]] = {}
-        for place in sorted(range(len(self.rows)), key=lambda place: -times[place]):
-            found.setdefault(self._parsed[place], []).append(place)
-        return found
+        """The positions of the reviews that are read alike; those first that most steps count."""
+        times_counted = Counter(place for name in self.dependencies.aggregates for place in self._counted.get(name, ()))
+        kinds: dict[tuple[Any, ...], list[int]] = {}
+        for place in sorted(range(len(self.rows)), key=lambda place: -times_counted[place]):
+            kinds.setdefault(self._parsed[place], []).append(place)
+        return kinds
+
+    def _names(self, places: Sequence[int]) -> str:
+        """Return the ids of the reviews at some positions; those over `_MAX_SINGLE_REVIEWS` are counted."""
+        names = ", ".join(name_of(self.rows[place], place) for place in places[:_MAX_SINGLE_REVIEWS])
+        more = len(places) - _MAX_SINGLE_REVIEWS
+        return f"{names} and {more} more" if more > 0 else names
 
     # --- fewer reviews
 
+    def _fewer(self) -> Iterator[Change]:
+        """Yield the reviews whose absence changes the verdict: each by itself, then several together."""
+        fewest: dict[Value, int] = {}
+        for place, values in self._values_without_one.items():
+            if values is None or not self._is_other(values):
+                continue
+            fewest[self._verdict_in(values)] = 1
+            alike = self._kinds[self._parsed[place]]
+            one = "if review" if len(alike) == 1 else "if one of the reviews"
+            text = f"{one} {self._names(alike)} did not count"
+            ids = [name_of(self.rows[alike[0]], alike[0])]
+            yield self._change("fewer reviews", text, 1, self._without([place]), values, review_ids=ids)
+        for driver, direction in product(self.dependencies.drivers or [""], (1, -1)):
+            yield from self._fewer_towards(driver, direction, fewest)
+
+    def _fewer_towards(self, driver: str, direction: int, fewest: dict[Value, int]) -> Iterator[Change]:
+        """Leave out one review after the other, each time the one that moves the number `driver` most in a direction.
+
+        Updates `fewest`, the fewest reviews that lead to each verdict.
+        """
+        left_out: list[int] = []
+        values: _Values = self._values
+        while len(left_out) < self._max_worth_trying(fewest, MAX_LEFT_OUT_REVIEWS):
+            best = self._next_left_out(left_out, values, driver, direction)
+            if best is None:
+                return
+            place, values = best
+            left_out.append(place)
+            verdict = self._verdict_in(values)
+            if not self._is_other(values) or len(left_out) >= fewest.get(verdict, MAX_LEFT_OUT_REVIEWS + 1):
+                continue
+            needed, after = self._needed(left_out, values)
+            fewest[verdict] = len(needed)
+            text = f"if review{'s' if len(needed) > 1 else ''} {self._names(needed)} did not count"
+            ids = [name_of(self.rows[place], place) for place in needed]
+            yield self._change("fewer reviews", text, len(needed), self._without(needed), after, review_ids=ids)
+
     @cached_property
-    def _alone(self) -> dict[int, _Values | None]:
-        """Every step's value without one review, for the first of each kind, by its place."""
-        places = islice((places[0] for places in self._kinds.values()), self._candidates)
+    def _values_without_one(self) -> dict[int, _Values | None]:
+        """Every step's value without one review, for the first of each kind, by its position."""
+        places = islice((places[0] for places in self._kinds.values()), self._max_candidates)
         return {place: self._trace(self._without([place])) for place in places}
 
-    def _fewer(self) -> Iterator[data.Change]:
-        """Leave out one review after the other: each time the one whose absence moves a deciding number most, one way."""
-        fewest: dict[Value, int] = {}
-        for place, alone in self._alone.items():
-            if alone is not None and self._verdict(alone) != self._verdict(self._values):
-                fewest[self._verdict(alone)] = 1
-                alike = [name_of(self.rows[at], at) for at in self._kinds[self._parsed[place]]]
-                more = f" and {len(alike) - _IDS} more" if len(alike) > _IDS else ""
-                one = "if review" if len(alike) == 1 else "if one of the reviews"
-                text = f"{one} {', '.join(alike[:_IDS])}{more} did not count"
-                yield self._change("fewer reviews", text, 1, self._without([place]), alone, review_ids=alike[:1])
-        for driver, direction in product(self.leading.drivers or [""], (1, -1)):
-            out: list[int] = []
-            before: _Values = self._values
-            while len(out) < self._worth(fewest, MAX_LEFT_OUT_REVIEWS):
-                found = self._next(out, before, driver, direction)
-                if found is None:
-                    break
-                place, before = found
-                out.append(place)
-                verdict = self._verdict(before)
-                if verdict == self._verdict(self._values) or len(out) >= fewest.get(verdict, MAX_LEFT_OUT_REVIEWS + 1):
-                    continue
-                needed, after = self._needed(out, before)
-                fewest[verdict] = len(needed)
-                ids = [name_of(self.rows[at], at) for at in needed]
-                more = f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""
-                text = f"if review{'s' if len(ids) > 1 else ''} {', '.join(ids[:_IDS])}{more} did not count"
-                yield self._change("fewer reviews", text, len(ids), self._without(needed), after, review_ids=ids)
-
-    def _needed(self, out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
-        """Of the reviews that are left out those without which the verdict would not be the same, with the values then."""
-        needed = [*out]
-        for place in out:
-            rest = [each for each in needed if each != place]
-            found = self._trace(self._without(rest)) if rest else None
-            if found is not None and self._verdict(found) == self._verdict(after):
-                needed, after = rest, found
-        return needed, after
-
-    def _next(self, out: Sequence[int], before: _Values, driver: str, direction: int) -> tuple[int, _Values] | None:
-        """The review to leave out next, with the values then; None if none moves the number that way."""
-        left = (next((place for place in places if place not in out), None) for places in self._kinds.values())
+    def _next_left_out(
+        self, left_out: Sequence[int], values: _Values, driver: str, direction: int
+    ) -> tuple[int, _Values] | None:
+        """Return the review to leave out next, with the values then; None if none moves the number in that direction."""
+        first_left = (
+            next((place for place in places if place not in left_out), None) for places in self._kinds.values()
+        )
+        candidates = (place for place in first_left if place is not None)
         best: tuple[float, int, _Values] | None = None
-        for place in islice((place for place in left if place is not None), self._candidates):
-            after = self._trace(self._without([*out, place])) if out else self._alone[place]
-            moved = (_number(after, driver) - _number(before, driver)) * direction
+        for place in islice(candidates, self._max_candidates):
+            after = self._trace(self._without([*left_out, place])) if left_out else self._values_without_one[place]
+            moved = (_number(after, driver) - _number(values, driver)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
         return best[1:] if best is not None else None
+
+    def _needed(self, left_out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
+        """Return the reviews of `left_out` that the verdict `after` needs left out, with the values then."""
+        needed = [*left_out]
+        for place in left_out:
+            rest = [other for other in needed if other != place]
+            values = self._trace(self._without(rest)) if rest else None
+            if values is not None and self._verdict_in(values) == self._verdict_in(after):
+                needed, after = rest, values
+        return needed, after
 
     def _without(self, places: Sequence[int]) -> ParsedRows:
         rows = ParsedRows(self._parsed)
@@ -238,94 +244,171 @@ class Search:
 
     # --- more reviews
 
-    def _more(self) -> Iterator[data.Change]:
-        """Add reviews of one kind: such as each step over reviews asks for, and such as there are already."""
-        additions = Additions(self.leading, self.rows, self._counted)
-        seen: set[tuple[Any, ...]] = set()
+    def _more(self) -> Iterator[Change]:
+        """Yield the smallest numbers of candidate reviews of one kind that change the verdict."""
+        reviews = CandidateReviews(self.dependencies, self.rows, self._counted)
+        tried: set[tuple[Any, ...]] = set()
         fewest: dict[Value, int] = {}
-        for addition in additions.rows([places[0] for places in self._kinds.values()]):
+        for candidate in reviews.candidates([places[0] for places in self._kinds.values()]):
             try:
-                [parsed] = self.evaluator.parsed_rows([addition.row])
-            except DataError:  # the seed does not allow what a condition asks for
+                [parsed] = self.evaluator.parsed_rows([candidate.row])
+            except DataError:  # the seed does not allow what a condition requires
                 continue
-            if parsed in seen:
+            if parsed in tried:
                 continue
-            seen.add(parsed)
-            for number, after in self._turning(parsed, fewest):
-                verdict = self._verdict(after)
-                if verdict != self._verdict(self._values) and number < fewest.get(verdict, MAX_ADDED_REVIEWS + 1):
+            tried.add(parsed)
+            for number, after in self._turning_numbers(parsed, fewest):
+                verdict = self._verdict_in(after)
+                if self._is_other(after) and number < fewest.get(verdict, MAX_ADDED_REVIEWS + 1):
                     fewest[verdict] = number
-                    text = f"with {number_of(number, 'more review')} {additions.text(addition)}"
+                    text = f"with {number_of(number, 'more review')} {reviews.describe(candidate)}"
                     rows = self._with(parsed, number)
-                    yield self._change("more reviews", text, number, rows, after, row=dict(addition.row))
-            if len(seen) == self._candidates:
+                    yield self._change("more reviews", text, number, rows, after, row=dict(candidate.row))
+            if len(tried) == self._max_candidates:
                 return
 
     def _with(self, row: tuple[Any, ...], number: int) -> ParsedRows:
         return ParsedRows([*self._parsed, *[row] * number])
 
+    def _turning_numbers(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
+        """Yield the numbers of added rows at which the verdict is found to turn, with the values then.
+
+        Only numbers that are worth trying, below those in `fewest`.
+        """
+        last: tuple[int, _Values | None] = 0, self._values
+        number = 1
+        while number <= self._max_worth_trying(fewest, MAX_ADDED_REVIEWS):
+            tried = number, self._trace(self._with(row, number))
+            yield from self._turns_between(row, last, tried)
+            last, number = tried, number + 1 if number < _ALL_TRIED_UP_TO else number * 2
+
+    def _turns_between(
+        self, row: tuple[Any, ...], low: tuple[int, _Values | None], high: tuple[int, _Values | None]
+    ) -> Iterator[tuple[int, _Values]]:
+        """Yield where the verdict turns from one number of added rows to another, as far as halving finds it."""
+        if high[1] is None or (low[1] is not None and self._verdict_in(low[1]) == self._verdict_in(high[1])):
+            return
+        if high[0] - low[0] == 1:
+            yield high[0], high[1]
+            return
+        number = (low[0] + high[0]) // 2
+        middle = number, self._trace(self._with(row, number))
+        yield from self._turns_between(row, low, middle)
+        yield from self._turns_between(row, middle, high)
+
     # --- parameters
 
-    def _parameters(self) -> Iterator[data.Change]:
-        """Move each numeric parameter away from its value, to either side, up to its bounds."""
-        for parameter in self.leading.program.parameters:
+    def _parameters(self) -> Iterator[Change]:
+        """Yield the nearest value of each numeric parameter, on either side, that changes the verdict."""
+        for parameter in self.dependencies.program.parameters:
             if not parameter.ty.is_numeric or not isinstance(parameter.default, int | float):
                 continue
             start = (self.parameters or {}).get(parameter.name, parameter.default)
-            is_whole = parameter.ty.base is Base.INTEGER
-            for direction, bound in ((1, parameter.maximum), (-1, parameter.minimum)):
-                found = self._crossing(parameter.name, start, direction, bound, is_whole)
-                if found is not None:
-                    value, after = found
+            for direction in (1, -1):
+                value = _ParameterSearch(self, parameter, start, direction).nearest()
+                after = None if value is None else self.values_with(parameter, value)
+                if value is not None and after is not None:
                     text = f"with {parameter.name} {format_value(value)} for {format_value(start)}"
                     yield self._change("parameter", text, value, self._parsed, after, parameter=parameter.name)
 
-    def _crossing(
-        self, name: str, start: float, direction: int, bound: float | None, is_whole: bool
-    ) -> tuple[float, _Values] | None:
-        """The nearest value found on one side that changes the verdict, with every step's value there."""
+    def values_with(self, parameter: nodes.Parameter, value: float) -> _Values | None:
+        """Return every step's value if a parameter has this value; None if the verdict is the same, or there is none."""
+        values = self._trace(self._parsed, {**(self.parameters or {}), parameter.name: value})
+        return values if self._is_other(values) else None
 
-        def at(distance: float) -> float:
-            value = start + direction * distance
-            if bound is not None and (value - bound) * direction > 0:
-                value = bound
-            return round(value) if is_whole else value
 
-        def turned(value: float) -> _Values | None:
-            return self._turns(self._parsed, {**(self.parameters or {}), name: value})
+@dataclass(frozen=True, slots=True)
+class _ParameterSearch:
+    """Searches the nearest value of a parameter on one side of `start`, 1 for above and -1 for below."""
 
-        low, high = 0.0, 1.0 if is_whole else max(abs(start), 1.0) / 64
-        for _ in range(24):
-            if turned(at(high)) is not None:
-                break
-            if bound is not None and at(high) == bound:
+    search: Search
+    parameter: nodes.Parameter
+    start: float
+    direction: int
+
+    def nearest(self) -> float | None:
+        """Return the nearest value that was found to change the verdict; None if there is none within the bounds."""
+        bracket = self._bracket()
+        if bracket is None:
+            return None
+        low, high = bracket
+        precision = 1.0 if self._is_whole else max(abs(self.start), 1.0) * _PRECISION
+        while high - low > precision:
+            middle = (low + high) // 2 if self._is_whole else (low + high) / 2
+            if self._turns(self._at(middle)):
+                high = middle
+            else:
+                low = middle
+        return self._rounded(high)
+
+    def _bracket(self) -> tuple[float, float] | None:
+        """Return a distance at which the verdict is the same and a larger one at which it is not; None if there is none."""
+        low, high = 0.0, 1.0 if self._is_whole else max(abs(self.start), 1.0) / 64
+        for _ in range(_MAX_DOUBLINGS):
+            if self._turns(self._at(high)):
+                return low, high
+            if self._bound is not None and self._at(high) == self._bound:
                 return None
             low, high = high, high * 2
-        else:
-            return None
-        while (high - low > 1) if is_whole else (high - low > max(abs(start), 1.0) * 1e-6):
-            middle = (low + high) / 2 if not is_whole else (low + high) // 2
-            low, high = (low, middle) if turned(at(middle)) is not None else (middle, high)
-        for digits in range(0 if is_whole else 1, 7):  # the shortest decimal that still does it
+        return None
+
+    def _rounded(self, distance: float) -> float | None:
+        """Return the shortest decimal near a distance that changes the verdict too; None if the value itself does not."""
+        value = self._at(distance)
+        round_away = math.ceil if self.direction > 0 else math.floor
+        for digits in range(0 if self._is_whole else 1, _MAX_DIGITS + 1):
             scale = 10.0**digits
-            rounded = (math.ceil if direction > 0 else math.floor)(at(high) * scale) / scale
-            rounded = int(rounded) if is_whole else rounded
-            if (bound is None or (rounded - bound) * direction <= 0) and abs(rounded - at(high)) < abs(
-                high
-            ) / 10 + is_whole:
-                after = turned(rounded)
-                if after is not None:
-                    return rounded, after
-        after = turned(at(high))
-        return (at(high), after) if after is not None else None
+            rounded: float = round_away(value * scale) / scale
+            if self._is_whole:
+                rounded = int(rounded)
+            is_near = abs(rounded - value) < abs(distance) / 10 + self._is_whole
+            if is_near and not self._is_beyond_bound(rounded) and self._turns(rounded):
+                return rounded
+        return value if self._turns(value) else None
+
+    def _at(self, distance: float) -> float:
+        """Return the value at a distance from the start, within the bounds."""
+        value = self.start + self.direction * distance
+        if self._bound is not None and self._is_beyond_bound(value):
+            value = self._bound
+        return round(value) if self._is_whole else value
+
+    def _turns(self, value: float) -> bool:
+        return self.search.values_with(self.parameter, value) is not None
+
+    def _is_beyond_bound(self, value: float) -> bool:
+        return self._bound is not None and (value - self._bound) * self.direction > 0
+
+    @property
+    def _bound(self) -> float | None:
+        return self.parameter.maximum if self.direction > 0 else self.parameter.minimum
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.parameter.ty.base is Base.INTEGER
+
+
+def _select_changes(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes to list, in their order: the smallest of each kind, of those the first for each verdict, the reviews
+    that change it alone, and some others."""
+    smallest: dict[tuple[str, object], Change] = {}
+    for change in changes:
+        smallest.setdefault((change.kind, change.text if _is_single(change) else change.verdict), change)
+    first = {change.verdict: change for change in reversed(smallest.values())}
+    more = [change for change in smallest.values() if first[change.verdict] is not change]
+    single = [change for change in more if change.kind == "fewer reviews" and _is_single(change)]
+    listed = {id(change) for change in (*first.values(), *single[:_MAX_SINGLE_REVIEWS])}
+    rest = [change for change in more if id(change) not in listed]
+    listed.update(id(change) for change in rest[: max(0, _MAX_OTHER_CHANGES - len(first))])
+    return [change for change in smallest.values() if id(change) in listed]
+
+
+def _is_single(change: Change) -> bool:
+    """Whether a change is one of several of its kind that are listed by themselves: one review fewer, a parameter."""
+    return change.kind == "parameter" or (change.kind == "fewer reviews" and change.number == 1)
 
 
 def _number(values: _Values | None, name: str) -> float:
-    """The value of a step, 0 where it is no number."""
-    found = values.get(name) if values is not None else None
-    return float(found) if isinstance(found, int | float) else 0.0
-
-
-def _is_single(change: data.Change) -> bool:
-    """Whether it is one of several changes of its kind that are listed apart: one review less, a parameter."""
-    return change.kind == "parameter" or (change.kind == "fewer reviews" and change.number == 1)
+    """Return the value of a step; 0 if it is no number."""
+    value = values.get(name) if values is not None else None
+    return float(value) if isinstance(value, int | float) else 0.0

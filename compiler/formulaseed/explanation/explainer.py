@@ -1,4 +1,4 @@
-"""Why a restaurant got its verdict: the rules, the steps behind them with their values, and the reviews behind those.
+"""Explains why a restaurant got its verdict: the rules, the steps behind them with their values, the reviews behind those.
 
 In: a checked program and one restaurant's rows and context. Out: an `Explanation`. The values are the interpreter's; the
 texts of reviews are used only to quote them.
@@ -12,16 +12,16 @@ from functools import cache, cached_property
 from typing import Any
 
 from formulaseed.errors import EvaluationError
-from formulaseed.explanation import model as data
 from formulaseed.explanation.candidates import Row
-from formulaseed.explanation.contributions import Counts
+from formulaseed.explanation.contributions import Contributions
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.model import Change, Failure, Missing, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
-from formulaseed.explanation.record import Evaluated
+from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.explanation.verdict import explained_step
-from formulaseed.explanation.verdict_dependencies import Leading
+from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import filters_of, steps_used, upstream
 from formulaseed.ir.hoisting import hoist
@@ -40,9 +40,9 @@ class Explainer:
 
     def __post_init__(self) -> None:
         self.verdict = explained_step(self.program, self.output)
-        self.leading = Leading(self.program, self.verdict)
+        self.dependencies = VerdictDependencies(self.program, self.verdict)
         self.hoisted = hoist(self.program)
-        self._said = cache(lambda name: step_text(self.steps[name]))
+        self._definition = cache(lambda name: step_text(self.steps[name]))
 
     @cached_property
     def steps(self) -> dict[str, nodes.Step]:
@@ -65,21 +65,24 @@ class Explainer:
         context: Mapping[str, Any],
         parameters: Mapping[str, Any] | None,
         run: Mapping[str, Any],
-        changes: Sequence[data.Change] = (),
+        changes: Sequence[Change] = (),
     ) -> Explanation:
-        """Return the explanation of one restaurant. `changes` are what leads to another verdict. Raises `DataError`."""
+        """Return the explanation of one restaurant. `changes` lead to another verdict.
+
+        Raises `DataError` for data that the seed does not allow. If a step has no value, the explanation has an `error`.
+        """
         evaluation, observer = prepare(self.program, rows, context, parameters), Observer()
         evaluation.observer = observer
         error = self._evaluate(evaluation)
-        found = Evaluated(self.steps, evaluation)
+        record = EvaluationRecord(self.steps, evaluation)
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = upstream(self.hoisted.program, target)
-        finder = EvidenceFinder(found, observer, rows, self.quotes, reached)
-        evidence = {step.name: each for step in reached if (each := finder.evidence(step)) is not None}
-        lookups = {step.name: match for step in reached if (match := found.match(step)) is not None}
-        defaults = {name for name, each in evidence.items() if each.is_default}
-        defaults |= {name for name, each in lookups.items() if each.key is None}
-        counts = Counts(found, observer, reached, self.uses, self.hoisted.authors.keys())
+        finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
+        evidence = {step.name: part for step in reached if (part := finder.evidence(step)) is not None}
+        lookups = {step.name: match for step in reached if (match := record.match(step)) is not None}
+        defaults = {name for name, part in evidence.items() if part.is_default}
+        defaults |= {name for name, match in lookups.items() if match.key is None}
+        contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
         name = context.get("name")
         return Explanation(
             business_id=business_id,
@@ -87,12 +90,12 @@ class Explainer:
             task=self.program.task_name,
             step=target.name,
             verdict=evaluation.results.get(target.name) if error is None else None,
-            outputs={n: evaluation.results[n] for n in self.program.output if n in evaluation.results},
+            outputs={name: evaluation.results[name] for name in self.program.output if name in evaluation.results},
             error=error,
-            because=Reasons(found, evidence, counts).because(target) if error is None else [],
-            missing=[*_missing(reached, evaluation)],
-            rules=found.rules(target) if error is None else [],
-            steps=[_step(found, step, self._said(step.name), self.uses[step.name], defaults) for step in reached],
+            because=Reasons(record, evidence, contributions).because(target) if error is None else [],
+            missing=[*_missing_fields(reached, evaluation)],
+            rules=record.rules(target) if error is None else [],
+            steps=[self._step(record, step, defaults) for step in reached],
             lookups=[*lookups.values()],
             evidence=[*evidence.values()],
             reviews=len(rows),
@@ -100,8 +103,8 @@ class Explainer:
             run=dict(run),
         )
 
-    def _evaluate(self, evaluation: Evaluation) -> data.Failure | None:
-        """Evaluate all steps; return why one of them failed, if so."""
+    def _evaluate(self, evaluation: Evaluation) -> Failure | None:
+        """Evaluate all steps; return why one of them failed, or None if all have values."""
         for step in self.hoisted.steps:
             try:
                 evaluation.step(step)
@@ -109,44 +112,47 @@ class Explainer:
                 name = self.hoisted.author(step)
                 place = place_of(self.program, name, fault.kind)
                 line = f"{place.source.name}:{place.source.position(place.start)[0]}" if place is not None else None
-                return data.Failure(step=name, kind=fault.kind, message=fault.message, place=line)
+                return Failure(step=name, kind=fault.kind, message=fault.message, place=line)
         return None
 
+    def _step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
+        """Return a step as data. `defaults` are the steps whose value is the seed's default."""
+        operation = step.operation
+        uses = taken_uses = self.uses[step.name]
+        with_values = None
+        if isinstance(operation, nodes.Formula) and step.aggregate is None:
+            with_values = record.with_values(operation.expression)
+            if not defaults.isdisjoint(uses):
+                taken = {symbol.name for symbol in typed.symbols_in(record.taken(operation.expression))}
+                taken_uses = [name for name in uses if name in taken]
+        elif isinstance(operation, nodes.Case):
+            with_values = next((rule.condition for rule in record.rules(step) if rule.state == "taken"), None)
+        return Step(
+            name=step.name,
+            kind=_kind_of(step),
+            value=record.value_of(step.name),
+            definition=self._definition(step.name),
+            with_values=with_values,
+            uses=uses,
+            is_default=step.name in defaults,
+            from_defaults=[name for name in taken_uses if name in defaults],
+        )
 
-def _missing(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[data.Missing]:
+
+def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
     """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
     conditions = [condition for step in steps for condition in filters_of(step, evaluation.filters).values()]
-    expressions = [expression for step in steps for expression in step.expressions()]
-    for symbol in dict.fromkeys(symbol for each in (*expressions, *conditions) for symbol in typed.symbols_in(each)):
+    expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
+    for symbol in dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression)):
         if symbol.kind is SymbolKind.CONTEXT and evaluation.shared[symbol] is None:
-            yield data.Missing(name=str(symbol), reviews=None)
-        elif symbol.kind is SymbolKind.META and (number := sum(row[symbol] is None for row in evaluation.rows)):
-            yield data.Missing(name=str(symbol), reviews=number)
+            yield Missing(name=str(symbol), reviews=None)
+        elif symbol.kind is SymbolKind.META:
+            number = sum(row[symbol] is None for row in evaluation.rows)
+            if number:
+                yield Missing(name=str(symbol), reviews=number)
 
 
-def _step(found: Evaluated, step: nodes.Step, definition: str, uses: list[str], defaults: set[str]) -> data.Step:
-    operation = step.operation
-    with_values, used = None, uses
-    if isinstance(operation, nodes.Formula) and step.aggregate is None:
-        with_values = found.with_values(operation.expression)
-        if not defaults.isdisjoint(uses):
-            taken = {symbol.name for symbol in typed.symbols_in(found.taken(operation.expression))}
-            used = [name for name in uses if name in taken]
-    elif isinstance(operation, nodes.Case):
-        with_values = next((rule.condition for rule in found.rules(step) if rule.state == "taken"), None)
-    return data.Step(
-        name=step.name,
-        kind=_kind(step),
-        value=found.value_of(step.name),
-        definition=definition,
-        with_values=with_values,
-        uses=uses,
-        is_default=step.name in defaults,
-        from_defaults=[name for name in used if name in defaults],
-    )
-
-
-def _kind(step: nodes.Step) -> str:
+def _kind_of(step: nodes.Step) -> str:
     match step.operation:
         case nodes.Formula(typed.Aggregate(function)):
             return function

@@ -121,7 +121,7 @@ def _explain(
     if restaurant.error is not None:
         return _failed_explanation(explainer, restaurant, restaurant.error)
     rows, context = restaurant.rows, restaurant.context
-    search = Search(explainer.leading, evaluator, rows, context, parameters)
+    search = Search(explainer.dependencies, evaluator, rows, context, parameters)
     try:
         evaluator.check(rows, context)  # the explainer's own reading names neither row nor review
         return explainer.explain(

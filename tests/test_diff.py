@@ -59,7 +59,7 @@ def step(seed: dict[str, Any], name: str) -> dict[str, Any]:
 def found(old: Any, new: Any) -> list[tuple[str, str, str, str]]:
     """The changes: category, part, kind, name."""
     between = changes_between(library.load_seed(old), library.load_seed(new))
-    return [(each.category, each.what, each.kind, each.name) for each in between.found]
+    return [(each.category, each.what, each.kind, each.name) for each in between.all]
 
 
 # --- the seeds
@@ -215,9 +215,9 @@ def test_every_part_of_a_program_is_compared() -> None:
         "meta",
         "context",
         "parameters",
-        *changes._ASKED,
+        *changes._QUESTION,
         *changes._ABOUT,
-        *changes._UNCHECKED,
+        *changes._WITHOUT_EFFECT,
     }
     assert {field.name for field in fields(nodes.Program)} - compared == {"record", "reference"}  # type: ignore[arg-type]
 

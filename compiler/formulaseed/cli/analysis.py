@@ -19,7 +19,7 @@ from formulaseed.cli.output import (
     write_out,
 )
 from formulaseed.compare.cover import coverage
-from formulaseed.compare.diff import Check, difference
+from formulaseed.compare.diff import Check, compare_seeds
 from formulaseed.compare.sensitivity import ranked
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
@@ -95,7 +95,7 @@ def diff(
         raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE")
     (old_seed, old_parameters), (new_seed, new_parameters) = _load(old, params_old), _load(new, params_new)
     with reported() as failures:
-        found = difference(
+        found = compare_seeds(
             old_seed,
             new_seed,
             read_lines(rows, "rows") if rows is not None else None,

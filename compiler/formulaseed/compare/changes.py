@@ -1,4 +1,4 @@
-"""What differs between two seeds, compared as checked programs: how it is written does not matter, what it says does.
+"""Finds what differs between two seeds, compared as checked programs: how they are written does not matter.
 
 Each change has one category: it may change values, it changes what is extracted (so that stored answers are of another
 question), it changes the outputs, or it is cosmetic. A step with another name and an equal definition is renamed.
@@ -6,12 +6,13 @@ question), it changes the outputs, or it is cosmetic. A step with another name a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from formulaseed.compare.definitions import Definitions, shown_lines
+from formulaseed.compare.definitions import Definitions, definition_lines
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import downstream, names_of, symbol_of
 from formulaseed.language.printer import literal_text
@@ -19,13 +20,14 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
 from formulaseed.loading import FormulaSeed
 from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
-from formulaseed.source.json_reader import Plain, plain, value_at
-from formulaseed.source.text import Span
+from formulaseed.source.json_reader import plain, value_at
 
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
 Kind = Literal["added", "removed", "changed", "renamed", "reordered"]
 _Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
-_ASKED = ("keywords", "review_handling", "passes", "extraction_prompt", "examples")
+_Text = tuple[str, ...]
+"""A part of a seed in lines that are compared one by one."""
+_QUESTION = ("keywords", "review_handling", "passes", "extraction_prompt", "examples")
 """What of a program decides what is extracted, beside the fields."""
 _TITLES: dict[Category, str] = {
     "values": "May change values",
@@ -33,11 +35,12 @@ _TITLES: dict[Category, str] = {
     "outputs": "Changes outputs",
     "cosmetic": "Cosmetic",
 }
-_SHOWN = 40
+_PART_NAMES = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: "field"}
+_MAX_LINES = 40
 _ABOUT = ("task_name", "version", "description")
 _DESCRIPTION = "description "
-_UNCHECKED = ("allow", "properties", "$schema")
-"""Keys of the document by which no value changes."""
+_WITHOUT_EFFECT = ("allow", "properties", "$schema")
+"""Keys of the document that change no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +48,16 @@ class Change:
     """One change. `before` and `after` are the lines that differ; `affects` are the steps that use what changed.
 
     `what` is the part of the seed: `step`, `filter`, `parameter`, `field`, `output`, `keywords`. `place` is in the new file,
-    for what was removed in the old one, as `file:line:column`; empty if there is none.
+    of a removed part in the old one, as `file:line:column`; empty if there is none.
     """
 
     category: Category
     what: str
     kind: Kind
     name: str
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    affects: tuple[str, ...] = ()
+    before: _Text = ()
+    after: _Text = ()
+    affects: _Text = ()
     place: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -63,270 +66,290 @@ class Change:
 
     def sentence(self) -> Paragraph:
         """Return the change in words."""
-        is_one = self.what in (self.name, f"{self.name}s")  # there is one of it, such as the prompt
-        what = self.what.replace("_", " ")
-        named: list[str] = [what] if is_one or self.kind == "reordered" else [f"{what} ", Code(self.name)]
-        place: list[str] = [" (", Code(self.place), ")"] if self.place else []
-        users: list[str] = [", which affects ", *join_names(self.affects)] if self.affects else []
-        return sentence(f"{self.kind}: ", *named, *place, *users)
+        is_only_one = self.what in (self.name, f"{self.name}s")  # such as the prompt
+        parts = [f"{self.kind}: ", self.what.replace("_", " ")]
+        if not is_only_one and self.kind != "reordered":
+            parts += [" ", Code(self.name)]
+        if self.place:
+            parts += [" (", Code(self.place), ")"]
+        if self.affects:
+            parts += [", which affects ", *join_names(self.affects)]
+        return sentence(*parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All changes, and `names`: for each step of the old program what it is called in the new one."""
+    """All changes, and `names`: for each step of the old program its name in the new one."""
 
-    found: tuple[Change, ...]
+    all: tuple[Change, ...]
     names: Mapping[str, str]
 
     def of(self, category: Category) -> tuple[Change, ...]:
         """Return the changes of one category."""
-        return tuple(change for change in self.found if change.category == category)
+        return tuple(change for change in self.all if change.category == category)
 
     def blocks(self) -> Iterator[Block]:
         """Yield every change, with the lines that differ, by category."""
         for category, title in _TITLES.items():
-            found = self.of(category)
-            if found:
+            changes = self.of(category)
+            if changes:
                 yield Heading(title, 3)
-            for change in found:
+            for change in changes:
                 yield change.sentence()
                 if change.kind != "reordered" and (change.before or change.after):
-                    yield Lines(_short(change.before), _short(change.after))
+                    yield Lines(_cut(change.before), _cut(change.after))
 
     def names_by_category(self) -> Iterator[Block]:
-        """Yield a sentence for each category: what changed."""
+        """Yield a sentence for each category with the names of what changed."""
         for category, title in _TITLES.items():
             names = dict.fromkeys(change.name for change in self.of(category))
             if names:
                 yield sentence(f"{title}: ", *join_names(names), ".")
 
 
+def _cut(lines: _Text) -> _Text:
+    more = len(lines) - _MAX_LINES
+    return lines if more <= 0 else (*lines[:_MAX_LINES], f"… {more:,} more")
+
+
 def changes_between(old: FormulaSeed, new: FormulaSeed) -> Changes:
     """Compare two seeds."""
-    comparison = _Comparison(old, new)
-    return Changes(tuple(comparison.changes()), comparison.names)
+    names = _match_steps(old.program, new.program)
+    return Changes(tuple(_Comparison(old, new, names).changes()), names)
+
+
+def _match_steps(old: nodes.Program, new: nodes.Program) -> dict[str, str]:
+    """Return for each old step its name in the new program: its own, else that of a new step with the same definition."""
+    new_names = {step.name for step in new.steps}
+    names = {step.name: step.name for step in old.steps if step.name in new_names}
+    before = Definitions(old, names)
+    after = Definitions(new, {name: name for name in new_names})
+    unmatched: dict[Hashable, list[str]] = {}
+    for step in new.steps:
+        if step.name not in names:
+            unmatched.setdefault((type(step.operation) is nodes.Filter, after.of(step)), []).append(step.name)
+    for step in old.steps:  # those that it uses have their new names already
+        if step.name not in names:
+            same = unmatched.get((type(step.operation) is nodes.Filter, before.of(step)))
+            if same:
+                names[step.name] = same.pop(0)
+    return names
 
 
 class _Comparison:
-    def __init__(self, old: FormulaSeed, new: FormulaSeed) -> None:
+    """Compares two seeds part by part."""
+
+    def __init__(self, old: FormulaSeed, new: FormulaSeed, names: Mapping[str, str]) -> None:
         self.old = old
         self.new = new
-        self.names = _matched(old.program, new.program)
-        self.before = Definitions(old.program, self.names)
-        self.after = Definitions(new.program, {name: name for name in self.names.values()})
+        self.names = names
+        self.before = Definitions(old.program, names)
+        self.after = Definitions(new.program, {name: name for name in names.values()})
 
     def changes(self) -> Iterator[Change]:
-        yield from self.inputs(SymbolKind.PARAMETER, self.old.program.parameters, self.new.program.parameters)
-        yield from self.inputs(SymbolKind.META, self.old.program.meta, self.new.program.meta)
-        yield from self.inputs(SymbolKind.CONTEXT, self.old.program.context, self.new.program.context)
-        yield from self.steps()
-        yield from self.inputs(SymbolKind.EXTRACTION, self.old.program.fields, self.new.program.fields)
-        yield from self.asked()
-        yield from self.outputs()
-        yield from self.cosmetic()
+        """Yield all changes."""
+        old, new = self.old.program, self.new.program
+        yield from self._declarations(SymbolKind.PARAMETER, old.parameters, new.parameters)
+        yield from self._declarations(SymbolKind.META, old.meta, new.meta)
+        yield from self._declarations(SymbolKind.CONTEXT, old.context, new.context)
+        yield from self._steps()
+        yield from self._declarations(SymbolKind.EXTRACTION, old.fields, new.fields)
+        yield from self._question()
+        yield from self._outputs()
+        yield from self._cosmetics()
 
     # --- steps
 
-    def steps(self) -> Iterator[Change]:
+    def _steps(self) -> Iterator[Change]:
         old_steps = {step.name: step for step in self.old.program.steps}
-        new_names = {new: old for old, new in self.names.items()}
+        old_names = {new: old for old, new in self.names.items()}
         for name, step in old_steps.items():
             if name not in self.names:
-                yield self.step("values", "removed", step, before=shown_lines(step), affects=self.users(self.old, step))
+                yield _step_change("values", "removed", step, definition_lines(step), (), _users(self.old, step))
         for step in self.new.program.steps:
-            if step.name not in new_names:
-                yield self.step("values", "added", step, after=shown_lines(step), affects=self.users(self.new, step))
+            if step.name not in old_names:
+                yield _step_change("values", "added", step, (), definition_lines(step), _users(self.new, step))
                 continue
-            was = old_steps[new_names[step.name]]
-            if self.before.of(was) != self.after.of(step):
-                before, after = _different(shown_lines(was), shown_lines(step))
-                affects = self.users(self.new, step)
-                yield self.step("values", "changed", step, before, after, affects)
-            elif was.name != step.name:
-                yield self.step("cosmetic", "renamed", step, (was.name,), (step.name,))
+            old_step = old_steps[old_names[step.name]]
+            if self.before.of(old_step) != self.after.of(step):
+                lines = _different_lines(definition_lines(old_step), definition_lines(step))
+                yield _step_change("values", "changed", step, *lines, _users(self.new, step))
+            elif old_step.name != step.name:
+                yield _step_change("cosmetic", "renamed", step, (old_step.name,), (step.name,))
             else:
-                before, after = _different(_written(self.old, was), _written(self.new, step))
-                if before or after:
-                    yield self.step("cosmetic", "changed", step, before, after)
+                lines = _different_lines(_json_lines(self.old, old_step), _json_lines(self.new, step))
+                if any(lines):
+                    yield _step_change("cosmetic", "changed", step, *lines)
 
-    def step(
-        self,
-        category: Category,
-        kind: Kind,
-        step: nodes.Step,
-        before: tuple[str, ...] = (),
-        after: tuple[str, ...] = (),
-        affects: tuple[str, ...] = (),
-    ) -> Change:
-        what = "filter" if isinstance(step.operation, nodes.Filter) else "step"
-        return Change(category, what, kind, step.name, before, after, affects, _place(step.span))
+    # --- declared fields and parameters
 
-    def users(self, seed: FormulaSeed, step: nodes.Step) -> tuple[str, ...]:
-        found = names_of(downstream(seed.program, [symbol_of(step)]))
-        return tuple(name for name in found if name != step.name)
-
-    # --- what is given: fields, parameters
-
-    def inputs(self, kind: SymbolKind, old: Sequence[_Declared], new: Sequence[_Declared]) -> Iterator[Change]:
+    def _declarations(self, kind: SymbolKind, old: Sequence[_Declared], new: Sequence[_Declared]) -> Iterator[Change]:
         """Compare the declared fields of a namespace, or the parameters."""
-        what = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: "field"}.get(kind, f"{kind.value} field")
-        before = {each.name: each for each in old}
-        after = {each.name: each for each in new}
+        before = {declared.name: declared for declared in old}
+        after = {declared.name: declared for declared in new}
         for name in dict.fromkeys((*before, *after)):
-            was = _attributes(before[name]) if name in before else ()
-            now = _attributes(after[name]) if name in after else ()
-            if was == now:
-                continue
-            seed = self.new if name in after else self.old
-            affects = names_of(downstream(seed.program, [Symbol(kind, name)]))
-            gone, came = _different(was, now)
-            is_described = all(line.startswith(_DESCRIPTION) for line in (*gone, *came))
-            category: Category = "values" if affects and not is_described else "cosmetic"
-            if kind is SymbolKind.EXTRACTION:
-                category = "extraction"
-            yield Change(category, what, _kind(was, now), name, gone, came, affects)
-        common = [name for name in before if name in after]
-        if kind is SymbolKind.EXTRACTION and common != [name for name in after if name in before]:
+            old_lines = _declaration_lines(before[name]) if name in before else ()
+            new_lines = _declaration_lines(after[name]) if name in after else ()
+            if old_lines != new_lines:
+                seed = self.new if name in after else self.old
+                affects = names_of(downstream(seed.program, [Symbol(kind, name)]))
+                removed, added = _different_lines(old_lines, new_lines)
+                category = _category_of(kind, affects, (*removed, *added))
+                part = _PART_NAMES.get(kind, f"{kind.value} field")
+                yield Change(category, part, _kind_of(old_lines, new_lines), name, removed, added, affects)
+        is_reordered = [name for name in before if name in after] != [name for name in after if name in before]
+        if kind is SymbolKind.EXTRACTION and is_reordered:
             yield Change("extraction", "fields", "reordered", "fields", tuple(before), tuple(after))
 
-    def asked(self) -> Iterator[Change]:
-        for what in _ASKED:
-            was, now = _lines(getattr(self.old.program, what)), _lines(getattr(self.new.program, what))
-            if was == now:
-                continue
-            if what == "keywords" and sorted(map(str.casefold, was)) == sorted(map(str.casefold, now)):
-                yield Change("cosmetic", what, "reordered", what, was, now)
+    def _question(self) -> Iterator[Change]:
+        for part, before, after in self._different_parts(_QUESTION):
+            if part == "keywords" and sorted(map(str.casefold, before)) == sorted(map(str.casefold, after)):
+                yield Change("cosmetic", part, "reordered", part, before, after)
             else:
-                yield Change("extraction", what, _kind(was, now), what, *_different(was, now))
+                yield Change("extraction", part, _kind_of(before, after), part, *_different_lines(before, after))
 
     # --- outputs, and what changes nothing
 
-    def outputs(self) -> Iterator[Change]:
+    def _outputs(self) -> Iterator[Change]:
         old, new = self.old.program.output, self.new.program.output
         renamed = {self.names[name]: name for name in old if name in self.names and name not in new}
         for name in old:
             if name not in new and self.names.get(name) not in new:
                 yield Change("outputs", "output", "removed", name, before=(name,))
         for name in new:
-            if name in old:
-                was, now = _type_lines(self.before.steps[name].ty), _type_lines(self.after.steps[name].ty)
-                if was != now:
-                    yield Change("outputs", "output", "changed", name, *_different(was, now))
-            elif name in renamed:
+            if name in renamed:
                 yield Change("outputs", "output", "renamed", name, (renamed[name],), (name,))
-            else:
+            elif name not in old:
                 yield Change("outputs", "output", "added", name, after=(name,))
+            else:
+                lines = _different_lines(
+                    _type_lines(self.before.steps[name].ty), _type_lines(self.after.steps[name].ty)
+                )
+                if any(lines):
+                    yield Change("outputs", "output", "changed", name, *lines)
         if old != new and set(old) == set(new):
             yield Change("outputs", "outputs", "reordered", "output", old, new)
 
-    def cosmetic(self) -> Iterator[Change]:
-        for what in _ABOUT:
-            was, now = _lines(getattr(self.old.program, what)), _lines(getattr(self.new.program, what))
-            if was != now:
-                yield Change("cosmetic", what, _kind(was, now), what, *_different(was, now))
-        for key in _UNCHECKED:
-            was, now = _key_lines(self.old, key), _key_lines(self.new, key)
-            if was != now:
-                yield Change("cosmetic", key, _kind(was, now), key, *_different(was, now))
+    def _cosmetics(self) -> Iterator[Change]:
+        for part, before, after in self._different_parts(_ABOUT):
+            yield Change("cosmetic", part, _kind_of(before, after), part, *_different_lines(before, after))
+        for key in _WITHOUT_EFFECT:
+            before, after = _key_lines(self.old, key), _key_lines(self.new, key)
+            if before != after:
+                yield Change("cosmetic", key, _kind_of(before, after), key, *_different_lines(before, after))
         old_order = [self.names[step.name] for step in self.old.program.steps if step.name in self.names]
-        known = set(old_order)
-        new_order = [step.name for step in self.new.program.steps if step.name in known]
+        in_both = set(old_order)
+        new_order = [step.name for step in self.new.program.steps if step.name in in_both]
         if old_order != new_order:
             yield Change("cosmetic", "steps", "reordered", "steps", tuple(old_order), tuple(new_order))
 
-
-def _matched(old: nodes.Program, new: nodes.Program) -> dict[str, str]:
-    """For each old step its name in the new program: its own, else that of a new step that says the same."""
-    old_names, new_names = ([s.name for s in program.steps] for program in (old, new))
-    names = {name: name for name in old_names if name in set(new_names)}
-    before, after = Definitions(old, names), Definitions(new, {})
-    after.names = {name: name for name in new_names}
-    left: dict[Hashable, list[str]] = {}
-    for step in new.steps:
-        if step.name not in names:
-            left.setdefault((type(step.operation) is nodes.Filter, after.of(step)), []).append(step.name)
-    for step in old.steps:  # those that it uses have their new names already
-        if step.name not in names:
-            found = left.get((type(step.operation) is nodes.Filter, before.of(step)))
-            if found:
-                names[step.name] = found.pop(0)
-    return names
+    def _different_parts(self, names: Iterable[str]) -> Iterator[tuple[str, _Text, _Text]]:
+        """Yield the attributes of the programs that differ, with their lines before and after."""
+        for name in names:
+            before = _part_lines(getattr(self.old.program, name))
+            after = _part_lines(getattr(self.new.program, name))
+            if before != after:
+                yield name, before, after
 
 
-def _different(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the lines that are gone, and those that came."""
-    gone: list[str] = []
-    came: list[str] = []
+def _step_change(
+    category: Category, kind: Kind, step: nodes.Step, before: _Text, after: _Text, affects: _Text = ()
+) -> Change:
+    part = "filter" if isinstance(step.operation, nodes.Filter) else "step"
+    line, column = step.span.source.position(step.span.start)
+    place = f"{step.span.source.name}:{line}:{column}"
+    return Change(category, part, kind, step.name, before, after, affects, place)
+
+
+def _users(seed: FormulaSeed, step: nodes.Step) -> _Text:
+    """Return the other steps that use a step, directly or not."""
+    users = names_of(downstream(seed.program, [symbol_of(step)]))
+    return tuple(name for name in users if name != step.name)
+
+
+def _category_of(kind: SymbolKind, affects: _Text, lines: _Text) -> Category:
+    """Return the category of a changed declaration: a description, or what no step uses, is cosmetic."""
+    if kind is SymbolKind.EXTRACTION:
+        return "extraction"
+    is_description = all(line.startswith(_DESCRIPTION) for line in lines)
+    return "values" if affects and not is_description else "cosmetic"
+
+
+def _kind_of(before: _Text, after: _Text) -> Kind:
+    if before and after:
+        return "changed"
+    return "added" if after else "removed"
+
+
+def _different_lines(before: Sequence[str], after: Sequence[str]) -> tuple[_Text, _Text]:
+    """Return the lines that were removed, and those that were added."""
+    removed: list[str] = []
+    added: list[str] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
-            gone += before[a:b]
-            came += after[c:d]
-    return tuple(gone), tuple(came)
+            removed += before[a:b]
+            added += after[c:d]
+    return tuple(removed), tuple(added)
 
 
-def _kind(before: Sequence[str], after: Sequence[str]) -> Kind:
-    return "changed" if before and after else "added" if after else "removed"
+# --- parts of a seed in lines
 
 
-def _written(seed: FormulaSeed, step: nodes.Step) -> tuple[str, ...]:
-    """The keys of the step's JSON object with their values."""
+def _json_lines(seed: FormulaSeed, step: nodes.Step) -> _Text:
+    """Return the keys of the step's JSON object with their values."""
     tree = seed.document.tree
-    found = value_at(tree, step.span.pointer.rpartition("/")[0]) if tree is not None else None
-    values = plain(found) if found is not None else None
-    return tuple(f"{key}: {_json(value)}" for key, value in sorted(values.items())) if isinstance(values, dict) else ()
+    node = value_at(tree, step.span.pointer.rpartition("/")[0]) if tree is not None else None
+    values = plain(node) if node is not None else None
+    if not isinstance(values, dict):
+        return ()
+    return tuple(f"{key}: {_json_text(value)}" for key, value in sorted(values.items()))
 
 
-def _key_lines(seed: FormulaSeed, key: str) -> tuple[str, ...]:
-    """What a key of the document holds, in a line for each part."""
-    found = seed.data.get(key) if isinstance(seed.data, dict) else None
-    if isinstance(found, dict):
-        return tuple(f"{name}: {_json(value)}" for name, value in found.items())
-    return tuple(map(_json, found if isinstance(found, list) else [] if found is None else [found]))
+def _key_lines(seed: FormulaSeed, key: str) -> _Text:
+    """Return the value of a key of the document, in a line for each part."""
+    value = seed.data.get(key) if isinstance(seed.data, dict) else None
+    if value is None:
+        return ()
+    if isinstance(value, dict):
+        return tuple(f"{name}: {_json_text(part)}" for name, part in value.items())
+    return tuple(map(_json_text, value if isinstance(value, list) else [value]))
 
 
-def _short(lines: tuple[str, ...]) -> tuple[str, ...]:
-    more = len(lines) - _SHOWN
-    return lines if more <= 0 else (*lines[:_SHOWN], f"… {more:,} more")
-
-
-def _json(value: Plain) -> str:
-    import json
-
+def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _attributes(declared: _Declared) -> tuple[str, ...]:
-    """What a field or parameter is, in lines; its name apart."""
+def _declaration_lines(declared: _Declared) -> _Text:
+    """Return a field or parameter in lines, without its name."""
     lines = [f"type {_type_lines(declared.ty)[0]}"]
-    for name in declared.__dataclass_fields__:
-        value = getattr(declared, name)
+    for attribute in fields(declared):
+        name, value = attribute.name, getattr(declared, attribute.name)
         if name == "values":
-            lines += [f"value {literal_text(each.name)}: {each.description}" for each in value]
-        elif name == "description" and value:
-            lines.append(f"{_DESCRIPTION}{value}")
-        elif name not in ("name", "ty", "description") and (name == "default" or value not in ((), False)):
-            lines += [f"{name} {literal_text(value)}"] if value is not None else []
+            lines += [f"value {literal_text(option.name)}: {option.description}" for option in value]
+        elif name == "description":
+            lines += [f"{_DESCRIPTION}{value}"] if value else []
+        elif name == "default":
+            lines += [f"default {literal_text(value)}"] if value is not None else []
+        elif name not in ("name", "ty") and value is not None and value is not False and value != ():
+            lines.append(f"{name} {literal_text(value)}")
     return tuple(lines)
 
 
-def _type_lines(ty: Type) -> tuple[str, ...]:
-    """A type, an enum with a line for each value."""
+def _type_lines(ty: Type) -> _Text:
+    """Return a type, an enum with a line for each value."""
     name = "enum" if ty.values is not None else str(ty.present())
-    return name + " or null" * ty.nullable, *(f"value {literal_text(value)}" for value in sorted(ty.values or ()))
+    if ty.nullable:
+        name += " or null"
+    return name, *(f"value {literal_text(value)}" for value in sorted(ty.values or ()))
 
 
-def _lines(value: object) -> tuple[str, ...]:
-    """A part of a program in lines that are compared one by one."""
-    if value is None or value == "":
+def _part_lines(part: object) -> _Text:
+    """Return a part of a program in lines."""
+    if part is None or part == "":
         return ()
-    if isinstance(value, tuple):
-        return tuple(line for each in value for line in _lines(each))
-    fields: Iterable[str] = getattr(value, "__dataclass_fields__", ())
-    if fields:
-        return tuple(f"{name} {getattr(value, name)}" for name in fields)
-    return tuple(str(value).splitlines())
-
-
-def _place(span: Span) -> str:
-    line, column = span.source.position(span.start)
-    return f"{span.source.name}:{line}:{column}"
+    if isinstance(part, tuple):
+        return tuple(line for element in part for line in _part_lines(element))
+    attributes: Iterable[str] = getattr(part, "__dataclass_fields__", ())
+    if attributes:
+        return tuple(f"{name} {getattr(part, name)}" for name in attributes)
+    return tuple(str(part).splitlines())

@@ -69,7 +69,7 @@ def _literal(value: Value) -> Hashable:
     return type(value), repr(value)
 
 
-def shown_lines(step: nodes.Step) -> tuple[str, ...]:
+def definition_lines(step: nodes.Step) -> tuple[str, ...]:
     """Return what the step says, in lines that are compared one by one: a rule or a key on each."""
     match step.operation:
         case nodes.Lookup(source, table, match, has_default, default):

@@ -6,14 +6,15 @@ In: two seeds, and lines of rows. Out: a `Difference`, as data, text, Markdown a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from formulaseed.arguments import validated
 from formulaseed.compare.changes import Category, Changes, changes_between
-from formulaseed.compare.outcomes import Outcomes, Setting, compare, pairing_of
+from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
+from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -27,7 +28,14 @@ from formulaseed.runtime.loading import evaluator_of
 from formulaseed.source.text import shortened
 
 Check = Literal["verdicts", "outputs", "extraction"]
-"""What `--fail-on` may name."""
+"""A value of `--fail-on`."""
+Parameters = Mapping[str, Value] | None
+_COUNT_WORDS: dict[Category, str] = {
+    "values": "may change values",
+    "extraction": "change what is extracted",
+    "outputs": "change outputs",
+    "cosmetic": "cosmetic",
+}
 
 
 @dataclass(frozen=True)
@@ -44,10 +52,15 @@ class Side:
         """Return it as `--format json` has it."""
         return {**vars(self), "parameters": dict(self.parameters), "version": self.version or None}
 
+    def name_parts(self) -> list[str]:
+        """Return the file and its parameters as parts of a sentence."""
+        values = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.parameters.items()]
+        return [Code(self.file), " with ", Code(", ".join(values))] if values else [Code(self.file)]
+
 
 @dataclass(frozen=True)
 class Difference(Document):
-    """What differs between two seeds; `outcomes` is None where no restaurants were given."""
+    """The difference of two seeds; `outcomes` is None if no restaurants were given."""
 
     old: Side
     new: Side
@@ -57,10 +70,10 @@ class Difference(Document):
     @property
     def is_empty(self) -> bool:
         """Whether nothing differs: the seeds say the same, cosmetics included, and no restaurant moves."""
-        return not self.changes.found and (self.outcomes is None or not self.outcomes.moved)
+        return not self.changes.all and (self.outcomes is None or not self.outcomes.moved)
 
     def fails(self, check: Check) -> bool:
-        """Return whether what a pull request must not change has changed.
+        """Return whether something has changed that a pull request must not change.
 
         `verdicts`: a restaurant has another verdict, or fails on one side only. `outputs`: an output's name or type, or its
         value for a restaurant. `extraction`: what is extracted.
@@ -80,7 +93,7 @@ class Difference(Document):
         return {
             "old": self.old.to_json(),
             "new": self.new.to_json(),
-            "changes": [change.to_json() for change in self.changes.found],
+            "changes": [change.to_json() for change in self.changes.all],
             "data": self.outcomes and self.outcomes.to_json(),
         }
 
@@ -88,40 +101,31 @@ class Difference(Document):
     def markdown(self) -> str:
         """The difference for a comment on a pull request: short, the long part folded away."""
         long = (*self.changes.blocks(), *self._restaurants())
-        folded = [Details("every change", long)] if long else []
-        return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *folded])
+        details = [Details("every change", long)] if long else []
+        return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *details])
 
     def __repr__(self) -> str:
-        return shortened(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.found)} changes)")
-
-    def _headline(self) -> Paragraph:
-        counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]
-        said = ", ".join(count for count in counts if not count.startswith("0 ")) or "they say the same"
-        return sentence(*_side(self.old), " → ", *_side(self.new), f": {said}.")
-
-    def _effect(self) -> tuple[Block, ...]:
-        if self.outcomes is None:
-            return ()
-        note: list[Block] = []
-        if self.outcomes.extracted_twice:
-            note.append(sentence("Each seed has rows of its own: what was extracted is compared, too."))
-        elif self.changes.of("extraction"):
-            note.append(sentence("Both have the same rows: what the other question would give is not in them."))
-        return (*note, *self.outcomes.summary())
-
-    def _restaurants(self) -> tuple[Block, ...]:
-        return tuple(self.outcomes.restaurant_table()) if self.outcomes is not None else ()
+        return shortened(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
     def _blocks(self) -> list[Block]:
         return [self._headline(), *self.changes.blocks(), *self._effect(), *self._restaurants()]
 
+    def _headline(self) -> Paragraph:
+        counts = {words: len(self.changes.of(category)) for category, words in _COUNT_WORDS.items()}
+        summary = ", ".join(f"{count} {words}" for words, count in counts.items() if count) or "they say the same"
+        return sentence(*self.old.name_parts(), " → ", *self.new.name_parts(), f": {summary}.")
 
-_COUNTED: dict[Category, str] = {
-    "values": "may change values",
-    "extraction": "change what is extracted",
-    "outputs": "change outputs",
-    "cosmetic": "cosmetic",
-}
+    def _effect(self) -> Iterator[Block]:
+        if self.outcomes is None:
+            return
+        if self.outcomes.extracted_twice:
+            yield sentence("Each seed has rows of its own: what was extracted is compared, too.")
+        elif self.changes.of("extraction"):
+            yield sentence("Both have the same rows: what the other question would give is not in them.")
+        yield from self.outcomes.summary()
+
+    def _restaurants(self) -> Iterable[Block]:
+        return self.outcomes.restaurant_tables() if self.outcomes is not None else ()
 
 
 @validated
@@ -131,8 +135,8 @@ def diff(
     rows: Lines | None = None,
     *,
     new_rows: Lines | None = None,
-    parameters_old: Mapping[str, Value] | None = None,
-    parameters_new: Mapping[str, Value] | None = None,
+    parameters_old: Parameters = None,
+    parameters_new: Parameters = None,
     output: str | None = None,
     duplicates: Duplicates = "fail",
 ) -> Difference:
@@ -148,7 +152,7 @@ def diff(
     if new_rows is not None and rows is None:
         raise DataError("`new_rows` goes with `rows`")
     failures = Failures()
-    found = difference(
+    difference = compare_seeds(
         load_seed(old),
         load_seed(new),
         lines_of(rows, "rows") if rows is not None else None,
@@ -158,18 +162,18 @@ def diff(
         failures=failures,
         duplicates=duplicates,
     )
-    if found.outcomes is not None:
-        failures.refuse_nothing_read(found.outcomes.restaurants)
-    return found
+    if difference.outcomes is not None:
+        failures.refuse_nothing_read(difference.outcomes.restaurants)
+    return difference
 
 
-def difference(
+def compare_seeds(
     old: FormulaSeed,
     new: FormulaSeed,
     lines: Iterable[Line] | None = None,
     new_lines: Iterable[Line] | None = None,
     *,
-    parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None],
+    parameters: tuple[Parameters, Parameters],
     output: str | None,
     failures: Failures,
     duplicates: Duplicates,
@@ -179,23 +183,19 @@ def difference(
     `new_lines` are the rows of the new seed; None if both have the same.
     """
     changes = changes_between(old, new)
-    sides = [
-        Side(seed.document.source.name, seed.sha256, seed.task_name, seed.program.version, dict(given or {}))
-        for seed, given in zip((old, new), parameters, strict=True)
-    ]
-    pairing = pairing_of(old.program, new.program, changes.names, output)
+    pairing = pair_programs(old.program, new.program, changes.names, output)
     outcomes = None
     if lines is not None:
-        settings = [
-            Setting(what, evaluator_of(seed), given)
-            for what, seed, given in zip(("old", "new"), (old, new), parameters, strict=True)
-        ]
+        settings = (
+            Setting("old", evaluator_of(old), parameters[0]),
+            Setting("new", evaluator_of(new), parameters[1]),
+        )
         for setting in settings:
             setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
-        outcomes = compare(settings[0], settings[1], pairing, lines, failures, new_lines, duplicates)
-    return Difference(sides[0], sides[1], changes, outcomes)
+        outcomes = compare_outcomes(*settings, pairing, lines, failures, new_lines, duplicates)
+    return Difference(_side_of(old, parameters[0]), _side_of(new, parameters[1]), changes, outcomes)
 
 
-def _side(side: Side) -> list[str]:
-    given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in side.parameters.items())
-    return [Code(side.file), *([" with ", Code(given)] if given else [])]
+def _side_of(seed: FormulaSeed, parameters: Parameters) -> Side:
+    file = seed.document.source.name
+    return Side(file, seed.sha256, seed.task_name, seed.program.version, dict(parameters or {}))

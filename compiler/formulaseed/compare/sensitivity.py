@@ -14,7 +14,7 @@ from typing import Any
 
 from formulaseed.arguments import validated
 from formulaseed.compare.constants import Constant, constants_of, moved, reads_year
-from formulaseed.compare.outcomes import delta, numbers_of, same
+from formulaseed.compare.pairing import difference_of, is_same, numbers_of
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -332,8 +332,12 @@ class _Trial:
             if before is None or after is None:
                 continue
             for name in self.numbers:
-                change = delta(before[name], after[name])
-                if change and not same(before[name], after[name]) and abs(change) > abs(changes.get(name, (0.0,))[0]):
+                change = difference_of(before[name], after[name])
+                if (
+                    change
+                    and not is_same(before[name], after[name])
+                    and abs(change) > abs(changes.get(name, (0.0,))[0])
+                ):
                     changes[name] = change, who
         return Variant(value, dict(flips), changes)
 

@@ -18,9 +18,9 @@ from formulaseed.cli.output import (
     show,
     write_out,
 )
-from formulaseed.compare.cover import coverage
+from formulaseed.compare.cover import measure_coverage
 from formulaseed.compare.diff import Check, compare_seeds
-from formulaseed.compare.sensitivity import ranked
+from formulaseed.compare.sensitivity import rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
@@ -128,7 +128,7 @@ def cover(
     """
     loaded, parameters = _load(seed, params)
     with reported() as failures:
-        found = coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
+        found = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
     _print(found, form)
     finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)
 
@@ -167,19 +167,18 @@ def sensitivity(
     status 3 where some restaurants could not be read.
     """
     loaded, parameters = _load(seed, params)
-    with reported() as failures, progress("variant", quiet=quiet) as shown:
-        lines = read_lines(rows, "rows")
-        found = ranked(
+    with reported() as failures, progress("variant", quiet=quiet) as bar:
+        ranking = rank_numbers(
             loaded,
-            lines,
-            by,
-            output,
-            parameters,
-            failures,
-            lambda total, place: shown.advance(lambda: f"of {total:,}: {place}"),
-            duplicates,
+            read_lines(rows, "rows"),
+            by=by,
+            output=output,
+            parameters=parameters,
+            failures=failures,
+            duplicates=duplicates,
+            advance=lambda total, place: bar.advance(lambda: f"of {total:,}: {place}"),
         )
-    _print(found, form)
+    _print(ranking, form)
     finish(failures.status)
 
 

@@ -1,7 +1,7 @@
-"""Which parts of a policy some restaurants reach: rules, keys, values, conditions and branches, with how often.
+"""Counts which parts of a policy some restaurants reach: rules, keys, values, conditions and branches.
 
-In: a seed, and lines of rows, evaluated by the reference evaluator. Out: `Coverage`. What no restaurant reaches is not tested
-by them, or never happens.
+In: a seed, and lines of rows, evaluated by the reference evaluator. Out: `Coverage`. A part that no restaurant reaches is not
+tested by them, or never happens.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from formulaseed.arguments import validated
-from formulaseed.compare.definitions import short_text
+from formulaseed.compare.definitions import cut_expression
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
@@ -38,10 +38,10 @@ from formulaseed.source.text import Span, shortened
 
 Kind = Literal["rule", "key", "value", "filter", "condition", "branch"]
 _Key = tuple[object, object]
-"""What is counted: an expression's identity with its truth, a table's with the position of a key, a field with a value."""
+"""Identifies a part: an expression's identity with its truth, a table's with the position of a key, a field with a value."""
 _DEFAULT = -1
-"""In place of the position of a key."""
-_LENGTH = 80
+"""The position of a table's default."""
+_MAX_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,17 @@ class Item:
 
     @property
     def place(self) -> str:
-        """Where it is, as `file:line:column`."""
+        """The place of the part, as `file:line:column`."""
         line, column = self.span.source.position(self.span.start)
         return f"{self.span.source.name}:{line}:{column}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `--format json` has it."""
         return {"kind": self.kind, "name": self.name, "text": self.text, "count": self.count, "place": self.place}
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the part as cells of a table."""
+        return self.kind, Code(self.name), Code(self.text)
 
 
 @dataclass(frozen=True)
@@ -110,16 +114,14 @@ class Coverage(Document):
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
         yield sentence(Code(self.seed), f": {data} reach {share}.")
-        missed = [item for item in self.items if not item.count]
+        missed = [(*item.cells(), Code(item.place)) for item in self.items if not item.count]
         if missed:
-            rows = ((item.kind, Code(item.name), Code(item.text), Code(item.place)) for item in missed)
             yield Heading("Never reached", 3)
-            yield Table(("part", "name", "what", "place"), tuple(rows))
-        found = [item for item in self.items if item.count]
-        if found:
-            counted = ((item.kind, Code(item.name), Code(item.text), f"{item.count:,}") for item in found)
+            yield Table(("part", "name", "what", "place"), missed)
+        reached = [(*item.cells(), f"{item.count:,}") for item in self.items if item.count]
+        if reached:
             yield Heading("Reached", 3)
-            yield Table(("part", "name", "what", "times"), tuple(counted))
+            yield Table(("part", "name", "what", "times"), reached)
 
 
 @validated
@@ -138,55 +140,57 @@ def cover(
     file that cannot be opened, a wrong parameter, and if no restaurant can be read.
     """
     failures = Failures()
-    found = coverage(load_seed(seed), lines_of(rows, "rows"), parameters, failures, duplicates)
-    failures.refuse_nothing_read(found.restaurants)
-    return found
+    coverage = measure_coverage(load_seed(seed), lines_of(rows, "rows"), parameters, failures, duplicates)
+    failures.refuse_nothing_read(coverage.restaurants)
+    return coverage
 
 
-def coverage(
+def measure_coverage(
     seed: FormulaSeed,
     lines: Iterable[Line],
     parameters: Mapping[str, Value] | None,
     failures: Failures,
     duplicates: Duplicates = "fail",
 ) -> Coverage:
-    """Return what restaurants reach of a loaded seed; those that fail are in `failures`.
+    """Return the parts of a loaded seed that restaurants reach; adds those that fail to `failures`.
 
     A restaurant with a step that has no value counts as far as its computation came.
     """
-    program, (parts, watched) = seed.program, _parts(seed)
-    evaluator = evaluator_of(seed)
+    program, evaluator = seed.program, evaluator_of(seed)
+    parts = sorted(_parts(seed), key=lambda part: part.span.start)
+    watched = _watched_expressions(program, parts)
     counts: Counter[_Key] = Counter()
     restaurants = reviews = 0
-    for found in usable_rows(evaluator, lines, failures, parameters, duplicates):
-        restaurants, reviews = restaurants + 1, reviews + len(found.rows)
-        evaluation = prepare(program, found.rows, found.context, parameters)
+    for restaurant in usable_rows(evaluator, lines, failures, parameters, duplicates):
+        restaurants += 1
+        reviews += len(restaurant.rows)
+        evaluation = prepare(program, restaurant.rows, restaurant.context, parameters)
         evaluation.observer = Observer(watched, counts)
-        _count_values(program, found.rows, evaluation, counts)
+        _count_values(program, restaurant.rows, evaluation, counts)
         try:
             for step in program.steps:
                 evaluation.step(step)
         except EvaluationError as error:
-            add_failure(failures, found, evaluator.located(error))
-    items = tuple(Item(kind, name, text, span, counts[key]) for kind, name, text, span, key in parts)
+            add_failure(failures, restaurant, evaluator.located(error))
+    items = tuple(Item(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 
 
 def _count_values(
     program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation, counts: Counter[_Key]
 ) -> None:
-    """Count the values of fields in `counts`: as they were read, or those of a field that no step uses as they are given."""
+    """Add the values of fields to `counts`: as they were read; of a field that no step uses, as the rows have them."""
 
     def count(symbol: Symbol, value: object) -> None:
         if isinstance(value, str | bool | None):
             counts[symbol, value] += 1
 
-    for each in program.fields:
-        symbol = Symbol(SymbolKind.EXTRACTION, each.name)
-        for given, row in zip(rows, evaluation.rows, strict=True):
-            section = given.get("extraction")
-            raw = section.get(each.name) if isinstance(section, dict) else None
-            count(symbol, row.get(symbol, each.default if raw is None else raw))
+    for declared in program.fields:
+        symbol = Symbol(SymbolKind.EXTRACTION, declared.name)
+        for row, values in zip(rows, evaluation.rows, strict=True):
+            section = row.get("extraction")
+            value = section.get(declared.name) if isinstance(section, dict) else None
+            count(symbol, values.get(symbol, declared.default if value is None else value))
     for values in (evaluation.shared, *evaluation.rows):
         for symbol, value in values.items():
             if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
@@ -196,63 +200,78 @@ def _count_values(
 # --- the parts of a seed
 
 
-_Part = tuple[Kind, str, str, Span, _Key]
+class _Part(NamedTuple):
+    """A part that restaurants may reach, and the key under which it is counted."""
+
+    kind: Kind
+    name: str
+    text: str
+    span: Span
+    key: _Key
 
 
-def _parts(seed: FormulaSeed) -> tuple[list[_Part], dict[int, bool]]:
-    """Return every part with what is counted for it, in the order of the file, and what is watched for that."""
-    written = SEED.parse(seed.document, Problems())
-    assert written is not None  # it was checked
-    found = list(_values(seed, written.declared_at))
-    operations = {step.name.text: step.operation for step in written.steps}
+def _parts(seed: FormulaSeed) -> Iterator[_Part]:
+    """Yield every part of a seed."""
+    surface_program = SEED.parse(seed.document, Problems())
+    assert surface_program is not None  # it was checked
+    yield from _values(seed, surface_program.declared_at)
+    operations = {step.name.text: step.operation for step in surface_program.steps}
     for step in seed.program.steps:
         match step.operation, operations.get(step.name):
             case nodes.Case() as case, surface.Case(otherwise=otherwise):
-                found += _rules(step.name, case, otherwise.span)
+                yield from _rules(step.name, case, otherwise.span)
             case nodes.Lookup() as lookup, surface.Lookup() as table:
-                found += _keys(step.name, lookup, table)
+                yield from _keys(step.name, lookup, table)
             case nodes.Filter(condition), _:
-                found += _both("filter", step.name, condition, step.name)
+                yield from _both("filter", step.name, condition, step.name)
         for aggregate in step.aggregates():
             if aggregate.where is not None:
-                found += _both("condition", step.name, aggregate.where, id(aggregate.where))
+                yield from _both("condition", step.name, aggregate.where, id(aggregate.where))
         for expression in step.expressions():
-            found += [part for node in typed.walk(expression) for part in _branches(step.name, node)]
-    expressions = (expression for step in seed.program.steps for expression in step.expressions())
+            for node in typed.walk(expression):
+                yield from _branches(step.name, node)
+
+
+def _watched_expressions(program: nodes.Program, parts: Iterable[_Part]) -> dict[int, bool]:
+    """Return the identities of the expressions to watch; True for those that are tested for null, not for truth."""
+    expressions = (expression for step in program.steps for expression in step.expressions())
     calls = (node for expression in expressions for node in typed.walk(expression) if _replaces_null(node))
-    coalesced = {id(call.arguments[0]) for call in calls}
-    watched = {key[0]: key[0] in coalesced for *_, key in found if isinstance(key[0], int)}
-    return sorted(found, key=lambda part: part[3].start), watched
+    tested_for_null = {id(call.arguments[0]) for call in calls}
+    identities = (part.key[0] for part in parts)
+    return {identity: identity in tested_for_null for identity in identities if isinstance(identity, int)}
 
 
 def _replaces_null(node: Expr) -> TypeGuard[typed.Call]:
     return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 
-def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_Part]:
+def _both(kind: Kind, name: str, condition: Expr, identity: object) -> Iterator[_Part]:
+    """Yield the two parts of a condition: it holds, and it does not."""
     for text, truth in (("holds", True), ("does not hold", False)):
-        yield kind, name, f"{short_text(condition, _LENGTH)}: {text}", condition.info.span, (counted, truth)
+        text = f"{cut_expression(condition, _MAX_LENGTH)}: {text}"
+        yield _Part(kind, name, text, condition.info.span, (identity, truth))
 
 
 def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Part]:
-    """The values of enums and booleans that the seed declares, and null; of metadata and the restaurant those in use."""
+    """Yield the values of enums and booleans that the seed declares, and null; of metadata and the restaurant those in use."""
     program, used = seed.program, seed.program.used()
     namespaces: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
         (SymbolKind.META, program.meta),
         (SymbolKind.CONTEXT, program.context),
     )
-    for symbol, ty in ((Symbol(kind, each.name), each.ty) for kind, declared in namespaces for each in declared):
+    fields = [(Symbol(kind, field.name), field.ty) for kind, declared in namespaces for field in declared]
+    for symbol, ty in fields:
         place = declared_at.get(str(symbol))
         if place is not None and (symbol.kind is SymbolKind.EXTRACTION or symbol in used):
             spans = _places_of_values(seed, place)
             values: tuple[Value, ...] = ty.values or ((True, False) if ty.base is Base.BOOLEAN else ())
             for value in (*values, *([None] if ty.nullable else [])):
-                yield "value", str(symbol), value_text(value), spans.get(value, place), (symbol, value)
+                yield _Part("value", str(symbol), value_text(value), spans.get(value, place), (symbol, value))
 
 
 def _places_of_values(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
-    """Where a field lists its values, beside its name."""
+    """Return the places of the values that a field lists; `name` is the place of its name."""
     tree = seed.document.tree
     values = value_at(tree, f"{name.pointer.rpartition('/')[0]}/values") if tree is not None else None
     if isinstance(values, JsonObject):
@@ -263,28 +282,24 @@ def _places_of_values(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
 
 def _rules(name: str, case: nodes.Case, otherwise: Span) -> Iterator[_Part]:
     for condition, then in case.rules:
-        text = f"{literal_text(then)} if {short_text(condition, _LENGTH)}"
-        yield "rule", name, text, condition.info.span, (id(condition), True)
-    if case.rules:  # where the last one does not hold
-        yield "rule", name, f"else {literal_text(case.otherwise)}", otherwise, (id(case.rules[-1][0]), False)
+        text = f"{literal_text(then)} if {cut_expression(condition, _MAX_LENGTH)}"
+        yield _Part("rule", name, text, condition.info.span, (id(condition), True))
+    if case.rules:  # it is reached if the last condition does not hold
+        text = f"else {literal_text(case.otherwise)}"
+        yield _Part("rule", name, text, otherwise, (id(case.rules[-1][0]), False))
 
 
 def _keys(name: str, lookup: nodes.Lookup, written: surface.Lookup) -> Iterator[_Part]:
     for place, entry in enumerate(written.table):
         text = f"{literal_text(entry.key.text)}: {literal_text(entry.value.value)}"
-        yield "key", name, text, entry.key.span, (id(lookup), place)
+        yield _Part("key", name, text, entry.key.span, (id(lookup), place))
     if written.default is not None:
-        yield (
-            "key",
-            name,
-            f"default {literal_text(written.default.value)}",
-            written.default.span,
-            (id(lookup), _DEFAULT),
-        )
+        text = f"default {literal_text(written.default.value)}"
+        yield _Part("key", name, text, written.default.span, (id(lookup), _DEFAULT))
 
 
 def _branches(name: str, node: Expr) -> Iterator[_Part]:
-    """The two branches of a conditional, and of a null or a zero that `or` replaces, or `coalesce`."""
+    """Yield the two branches of a conditional, and of a null or a zero that `or` replaces, or `coalesce`."""
     tests = "if {}", "unless {}"
     match node:
         case typed.Conditional(condition, then, otherwise):
@@ -296,5 +311,5 @@ def _branches(name: str, node: Expr) -> Iterator[_Part]:
         case _:
             return
     for part, test, truth in zip(parts, tests, (True, False), strict=True):
-        text = f"{short_text(part, _LENGTH)} {test.format(short_text(tested, _LENGTH))}"
-        yield "branch", name, text, part.info.span, (id(tested), truth)
+        text = f"{cut_expression(part, _MAX_LENGTH)} {test.format(cut_expression(tested, _MAX_LENGTH))}"
+        yield _Part("branch", name, text, part.info.span, (id(tested), truth))

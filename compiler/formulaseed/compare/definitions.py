@@ -1,4 +1,4 @@
-"""What the steps of a program say, comparable between two programs: definitions without places, and what uses what."""
+"""Makes the definitions of steps comparable between two programs: without places, and whatever their names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from formulaseed.language.printer import expression_text, literal_text, text_wit
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Value
 
-_PRINTED = 2_000
-"""A longer expression is not printed, only to be cut."""
-_OF_STEPS = (SymbolKind.STEP, SymbolKind.FILTER)
+_MAX_PRINTED = 2_000
+"""Of a longer expression only the beginning is printed."""
+_STEP_KINDS = (SymbolKind.STEP, SymbolKind.FILTER)
 
 
 class Definitions:
-    """The steps of a program with what each one says: two definitions are equal if they give the same of the same inputs.
+    """The definitions of a program's steps: two are equal if they give the same result for the same inputs.
 
-    `names` says how the steps are called in the program that this one is compared with.
+    `names` gives each step's name in the program that this one is compared with.
     """
 
     def __init__(self, program: nodes.Program, names: Mapping[str, str]) -> None:
@@ -28,31 +28,32 @@ class Definitions:
         self.steps = {step.name: step for step in program.steps}
 
     def of(self, step: nodes.Step) -> Hashable:
-        """Return what the step says."""
+        """Return the definition of a step, as a key."""
         match step.operation:
             case nodes.Filter(condition):
                 return "filter", self._key(condition)
             case nodes.Lookup(source, table, match, has_default, default):
                 entries = tuple((key, _literal(value)) for key, value in table)
-                found = entries if match == "substring_first" else frozenset(entries)
-                return match, self._key(source), found, has_default, _literal(default)
+                is_ordered = match == "substring_first"
+                table_key = entries if is_ordered else frozenset(entries)
+                return match, self._key(source), table_key, has_default, _literal(default)
             case nodes.Formula(expression):
                 return "formula", self._key(expression)
             case nodes.Const(value):
                 return "formula", _literal(value)
             case nodes.Case(rules, otherwise):
-                found_rules = tuple((self._key(condition), _literal(then)) for condition, then in rules)
-                return "case", found_rules, _literal(otherwise)
+                rule_keys = tuple((self._key(condition), _literal(then)) for condition, then in rules)
+                return "case", rule_keys, _literal(otherwise)
 
     def _key(self, expression: Expr) -> Hashable:
         match expression:
             case typed.Literal(value):
                 return _literal(value)
-            case typed.Ref(symbol) if symbol.kind in _OF_STEPS:
+            case typed.Ref(symbol) if symbol.kind in _STEP_KINDS:
                 return symbol.kind, self.names.get(symbol.name, ("?", symbol.name))
             case typed.Ref(symbol):
                 return symbol
-            case typed.Present(operand):  # the checker's own, where the value may be null
+            case typed.Present(operand):  # the checker adds it if the value may be null
                 return self._key(operand)
             case typed.Unary(operator) | typed.Binary(operator) | typed.Logical(operator) | typed.Call(operator):
                 sign: Hashable = operator
@@ -70,7 +71,7 @@ def _literal(value: Value) -> Hashable:
 
 
 def definition_lines(step: nodes.Step) -> tuple[str, ...]:
-    """Return what the step says, in lines that are compared one by one: a rule or a key on each."""
+    """Return the definition of a step in lines that are compared one by one: a rule or a key on each."""
     match step.operation:
         case nodes.Lookup(source, table, match, has_default, default):
             entries = [f"{literal_text(key)}: {literal_text(value)}" for key, value in table]
@@ -83,7 +84,7 @@ def definition_lines(step: nodes.Step) -> tuple[str, ...]:
             return (step_text(step),)
 
 
-def short_text(expression: Expr, most: int) -> str:
-    """Return an expression as text, cut after so many characters."""
-    text = text_within(expression, _PRINTED)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def cut_expression(expression: Expr, max_length: int) -> str:
+    """Return an expression as text, cut after `max_length` characters."""
+    text = text_within(expression, _MAX_PRINTED)
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -158,7 +158,7 @@ def test_what_failed_is_there(tmp_path: Path) -> None:
 def test_a_thousand_restaurants_fit() -> None:
     """Of 1,000 restaurants whose names, ids and reviews differ a page has less than 5 MB; it grows with their number."""
     lines, seed = restaurants(), load_seed(SEED)
-    explainer, examples = Explainer(seed.program), [*map(explained, lines)]
+    explainer, examples = Explainer(seed.program, load_evaluator(seed)), [*map(explained, lines)]
     sizes = []
     for count in (70, 140, 1000) if IS_DEEP else (70, 140):
         explanations = (varied(examples[number % len(examples)], number) for number in range(count))

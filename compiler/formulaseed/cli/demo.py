@@ -14,9 +14,9 @@ from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.render import aligned, summary
-from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.report import explain_all, make_report
+from formulaseed.explanation.report import make_report
 from formulaseed.explanation.text import brief_blocks, title_of
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.opening import measured_training, require_training
@@ -83,12 +83,12 @@ def _excerpt(source: str) -> str:
 
 def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> tuple[list[Explanation], str]:
     """The explanation of each restaurant, and the page of all."""
-    evaluator, explainer = Evaluator(module_from_source(source, "demo")), Explainer(seed.program)
+    explainer = Explainer(seed.program, Evaluator(module_from_source(source, "demo")))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
     with reported() as failures:
         restaurants = read_contexts(read_lines(str(contexts)))
-        found = extract_restaurants(evaluator, extractor, restaurants, RunOptions(), failures)
-        explanations = list(explain_all(explainer, evaluator, found, None, failures))
+        extracted = extract_restaurants(explainer.evaluator, extractor, restaurants, RunOptions(), failures)
+        explanations = list(explain_all(explainer, extracted, None, failures))
         page = make_report(explainer, explanations, failures)
     return explanations, page.html
 

@@ -22,9 +22,9 @@ from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.report import explain_all, make_report
+from formulaseed.explanation.report import make_report
 from formulaseed.runtime.running import read_rows
 
 _MAX_LISTED_PLACES = 3
@@ -103,12 +103,12 @@ def _open_explanations(
     Raises `UsageError` for options that do not fit.
     """
     loaded = load(seed, allow_edited=allow_edited)
-    evaluator, parameters = loaded.evaluator, parameters_of(loaded.evaluator, params)
-    explainer = Explainer(loaded.program, output)
+    parameters = parameters_of(loaded.evaluator, params)
+    explainer = Explainer(loaded.program, loaded.evaluator, output)
     with reported() as failures, progress("restaurant", quiet=quiet) as bar:
         lines = select(read_lines(rows, "rows"))
-        restaurants = read_rows(evaluator, lines, failures, parameters, duplicates)
-        explanations = explain_all(explainer, evaluator, restaurants, parameters, failures)
+        restaurants = read_rows(loaded.evaluator, lines, failures, parameters, duplicates)
+        explanations = explain_all(explainer, restaurants, parameters, failures)
 
         def advancing() -> Iterator[Explanation]:
             for explanation in explanations:

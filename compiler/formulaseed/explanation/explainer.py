@@ -1,22 +1,24 @@
-"""Explains why a restaurant got its verdict: the rules, the steps behind them with their values, the reviews behind those.
+"""Explains why restaurants got their verdicts: the rules, the steps behind them with their values, the reviews behind those.
 
-In: a checked program and one restaurant's rows and context. Out: an `Explanation`. The values are the interpreter's; the
-texts of reviews are used only to quote them.
+In: a checked program with its evaluator, and restaurants' rows and contexts. Out: an `Explanation` of each. The values are the
+interpreter's, and the evaluator tries changes; the texts of reviews are used only to quote them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from formulaseed.errors import EvaluationError
+from formulaseed.data.results import Failures, error_of
+from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Row
 from formulaseed.explanation.contributions import Contributions
+from formulaseed.explanation.counterfactuals import Search
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Change, Failure, Missing, Step
+from formulaseed.explanation.model import Failure, Missing, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -29,13 +31,20 @@ from formulaseed.ir.interpret import Evaluation, Observer, place_of, prepare
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import ExtractedRestaurant
+from formulaseed.runtime.running import add_failure
 
 
 @dataclass
 class Explainer:
-    """Explains the restaurants of one program: an output of them, as `explained_step` chooses it."""
+    """Explains the restaurants of one program: an output of them, as `explained_step` chooses it.
+
+    Raises `DataError` for a name that is no output.
+    """
 
     program: nodes.Program
+    evaluator: Evaluator
     output: str | None = None
 
     def __post_init__(self) -> None:
@@ -65,9 +74,8 @@ class Explainer:
         context: Mapping[str, Any],
         parameters: Mapping[str, Any] | None,
         run: Mapping[str, Any],
-        changes: Sequence[Change] = (),
     ) -> Explanation:
-        """Return the explanation of one restaurant. `changes` lead to another verdict.
+        """Return the explanation of one restaurant, with what would change its verdict.
 
         Raises `DataError` for data that the seed does not allow. If a step has no value, the explanation has an `error`.
         """
@@ -99,7 +107,7 @@ class Explainer:
             lookups=[*lookups.values()],
             evidence=[*evidence.values()],
             reviews=len(rows),
-            changes=list(changes),
+            changes=Search(self.dependencies, self.evaluator, rows, context, parameters).changes(),
             run=dict(run),
         )
 
@@ -137,6 +145,58 @@ class Explainer:
             is_default=step.name in defaults,
             from_defaults=[name for name in taken_uses if name in defaults],
         )
+
+
+def explain_all(
+    explainer: Explainer,
+    restaurants: Iterable[ExtractedRestaurant],
+    parameters: Mapping[str, Any] | None,
+    failures: Failures,
+) -> Iterator[Explanation]:
+    """Yield the explanation of each restaurant. One whose data cannot be used has an `error`, and no steps.
+
+    Adds to `failures` what fails now; a restaurant that had failed before is in it already.
+    """
+    evaluator = explainer.evaluator
+    for restaurant in restaurants:
+        if restaurant.error is not None:
+            yield _failed_explanation(explainer, restaurant, restaurant.error)
+            continue
+        rows, context = restaurant.rows, restaurant.context
+        try:
+            evaluator.check(rows, context)  # the explainer's own reading names neither row nor review
+            explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
+        except DataError as error:
+            explanation = _failed_explanation(explainer, restaurant, error_of(error))
+            add_failure(failures, restaurant, error)
+        fault = explanation.error
+        if fault is not None and fault.step is not None:
+            add_failure(failures, restaurant, evaluator.located(EvaluationError(fault.step, fault.kind, fault.message)))
+        yield explanation
+
+
+def _failed_explanation(
+    explainer: Explainer, restaurant: ExtractedRestaurant, error: Mapping[str, str | None]
+) -> Explanation:
+    name = restaurant.context.get("name")
+    return Explanation(
+        business_id=restaurant.business_id,
+        name=name if isinstance(name, str) else None,
+        task=explainer.program.task_name,
+        step=explainer.verdict.name,
+        verdict=None,
+        outputs={},
+        error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
+        because=[],
+        missing=[],
+        rules=[],
+        steps=[],
+        lookups=[],
+        evidence=[],
+        reviews=len(restaurant.rows),
+        changes=[],
+        run=restaurant.run.to_json(),
+    )
 
 
 def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:

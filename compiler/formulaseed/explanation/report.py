@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 from formulaseed.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, lines_of
-from formulaseed.data.results import Failures, error_of
+from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
-from formulaseed.errors import DataError, EvaluationError
-from formulaseed.explanation.counterfactuals import Search
-from formulaseed.explanation.explainer import Explainer
+from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Change, Failure
+from formulaseed.explanation.model import Change
 from formulaseed.explanation.text import describe_run, page_blocks, shades_of
 from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.ir import nodes
@@ -31,10 +29,8 @@ from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.pages.histogram import Histogram, histogram
 from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value
-from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.loading import evaluator_of
-from formulaseed.runtime.running import add_failure, read_rows
+from formulaseed.runtime.running import read_rows
 
 MAX_REVIEWS = 40
 """At most so many reviews of a restaurant are in a report."""
@@ -75,9 +71,9 @@ def report(
     be read.
     """
     loaded, failures = load_seed(seed), Failures()
-    evaluator, explainer = evaluator_of(loaded), Explainer(loaded.program, output)
-    restaurants = read_rows(evaluator, lines_of(rows, "rows"), failures, parameters, duplicates)
-    page = make_report(explainer, explain_all(explainer, evaluator, restaurants, parameters, failures), failures)
+    explainer = Explainer(loaded.program, evaluator_of(loaded), output)
+    restaurants = read_rows(explainer.evaluator, lines_of(rows, "rows"), failures, parameters, duplicates)
+    page = make_report(explainer, explain_all(explainer, restaurants, parameters, failures), failures)
     failures.refuse_nothing_read(page.restaurants)
     return page
 
@@ -88,71 +84,6 @@ def make_report(explainer: Explainer, explanations: Iterable[Explanation], failu
     for explanation in explanations:
         overview.add(explanation)
     return Report(overview.page(failures.lines), len(overview.rows), overview.failed, tuple(failures.lines))
-
-
-def explain_all(
-    explainer: Explainer,
-    evaluator: Evaluator,
-    restaurants: Iterable[ExtractedRestaurant],
-    parameters: Mapping[str, Any] | None,
-    failures: Failures,
-) -> Iterator[Explanation]:
-    """Yield the explanation of each restaurant. One whose data cannot be used has an `error`, and no steps.
-
-    Adds to `failures` what fails now; a restaurant that had failed before is in it already.
-    """
-    for restaurant in restaurants:
-        explanation = _explain(explainer, evaluator, restaurant, parameters)
-        fault = explanation.error
-        if fault is not None and restaurant.error is None:
-            add_failure(failures, restaurant, _error_of(fault, evaluator))
-        yield explanation
-
-
-def _error_of(fault: Failure, evaluator: Evaluator) -> EvaluationError | DataError:
-    if fault.step is None:
-        return DataError(fault.message)
-    return evaluator.located(EvaluationError(fault.step, fault.kind, fault.message))
-
-
-def _explain(
-    explainer: Explainer, evaluator: Evaluator, restaurant: ExtractedRestaurant, parameters: Mapping[str, Any] | None
-) -> Explanation:
-    if restaurant.error is not None:
-        return _failed_explanation(explainer, restaurant, restaurant.error)
-    rows, context = restaurant.rows, restaurant.context
-    search = Search(explainer.dependencies, evaluator, rows, context, parameters)
-    try:
-        evaluator.check(rows, context)  # the explainer's own reading names neither row nor review
-        return explainer.explain(
-            restaurant.business_id, rows, context, parameters, restaurant.run.to_json(), search.changes()
-        )
-    except DataError as error:
-        return _failed_explanation(explainer, restaurant, error_of(error))
-
-
-def _failed_explanation(
-    explainer: Explainer, restaurant: ExtractedRestaurant, error: Mapping[str, str | None]
-) -> Explanation:
-    name = restaurant.context.get("name")
-    return Explanation(
-        business_id=restaurant.business_id,
-        name=name if isinstance(name, str) else None,
-        task=explainer.program.task_name,
-        step=explainer.verdict.name,
-        verdict=None,
-        outputs={},
-        error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
-        because=[],
-        missing=[],
-        rules=[],
-        steps=[],
-        lookups=[],
-        evidence=[],
-        reviews=len(restaurant.rows),
-        changes=[],
-        run=restaurant.run.to_json(),
-    )
 
 
 # --- the page
@@ -230,12 +161,14 @@ class _Overview:
         """Add a restaurant."""
         self._articles.add(as_html(page_blocks(explanation, self.shades, MAX_REVIEWS)))
         self.run = self.run or explanation.run
-        is_failed = explanation.error is not None
-        values = [None if is_failed else explanation.outputs.get(name) for name in self.columns]
+        if explanation.error is not None:
+            verdict, shade, place = _FAILED, _FAILED, len(self.verdicts)
+            values: list[Value] = [None for _ in self.columns]
+        else:
+            verdict = format_plain(explanation.verdict)
+            shade, place = self.shades.get(explanation.verdict, "other"), self._place(explanation.verdict)
+            values = [explanation.outputs.get(name) for name in self.columns]
         numbers = [float(value) if isinstance(value, int | float) else None for value in values]
-        verdict = _FAILED if is_failed else format_plain(explanation.verdict)
-        shade = _FAILED if is_failed else self.shades.get(explanation.verdict, "other")
-        place = len(self.verdicts) if is_failed else self._place(explanation.verdict)
         for name, number in zip(self.columns, numbers, strict=True):
             if number is not None:
                 self._numbers.setdefault(name, []).append((number, shade))
@@ -250,7 +183,7 @@ class _Overview:
                 place=place,
                 shade=shade,
                 score=numbers[self.column] if numbers else None,
-                numbers=tuple("" if is_failed else format_value(value) for value in values),
+                numbers=tuple("" if shade == _FAILED else format_value(value) for value in values),
                 reviews=explanation.reviews,
                 change=_summarize_change(change) if change is not None else "",
                 changed=change.number if change is not None and change.parameter is None else None,

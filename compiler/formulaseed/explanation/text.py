@@ -23,6 +23,7 @@ from formulaseed.explanation.model import (
     Change,
     Comparison,
     Effect,
+    Evidence,
     ExplanationData,
     Match,
     Rule,
@@ -280,21 +281,23 @@ def _match_line(match: Match) -> Line:
 def _evidence_blocks(explanation: ExplanationData, writer: EvidenceWriter, *, groups_zeros: bool) -> Iterator[Block]:
     """Yield the reviews behind each step; with `groups_zeros` counts and sums of no reviews are in one item at the end."""
     evidence = [part for part in explanation.evidence if part.condition is not None or part.reviews]
-    if evidence:
-        yield Heading(f"The reviews behind it, of {number_of(explanation.reviews, 'review')} extracted")
-    quoters = {review.quoted_by for part in explanation.evidence for review in part.reviews}
+    if not evidence:
+        return
+    yield Heading(f"The reviews behind it, of {number_of(explanation.reviews, 'review')} extracted")
+    quoters = {review.quoted_by for part in evidence for review in part.reviews}
     if quoters - {None, "extractor"}:
         yield Paragraph(QUOTES_NOTE, "note")
-    zeros = [part for part in evidence if groups_zeros and is_zero(part)]
+    zeros: list[Evidence] = []
     items: list[Item | Card] = []
     for part in evidence:
-        if part not in zeros:
+        if groups_zeros and is_zero(part):
+            zeros.append(part)
+        else:
             items += writer.items(part)
     if zeros:
         items.append(Item(zero_text(zeros)))
         items += [Item(f"{part.step}: not counted: {text}", 1) for part in zeros for text in near_texts(part)]
-    if items:
-        yield Items(items)
+    yield Items(items)
 
 
 def describe_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -22,12 +22,12 @@ _KIND_OF_INPUT: dict[SymbolKind, Kind] = {
     SymbolKind.CONTEXT: "context",
     SymbolKind.PARAMETER: "parameter",
 }
-_LENGTH = 60
+_MAX_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Something that is read, or a step. `text` says what a step does, and what type an input has."""
+    """An input, or a step. `text` is the computation of a step, and the type of an input."""
 
     kind: Kind
     symbol: Symbol
@@ -36,18 +36,18 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What formulas call it."""
+        """The name in formulas."""
         return str(self.symbol)
 
     @property
     def step(self) -> str | None:
-        """The step's name; None for what is read."""
+        """The step's name; None for an input."""
         return None if self.symbol.kind in INPUT_KINDS else self.symbol.name
 
     @property
     def short(self) -> str:
         """The text, cut where it is too long for a box."""
-        return self.text if len(self.text) <= _LENGTH else f"{self.text[: _LENGTH - 1]}…"
+        return self.text if len(self.text) <= _MAX_LENGTH else f"{self.text[: _MAX_LENGTH - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ def graph_of(program: nodes.Program) -> Graph:
     """Return the graph of a program: the fields and parameters in use, then the steps."""
     uses = uses_of(program)
     used = {symbol for mentioned in uses.values() for symbol in mentioned}
-    found = [*_inputs(program, used), *_steps(program)]
-    position = {node.symbol: number for number, node in enumerate(found)}
-    pairs = ((symbol, node.symbol) for node in found if node.step is not None for symbol in uses[node.step])
-    return Graph(program.task_name, tuple(found), tuple((position[a], position[b]) for a, b in pairs))
+    all_nodes = (*_inputs(program, used), *_steps(program))
+    position = {node.symbol: number for number, node in enumerate(all_nodes)}
+    pairs = ((symbol, node.symbol) for node in all_nodes if node.step is not None for symbol in uses[node.step])
+    return Graph(program.task_name, all_nodes, tuple((position[a], position[b]) for a, b in pairs))
 
 
 def _inputs(program: nodes.Program, used: set[Symbol]) -> Iterator[Node]:
@@ -77,16 +77,17 @@ def _inputs(program: nodes.Program, used: set[Symbol]) -> Iterator[Node]:
         (SymbolKind.PARAMETER, program.parameters),
     )
     for kind, fields in declared:
-        for each in fields:
-            symbol = Symbol(kind, each.name)
+        for field in fields:
+            symbol = Symbol(kind, field.name)
             if symbol in used:
-                yield Node(_KIND_OF_INPUT[kind], symbol, str(each.ty))
+                yield Node(_KIND_OF_INPUT[kind], symbol, str(field.ty))
 
 
 def _steps(program: nodes.Program) -> Iterator[Node]:
     for step in program.steps:
-        is_filter = isinstance(step.operation, nodes.Filter)
-        kind: Kind = "filter" if is_filter else "aggregate" if step.aggregate is not None else "step"
+        kind: Kind = "aggregate" if step.aggregate is not None else "step"
+        if isinstance(step.operation, nodes.Filter):
+            kind = "filter"
         yield Node(kind, symbol_of(step), printable(step_text(step)), step.name in program.output)
 
 
@@ -117,12 +118,12 @@ def mermaid(graph: Graph) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text without what ends a line, or a statement, of Mermaid."""
+    """Return the text without characters that end a line, or a statement, of Mermaid."""
     return "".join(character if character.isalnum() or character in " -_." else " " for character in printable(text))
 
 
 def _entities(text: str) -> str:
-    """The text with all but letters, digits and harmless signs as Mermaid's character codes."""
+    """Return the text with all but letters, digits and harmless signs as Mermaid's character codes."""
     return "".join(c if c.isalnum() or c in " ._-+*/=,:()'" else f"#{ord(c)};" for c in printable(text))
 
 

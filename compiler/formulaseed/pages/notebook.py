@@ -1,4 +1,4 @@
-"""What a notebook shows of a seed and of results, as parts of an HTML page."""
+"""Renders a seed, and results, as parts of an HTML page for a notebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formulaseed.pages.values import format_plain
 if TYPE_CHECKING:
     from formulaseed.loading import FormulaSeed
 
-_MOST = 100
+_MAX_LISTED = 100
 
 
 def seed_html(seed: FormulaSeed) -> str:
@@ -26,9 +26,11 @@ def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) ->
     """Return the restaurants as a table: their results, or how many rows they have; and what failed as a list."""
     names = list(dict.fromkeys(name for line in lines for name in line.get("output", ())))
     are_results = any("output" in line or "error" in line for line in lines)
-    table = Table(("restaurant", *(names if are_results else ("rows",))), [_row(line, names) for line in lines[:_MOST]])
-    left_out = [Paragraph(f"and {len(lines) - _MOST:,} more")] if len(lines) > _MOST else []
-    failed = [Items([Item(failure) for failure in failures[:_MOST]])] if failures else []
+    table = Table(
+        ("restaurant", *(names if are_results else ("rows",))), [_row(line, names) for line in lines[:_MAX_LISTED]]
+    )
+    left_out = [Paragraph(f"and {len(lines) - _MAX_LISTED:,} more")] if len(lines) > _MAX_LISTED else []
+    failed = [Items([Item(failure) for failure in failures[:_MAX_LISTED]])] if failures else []
     return as_html([table, *left_out, *failed])
 
 

@@ -329,7 +329,7 @@ def _compare_restaurant(
         values = {name: (before.steps[old_name], after.steps[name]) for name, old_name in pairing.steps.items()}
     differing = {name for name, pair in values.items() if not is_same(*pair)}
     changed = tuple(output for output in pairing.outputs if output in differing)
-    diverges_at = _first_difference(differing, changed, pairing) if changed else ""
+    diverges_at = _first_difference(differing, changed, pairing)
     if before.failed_at != after.failed_at:
         diverges_at = after.failed_at or before.failed_at or ""
     name = restaurant.context.get("name")
@@ -345,14 +345,14 @@ def _compare_restaurant(
 
 
 def _first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
-    """Return the first of the differing steps that lead to a changed output."""
+    """Return the first of the differing steps that lead to a changed output; empty if no output changed."""
     stack, leading = list(changed), set(changed)
     while stack:
         for symbol in pairing.uses[stack.pop()]:
             if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in leading:
                 leading.add(symbol.name)
                 stack.append(symbol.name)
-    return next(name for name in pairing.steps if name in leading)
+    return next((name for name in pairing.steps if name in leading), "")
 
 
 def _verdict_text(trace: _Trace, verdict: str | None) -> str | None:

@@ -49,19 +49,21 @@ def pair_programs(
         raise DataError(f"the old seed has no output `{output}`")
     if verdict is not None and verdict.name not in outputs:  # there is nothing to compare it with
         verdict = None
-    verdicts: tuple[str, ...] = ()
-    if verdict is not None:
-        old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
-        verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
     with_values = [step.name for step in new.steps if not isinstance(step.operation, nodes.Filter)]
     return Pairing(
         steps={name: old_names[name] for name in with_values if name in old_names},
         outputs=outputs,
         verdict=verdict.name if verdict is not None else None,
-        verdicts=verdicts,
+        verdicts=_possible_verdicts(old, verdict, old_names) if verdict is not None else (),
         numbers=numbers_of(new, outputs, verdict, output),
         uses=uses_of(new),
     )
+
+
+def _possible_verdicts(old: nodes.Program, verdict: nodes.Step, old_names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values that a verdict can have in the old program, then those that it can have in the new one only."""
+    old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
+    return tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
 
 
 def numbers_of(

@@ -7,7 +7,6 @@ exist.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,10 +24,10 @@ from formulaseed.explanation.model import (
     ChangeKind,
     Effect,
 )
+from formulaseed.explanation.parameter_search import ParameterSearch
 from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
-from formulaseed.ir import nodes
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import Value
 from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
@@ -43,9 +42,6 @@ _MAX_CANDIDATES = 60
 _MIN_CANDIDATES = 3
 _MAX_EVALUATED_REVIEWS = 300_000
 """At most so many reviews are evaluated for each review more or fewer, all candidates together."""
-_MAX_DOUBLINGS = 24
-_PRECISION = 1e-6
-_MAX_DIGITS = 6
 
 _Values = Mapping[str, Any]
 """Every step's value, by name."""
@@ -305,87 +301,17 @@ class Search:
                 continue
             start = (self.parameters or {}).get(parameter.name, parameter.default)
             for direction in (1, -1):
-                value = _ParameterSearch(self, parameter, start, direction).nearest()
-                after = None if value is None else self.values_with(parameter, value)
-                if value is not None and after is not None:
-                    text = f"with {parameter.name} {format_value(value)} for {format_value(start)}"
-                    yield self._change("parameter", text, value, self._parsed, after, parameter=parameter.name)
 
-    def values_with(self, parameter: nodes.Parameter, value: float) -> _Values | None:
-        """Return every step's value if a parameter has this value; None if the verdict is the same, or there is none."""
-        values = self._trace(self._parsed, {**(self.parameters or {}), parameter.name: value})
-        return values if self._is_other(values) else None
+                def is_turned(value: float, name: str = parameter.name) -> bool:
+                    return self._is_other(self._trace(self._parsed, {**(self.parameters or {}), name: value}))
 
-
-@dataclass(frozen=True, slots=True)
-class _ParameterSearch:
-    """Searches the nearest value of a parameter on one side of `start`, 1 for above and -1 for below."""
-
-    search: Search
-    parameter: nodes.Parameter
-    start: float
-    direction: int
-
-    def nearest(self) -> float | None:
-        """Return the nearest value that was found to change the verdict; None if there is none within the bounds."""
-        bracket = self._bracket()
-        if bracket is None:
-            return None
-        low, high = bracket
-        precision = 1.0 if self._is_whole else max(abs(self.start), 1.0) * _PRECISION
-        while high - low > precision:
-            middle = (low + high) // 2 if self._is_whole else (low + high) / 2
-            if self._turns(self._at(middle)):
-                high = middle
-            else:
-                low = middle
-        return self._rounded(high)
-
-    def _bracket(self) -> tuple[float, float] | None:
-        """Return a distance at which the verdict is the same and a larger one at which it is not; None if there is none."""
-        low, high = 0.0, 1.0 if self._is_whole else max(abs(self.start), 1.0) / 64
-        for _ in range(_MAX_DOUBLINGS):
-            if self._turns(self._at(high)):
-                return low, high
-            if self._bound is not None and self._at(high) == self._bound:
-                return None
-            low, high = high, high * 2
-        return None
-
-    def _rounded(self, distance: float) -> float | None:
-        """Return the shortest decimal near a distance that changes the verdict too; None if the value itself does not."""
-        value = self._at(distance)
-        round_away = math.ceil if self.direction > 0 else math.floor
-        for digits in range(0 if self._is_whole else 1, _MAX_DIGITS + 1):
-            scale = 10.0**digits
-            rounded: float = round_away(value * scale) / scale
-            if self._is_whole:
-                rounded = int(rounded)
-            is_near = abs(rounded - value) < abs(distance) / 10 + self._is_whole
-            if is_near and not self._is_beyond_bound(rounded) and self._turns(rounded):
-                return rounded
-        return value if self._turns(value) else None
-
-    def _at(self, distance: float) -> float:
-        """Return the value at a distance from the start, within the bounds."""
-        value = self.start + self.direction * distance
-        if self._bound is not None and self._is_beyond_bound(value):
-            value = self._bound
-        return round(value) if self._is_whole else value
-
-    def _turns(self, value: float) -> bool:
-        return self.search.values_with(self.parameter, value) is not None
-
-    def _is_beyond_bound(self, value: float) -> bool:
-        return self._bound is not None and (value - self._bound) * self.direction > 0
-
-    @property
-    def _bound(self) -> float | None:
-        return self.parameter.maximum if self.direction > 0 else self.parameter.minimum
-
-    @property
-    def _is_whole(self) -> bool:
-        return self.parameter.ty.base is Base.INTEGER
+                value = ParameterSearch(parameter, start, direction, is_turned).nearest()
+                if value is None:
+                    continue
+                after = self._trace(self._parsed, {**(self.parameters or {}), parameter.name: value})
+                assert after is not None  # it has another verdict
+                text = f"with {parameter.name} {format_value(value)} for {format_value(start)}"
+                yield self._change("parameter", text, value, self._parsed, after, parameter=parameter.name)
 
 
 def _select_changes(changes: Sequence[Change]) -> list[Change]:

@@ -44,18 +44,17 @@ class EvidenceWriter:
                 self._defined.add(text)
                 yield Item(text, 1)
         yield from self._reviews(evidence)
-        others = _others_text(evidence)
-        if others is not None:
-            yield Item(others, 1)
-        yield from (Item(text, 1) for text in exclusion_texts(evidence))
+        yield from (Item(text, 1) for text in (*_others_texts(evidence), *exclusion_texts(evidence)))
 
     def _reviews(self, evidence: Evidence) -> Iterator[Item | Card]:
         """Yield a card for each review that was not written before, then the others, those with the same values together."""
-        new = [review for review in evidence.reviews if _key(review) not in self._seen_fields]
+        new: list[Review] = []
         repeated: dict[str, list[Review]] = {}
         for review in evidence.reviews:
             seen = self._seen_fields.get(_key(review))
-            if seen is not None:
+            if seen is None:
+                new.append(review)
+            else:
                 added = {name: value for name, value in review.fields.items() if name not in seen}
                 repeated.setdefault(_fields_text(added), []).append(review)
         for review in evidence.reviews:
@@ -64,13 +63,16 @@ class EvidenceWriter:
         if self._max_cards is not None:
             cards = cards[: self._max_cards - self._card_count]
         self._card_count += len(cards)
-        for review in cards:
-            yield card_of(review, 1, _amount_text(evidence, review))
+        yield from (card_of(review, 1, _amount_text(evidence, review)) for review in cards)
         if len(new) > len(cards):
             yield Item(f"and {len(new) - len(cards)} more", 1)
-        groups = [*repeated.items()]
+        yield from self._repeated_items(evidence, [*repeated.items()])
+
+    def _repeated_items(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[Item]:
+        """Yield the reviews that were written before, each group with the values that are new."""
         for values, reviews in groups[: self._max_per_step]:
-            yield Item(f"{self._ids(evidence, reviews)} (see above){f': {values}' if values else ''}", 1)
+            more = f": {values}" if values else ""
+            yield Item(f"{self._ids(evidence, reviews)} (see above){more}", 1)
         if self._max_per_step is not None and len(groups) > self._max_per_step:
             rest = sum(len(reviews) for _, reviews in groups[self._max_per_step :])
             yield Item(f"and {rest} more (see above)", 1)
@@ -120,13 +122,12 @@ def filter_texts(evidence: Evidence) -> Iterator[str]:
         yield f"${name}: {condition}"
 
 
-def _others_text(evidence: Evidence) -> str | None:
-    """Return how many more reviews match that do not have the value selected from them; None if there are none."""
+def _others_texts(evidence: Evidence) -> Iterator[str]:
+    """Yield how many more reviews match that do not have the value selected from them, if there are some."""
     number = evidence.number - len(evidence.reviews)
     entry = AGGREGATES[evidence.function]
-    if not entry.selects or number <= 0:
-        return None
-    return f"{number_of(number, 'other')} {'has' if number == 1 else 'have'} {entry.others_have}"
+    if entry.selects and number > 0:
+        yield f"{number_of(number, 'other')} {'has' if number == 1 else 'have'} {entry.others_have}"
 
 
 def exclusion_texts(evidence: Evidence) -> Iterator[str]:

@@ -18,7 +18,7 @@ from formulaseed.explanation.contributions import Contributions
 from formulaseed.explanation.counterfactuals import Search
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Failure, Missing, Step
+from formulaseed.explanation.model import Evidence, Failure, Match, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -31,6 +31,7 @@ from formulaseed.ir.interpret import Evaluation, Observer, place_of, prepare
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
+from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
@@ -86,26 +87,31 @@ class Explainer:
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = upstream(self.hoisted.program, target)
         finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
-        evidence = {step.name: part for step in reached if (part := finder.evidence(step)) is not None}
-        lookups = {step.name: match for step in reached if (match := record.match(step)) is not None}
-        defaults = {name for name, part in evidence.items() if part.is_default}
-        defaults |= {name for name, match in lookups.items() if match.key is None}
-        contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
-        name = context.get("name")
+        evidence = [part for part in map(finder.evidence, reached) if part is not None]
+        lookups = [match for match in map(record.match, reached) if match is not None]
+        defaults = _default_steps(evidence, lookups)
+        verdict: Value = None
+        because: list[str] = []
+        rules: list[Rule] = []
+        if error is None:
+            contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
+            verdict = evaluation.results.get(target.name)
+            because = Reasons(record, {part.step: part for part in evidence}, contributions).because(target)
+            rules = record.rules(target)
         return Explanation(
             business_id=business_id,
-            name=name if isinstance(name, str) else None,
+            name=_name_in(context),
             task=self.program.task_name,
             step=target.name,
-            verdict=evaluation.results.get(target.name) if error is None else None,
+            verdict=verdict,
             outputs={name: evaluation.results[name] for name in self.program.output if name in evaluation.results},
             error=error,
-            because=Reasons(record, evidence, contributions).because(target) if error is None else [],
+            because=because,
             missing=[*_missing_fields(reached, evaluation)],
-            rules=record.rules(target) if error is None else [],
+            rules=rules,
             steps=[self._step(record, step, defaults) for step in reached],
-            lookups=[*lookups.values()],
-            evidence=[*evidence.values()],
+            lookups=lookups,
+            evidence=evidence,
             reviews=len(rows),
             changes=Search(self.dependencies, self.evaluator, rows, context, parameters).changes(),
             run=dict(run),
@@ -178,10 +184,9 @@ def explain_all(
 def _failed_explanation(
     explainer: Explainer, restaurant: ExtractedRestaurant, error: Mapping[str, str | None]
 ) -> Explanation:
-    name = restaurant.context.get("name")
     return Explanation(
         business_id=restaurant.business_id,
-        name=name if isinstance(name, str) else None,
+        name=_name_in(restaurant.context),
         task=explainer.program.task_name,
         step=explainer.verdict.name,
         verdict=None,
@@ -199,6 +204,11 @@ def _failed_explanation(
     )
 
 
+def _name_in(context: Mapping[str, Any]) -> str | None:
+    name = context.get("name")
+    return name if isinstance(name, str) else None
+
+
 def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
     """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
     conditions = [condition for step in steps for condition in filters_of(step, evaluation.filters).values()]
@@ -210,6 +220,12 @@ def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iter
             number = sum(row[symbol] is None for row in evaluation.rows)
             if number:
                 yield Missing(name=str(symbol), reviews=number)
+
+
+def _default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
+    """Return the steps whose value is the seed's default, as no review counts or no key matches."""
+    selections = {part.step for part in evidence if part.is_default}
+    return selections | {match.step for match in lookups if match.key is None}
 
 
 def _kind_of(step: nodes.Step) -> str:

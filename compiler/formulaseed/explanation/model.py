@@ -78,7 +78,7 @@ class Step(_Part):
 
 
 class Match(_Part):
-    """What a lookup found."""
+    """The result of a lookup."""
 
     step: str = Field(description="The lookup.")
     source: str = Field(description="The formula of the string that is searched.")
@@ -145,7 +145,7 @@ class Evidence(_Part):
 
 
 class Effect(_Part):
-    """What a change does to a step."""
+    """The effect of a change on a step."""
 
     before: Value = Field(description="Its value before the change.")
     after: Value = Field(description="Its value after the change.")

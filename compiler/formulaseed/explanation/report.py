@@ -7,7 +7,7 @@ the table and its explanation, compressed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -172,7 +172,6 @@ class _Overview:
         for name, number in zip(self.columns, numbers, strict=True):
             if number is not None:
                 self._numbers.setdefault(name, []).append((number, shade))
-        change = explanation.changes[0] if explanation.changes else None
         self.rows.append(
             _TableRow(
                 at=len(self.rows),
@@ -185,8 +184,8 @@ class _Overview:
                 score=numbers[self.column] if numbers else None,
                 numbers=tuple("" if shade == _FAILED else format_value(value) for value in values),
                 reviews=explanation.reviews,
-                change=_summarize_change(change) if change is not None else "",
-                changed=change.number if change is not None and change.parameter is None else None,
+                change=_summarize_change(explanation.changes),
+                changed=_changed_reviews(explanation.changes),
             )
         )
 
@@ -234,8 +233,17 @@ class _Overview:
         return [histogram(name, self._numbers.get(name, []), order) for name in self.columns]
 
 
-def _summarize_change(change: Change) -> str:
-    """Return a change in a few words, for the table."""
+def _summarize_change(changes: Sequence[Change]) -> str:
+    """Return the smallest change in a few words; empty if there is none."""
+    if not changes:
+        return ""
+    change = changes[0]
+    verdict = format_plain(change.verdict)
     if change.parameter is not None:
-        return f"{change.parameter} {format_value(change.number)}: {format_plain(change.verdict)}"
-    return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {format_plain(change.verdict)}"
+        return f"{change.parameter} {format_value(change.number)}: {verdict}"
+    return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {verdict}"
+
+
+def _changed_reviews(changes: Sequence[Change]) -> float | None:
+    """Return how many reviews the smallest change adds or leaves out; None if it changes a parameter, or there is none."""
+    return changes[0].number if changes and changes[0].parameter is None else None

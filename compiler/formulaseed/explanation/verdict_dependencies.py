@@ -23,7 +23,7 @@ Field = tuple[str, str]
 
 
 class FieldRequirement(NamedTuple):
-    """What a condition requires of a field: a comparison, and a `value` for which it holds."""
+    """A comparison that a condition requires of a field, with a `value` for which it holds."""
 
     field: Field
     value: Value
@@ -44,7 +44,7 @@ class FieldRequirement(NamedTuple):
 
 
 class VerdictDependencies:
-    """What one step of a program, its verdict, depends on."""
+    """The steps, fields and conditions that one step of a program, its verdict, depends on."""
 
     def __init__(self, program: nodes.Program, verdict: nodes.Step) -> None:
         self.program = program
@@ -105,7 +105,7 @@ class VerdictDependencies:
 
     @cached_property
     def requirements(self) -> dict[str, list[FieldRequirement]]:
-        """What each step over reviews requires of a review, as far as single comparisons say it; the exact ones first."""
+        """The requirements of each step over reviews, as far as single comparisons say them; the exact ones first."""
         requirements: dict[str, list[FieldRequirement]] = {}
         for name, aggregate in self.aggregates.items():
             required = [*self._required_by(_conditions_of(aggregate))]

@@ -1,4 +1,4 @@
-"""What an analysis is to its readers: a document, as text, as Markdown, and as HTML."""
+"""Makes an analysis a document for its readers: as text, as Markdown, and as HTML."""
 
 from __future__ import annotations
 

@@ -143,10 +143,13 @@ def test_null_is_a_value() -> None:
 
 
 def test_what_is_never_reached_comes_first() -> None:
-    """With its place in the file; in text, Markdown and HTML."""
+    """With its place in the file; in text, Markdown and HTML, of which the command prints a page."""
     found = cover(G1A, ROWS)
     assert found.reached == len(found.items) - 4
-    for text in (found.text, found.markdown, found._repr_html_()):
+    page = formulaseed("cover", G1A, "--rows", ROWS, "--format", "html").out
+    assert page == found.html
+    assert f"<h1>Coverage of {G1A}</h1>" in page
+    for text in (found.text, found.markdown, found._repr_html_(), page):
         assert text.index("RECENT_RATIO &gt; 0.7" if text.startswith("<") else "RECENT_RATIO > 0.7") < text.index(
             "Reached"
         )

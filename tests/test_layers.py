@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,18 @@ def test_a_layer_imports_only_those_before_it(layer: str) -> None:
         and target not in allowed
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("layer", ["pages", "explanation", "compare"])
+def test_modules_of_a_layer_import_each_other_in_one_direction(layer: str) -> None:
+    """Nor do imports that are executed later, or that are for types alone, make a cycle."""
+    modules = {file: f"formulaseed.{layer}.{file.stem}" for file in (PACKAGE / layer).glob("*.py")}
+    imports: dict[str, set[str]] = {name: set() for name in modules.values()}
+    for found in all_imports():
+        if found.file in modules and found.name in imports:
+            imports[modules[found.file]].add(found.name)
+    assert any(imports.values())
+    TopologicalSorter(imports).prepare()
 
 
 def test_each_distribution_is_imported_in_one_place() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -18,9 +18,9 @@ from formulaseed.cli.output import (
     show,
     write_out,
 )
-from formulaseed.compare.cover import measure_coverage
-from formulaseed.compare.diff import Check, compare_seeds
-from formulaseed.compare.sensitivity import rank_numbers
+from formulaseed.compare.cover import Coverage, measure_coverage
+from formulaseed.compare.diff import Check, Difference, compare_seeds
+from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
@@ -29,28 +29,20 @@ from formulaseed.pages.graph import dot, graph_of, mermaid
 from formulaseed.runtime.loading import evaluator_of
 
 _form_option = click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
+    "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text", show_default=True,
     help="How to print it.",
 )  # fmt: skip
 _output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
 
 
-class _Report(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def markdown(self) -> str: ...
-    @property
-    def json(self) -> dict[str, Any]: ...
-
-
-def _print(found: _Report, form: str) -> None:
+def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
+    """Print a document in a format of `--format`."""
     if form == "json":
-        emit_json(found.json)
-    elif form == "markdown":
-        emit(found.markdown)
+        emit_json(document.json)
+    elif form == "text":
+        show(document.text, nl=False)
     else:
-        show(found.text, nl=False)
+        emit(document.markdown if form == "markdown" else document.html)
 
 
 def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, Any] | None]:
@@ -95,7 +87,7 @@ def diff(
         raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE")
     (old_seed, old_parameters), (new_seed, new_parameters) = _load(old, params_old), _load(new, params_new)
     with reported() as failures:
-        found = compare_seeds(
+        difference = compare_seeds(
             old_seed,
             new_seed,
             read_lines(rows, "rows") if rows is not None else None,
@@ -105,8 +97,8 @@ def diff(
             failures=failures,
             duplicates=duplicates,
         )
-    _print(found, form)
-    finish(WRONG if any(found.fails(check) for check in checks) else failures.status)
+    _print(difference, form)
+    finish(WRONG if any(difference.fails(check) for check in checks) else failures.status)
 
 
 @click.command("cover")
@@ -128,9 +120,9 @@ def cover(
     """
     loaded, parameters = _load(seed, params)
     with reported() as failures:
-        found = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
-    _print(found, form)
-    finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)
+        coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
+    _print(coverage, form)
+    finish(WRONG if fail_under is not None and coverage.percent < fail_under else failures.status)
 
 
 class _Percent(click.ParamType[float]):
@@ -140,12 +132,12 @@ class _Percent(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         try:
-            found = float(str(value).removesuffix("%"))
+            percent = float(str(value).removesuffix("%"))
         except ValueError:
-            found = 0.0
-        if not 0 < found <= 1000:
+            percent = 0.0
+        if not 0 < percent <= 1000:
             self.fail(f"`{value}` is no share such as 10%", param, ctx)
-        return found
+        return percent
 
 
 @click.command("sensitivity")

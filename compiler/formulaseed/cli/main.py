@@ -66,6 +66,7 @@ _FILES = (
     "FILE",
     "OUT",
     "ROWS",
+    "NEW_ROWS",
     "CONTEXTS",
     "EXTRACTIONS",
     "RESTAURANTS",

@@ -1,4 +1,4 @@
-"""Results as a table for a terminal of some width: a line for each restaurant, numbers rounded to be compared.
+"""Lays out results as a table for a terminal of some width: a line for each restaurant, numbers rounded to be compared.
 
 Columns that do not fit are left out and named: the number of reviews first, then outputs that are numbers, the first ones
 first, since those at the end are what they are for, then the restaurants' names. Verdicts (strings and booleans), the
@@ -14,19 +14,20 @@ from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import aligned, columns
 
 _GAP = 2
-_STRING = 32
+_MAX_STRING = 32
 """Columns of a terminal that a string takes at most; ids are not cut."""
-_LEAST, _MOST = 1e-3, 1e12
+_MIN_DECIMAL = 1e-3
+_MAX_DECIMAL = 1e12
 """Numbers between them are shown with three decimals, the others by their magnitude."""
 
 
-def listing(
+def results_table(
     results: Sequence[Result], outputs: Sequence[str], sort: str | None, width: int | None
 ) -> tuple[str, list[str]]:
     """Return a table of at most `width` columns of a terminal, None for any number, and the names of what is left out."""
     table = {
         "business_id": [printable(result.business_id) for result in results],
-        "name": [_cut(printable(result.name or ""), _STRING) for result in results],
+        "name": [_cut(printable(result.name or ""), _MAX_STRING) for result in results],
         **{name: [_output(result, name) for result in results] for name in outputs},
         "reviews": ["" if result.reviews is None else str(result.reviews.extracted) for result in results],
         "error": [_error(result) for result in results],
@@ -49,15 +50,15 @@ def _is_verdict(results: Iterable[Result], name: str) -> bool:
 
 
 def _output(result: Result, name: str) -> str:
-    """A value as people read it; nothing where the restaurant failed."""
+    """Return a value as people read it; empty if the restaurant failed."""
     if result.output is None:
         return ""
     value = result.output[name]
     if isinstance(value, str):
-        return _cut(printable(value), _STRING)
+        return _cut(printable(value), _MAX_STRING)
     if value is None or isinstance(value, bool):
         return "-" if value is None else str(value).lower()
-    if value == 0 or _LEAST <= abs(value) < _MOST:
+    if value == 0 or _MIN_DECIMAL <= abs(value) < _MAX_DECIMAL:
         return str(value) if isinstance(value, int) else f"{value:.3f}"
     return f"{value:.3e}"
 
@@ -72,9 +73,9 @@ def _width(table: dict[str, list[str]]) -> int:
     return sum(widths) + _GAP * (len(table) - 1)
 
 
-def _cut(text: str, most: int) -> str:
-    if columns(text) <= most:
+def _cut(text: str, width: int) -> str:
+    if columns(text) <= width:
         return text
-    while columns(text) >= most and text:
+    while columns(text) >= width and text:
         text = text[:-1]
     return f"{text}…"

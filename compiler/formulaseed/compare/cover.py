@@ -84,6 +84,11 @@ class Coverage(Document):
     failures: Failures = field(default_factory=Failures)
 
     @property
+    def title(self) -> str:
+        """The title of the page."""
+        return f"Coverage of {self.seed}"
+
+    @property
     def reached(self) -> int:
         """How many of the items some restaurant reaches."""
         return sum(item.count > 0 for item in self.items)

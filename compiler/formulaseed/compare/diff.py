@@ -68,6 +68,11 @@ class Difference(Document):
     outcomes: Outcomes | None
 
     @property
+    def title(self) -> str:
+        """The title of the page."""
+        return f"{self.old.file} → {self.new.file}"
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing differs: the seeds say the same, cosmetics included, and no restaurant moves."""
         return not self.changes.all and (self.outcomes is None or not self.outcomes.moved)

@@ -140,6 +140,11 @@ class Sensitivity(Document):
     skipped: tuple[tuple[str, str, str], ...]
     failures: Failures
 
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return f"Sensitivity of {self.seed}"
+
     @cached_property
     def json(self) -> dict[str, Any]:
         """The ranking as JSON values; docs/analysis.md describes them."""

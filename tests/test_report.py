@@ -13,7 +13,7 @@ from formulaseed.data.results import Failures
 from formulaseed.explanation.explainer import Explainer
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
-from formulaseed.pages.histogram import HEIGHT, WIDTH, histogram
+from formulaseed.pages.histogram import histogram
 from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -225,17 +225,18 @@ numbers = st.one_of(st.integers(-(10**6), 10**6), st.floats(allow_nan=False, all
 @settings(max_examples=200)
 @given(st.lists(st.tuples(numbers, st.sampled_from(["v0", "v4"])), max_size=40))
 def test_a_histogram_counts_every_number(values: list[tuple[float, str]]) -> None:
-    """Whatever the numbers are, there are few bins, each number is in one, and every bar is inside the drawing."""
+    """Whatever the numbers are, there are few bins, each number is in one, and every bar is as high as its number says."""
     found = histogram("X", values, ["v0", "v4"])
     if found is None:
         assert not values or not math.isfinite(max(values)[0] - min(values)[0])
         return
-    assert sum(number for _, number in found.bins) == len(values)
+    assert sum(bar.total for bar in found.bins) == len(values)
     assert 1 <= len(found.bins) <= 20
-    for bar in found.bars:
-        assert bar.shade in ("v0", "v4")
-        assert 0 <= bar.x < bar.x + bar.width <= WIDTH
-        assert 0 <= bar.y < bar.y + bar.height <= HEIGHT
+    assert 1 <= sum(bool(bar.label) for bar in found.bins) <= 8
+    highest = max(bar.total for bar in found.bins)
+    for bar in found.bins:
+        assert {shade for shade, _ in bar.parts} <= {"v0", "v4"}
+        assert sum(height for _, height in bar.parts) == pytest.approx(100 * bar.total / highest)
 
 
 def test_contexts_are_refused_with_the_two_commands_to_run() -> None:

@@ -84,7 +84,7 @@ def test_the_table_is_filtered(browser: Any, report: Path) -> None:
 def test_another_number_is_chosen(browser: Any, report: Path) -> None:
     """Its histogram is shown, the table has its values and is sorted by them."""
     tab = Tab(browser, report)
-    drawn = tab.page.locator("figure.histogram:visible svg")
+    drawn = tab.page.locator("figure.histogram:visible [role=img]")
     assert "Histogram of FINAL_RISK_SCORE: 14 restaurants from 0 to 20" in (drawn.get_attribute("aria-label") or "")
     tab.page.get_by_label("Values of").select_option("TRUST_SCORE")
     assert "Histogram of TRUST_SCORE" in (drawn.get_attribute("aria-label") or "")
@@ -214,6 +214,6 @@ def test_without_scripts_the_overview_is_there(browser: Any, report: Path) -> No
     """The table, the verdicts and the histogram need no script, and a line says what does."""
     tab = Tab(browser, report, java_script_enabled=False)
     assert len(tab.names) == 14
-    assert tab.page.locator("figure.histogram:visible svg").count() == 1
+    assert tab.page.locator("figure.histogram:visible [role=img]").count() == 1
     assert "need JavaScript" in tab.page.locator("body").inner_text()
     tab.close()

@@ -49,11 +49,11 @@ def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command("explain")
 @click.argument("seed", metavar="SEED|MODULE")
+@_shared_options
 @click.option("--id", "business_id", help="The restaurant; needed where there are several.")
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "html", "json"]),
               help="How to write it: as --out ends (.txt, .md, .html, .json), or text.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="Where to write it; else it is printed.")
-@_shared_options
 def explain(business_id: str | None, form: str | None, out: str | None, **shared: Any) -> None:
     """Explain why a restaurant got its verdict, and what would change it.
 

@@ -167,7 +167,11 @@ class Reasons:
         low, high = limits_of(self.record.taken(expression))
         value, inner_value = self.record.value_of(name), self.record.value_of(inner)
         if value != inner_value:
-            change = "its maximum" if value in high else "its minimum" if value in low else "rounded"
+            change = "rounded"
+            if value in high:
+                change = "its maximum"
+            elif value in low:
+                change = "its minimum"
             return f"{change}; {inner} is {format_value(inner_value)}"
         least, most = (" and ".join(map(format_value, limits)) for limits in (low, high))
         if low and high:

@@ -81,7 +81,9 @@ class EvaluationRecord:
         is_taken = False
         for condition, branch in choices(step):
             holds = condition is None or bool(self.value(condition))
-            state: State = "not reached" if is_taken else "taken" if holds else "false"
+            state: State = "taken" if holds else "false"
+            if is_taken:
+                state = "not reached"
             is_taken = is_taken or holds
             text = expression_text(condition) if condition is not None else None
             comparisons = [*self._comparisons(condition)] if condition is not None else []

@@ -41,7 +41,6 @@ from formulaseed.pages.blocks import (
     Items,
     Line,
     Mark,
-    Pairs,
     Paragraph,
     Table,
     Title,
@@ -94,7 +93,7 @@ def brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
         new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
         seen.update(review.review_id for review in new)
         if new and len(new) < explanation.reviews and len(seen) <= MAX_LISTED_REVIEWS:
-            yield Items([Item(f"{evidence.step}: {card_of(review, 0).line}") for review in new])
+            yield Items([Item(f"{evidence.step}: {card_of(review, 0).text}") for review in new])
 
 
 def text_blocks(explanation: ExplanationData) -> Iterator[Block]:
@@ -112,8 +111,8 @@ def page_blocks(
     shades = shades_of([rule.result for rule in explanation.rules]) if shades is None else shades
     yield from _blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
     yield Heading("All outputs, and what made them")
-    outputs = [(name, format_value(value)) for name, value in explanation.outputs.items()]
-    yield Pairs([*outputs, *describe_run(explanation.run)])
+    outputs = [(Code(name), format_value(value)) for name, value in explanation.outputs.items()]
+    yield Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
 
 
 def _blocks(

@@ -86,6 +86,11 @@ class Item:
     depth: int = 0
     detail: Line = ()
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The line and its detail as one line."""
+        return (*parts_of(self.line), *parts_of(self.detail))
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -103,8 +108,13 @@ class Card:
     depth: int = 0
 
     @property
-    def line(self) -> str:
+    def parts(self) -> tuple[str, ...]:
         """The card on one line."""
+        return (self.text,)
+
+    @property
+    def text(self) -> str:
+        """The card as a string."""
         about = f" ({self.about})" if self.about else ""
         fields = f": {self.fields}" if self.fields else ""
         quote = f"; {self.source}“{self.quote}”" if self.quote else ""
@@ -129,13 +139,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Names, each with its value."""
-
-    pairs: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
 class Lines:
     """Lines of a seed that were removed, and those that were added."""
 
@@ -155,7 +158,7 @@ class Details:
     blocks: tuple[Block, ...]
 
 
-Block = Title | Heading | Paragraph | Items | Table | Pairs | Lines | Details
+Block = Title | Heading | Paragraph | Items | Table | Lines | Details
 
 
 def sentence(*parts: str) -> Paragraph:

@@ -1,106 +1,56 @@
 """Lays out histograms: how many restaurants have which value.
 
-In: numbers, each with the class of its verdict. Out: bars with their places, and the same as rows of a table.
+In: numbers, each with the class of its verdict. Out: bins, which a template draws as bars and writes as a table.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.pages.values import format_value
 
-WIDTH = 480
-HEIGHT = 170
-_BASE = 140
-"""The height at which bars stand, from the top."""
-_TOP = 18
-_SIDE = 20
 _MAX_BINS = 16
 _MAX_LABELS = 8
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """A part of a bin's bar: the restaurants of one verdict."""
+class Bin:
+    """A range of values with the number of restaurants.
 
-    x: float
-    y: float
-    width: float
-    height: float
-    shade: str
+    `label` is the value below the beginning of the bar, empty below some bars if there are many. `parts` are the shades of the
+    bar from the top, each with its height in percent of the highest bar.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    x: float
-    y: float
-    text: str
+    range: str
+    label: str
+    total: int
+    parts: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """`bins` are the rows of the table: the range of values, and the number of restaurants."""
+    """The bins of one number, and what they come to in a sentence. If it `is_whole`, each bin has one integer."""
 
     name: str
     summary: str
-    bars: tuple[Bar, ...]
-    labels: tuple[Label, ...]
-    bins: tuple[tuple[str, int], ...]
-    width: int = WIDTH
-    height: int = HEIGHT
-
-
-@dataclass(frozen=True, slots=True)
-class _Bins:
-    """Numbers by their size: how many of each shade are in each bin. `edges` are one more than the bins.
-
-    If `is_whole`, each bin has one integer.
-    """
-
-    counts: tuple[Counter[str], ...]
-    edges: tuple[str, ...]
+    bins: tuple[Bin, ...]
     is_whole: bool
-
-    @property
-    def totals(self) -> list[int]:
-        return [count.total() for count in self.counts]
-
-    @property
-    def ranges(self) -> list[str]:
-        """The values of each bin in words."""
-        if self.is_whole:
-            return [*self.edges[:-1]]
-        return [f"{low} to {high}" for low, high in pairwise(self.edges)]
 
 
 def histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:
     """Return the histogram of values, each with the class of its verdict; None if there is nothing to draw.
 
-    `shades` are the classes in the order in which they are stacked.
+    `shades` are the classes in the order in which they are stacked, from the bottom.
     """
     numbers = [value for value, _ in values]
     if not numbers or not math.isfinite(max(numbers) - min(numbers)):
         return None
-    bins = _count_in_bins(values)
-    totals, ranges = bins.totals, bins.ranges
-    most = max(totals)
-    summary = (
-        f"{number_of(len(numbers), 'restaurant')} from {format_value(min(numbers))} to {format_value(max(numbers))}, "
-        f"most often ({most:,}) {'at' if bins.is_whole else 'from'} {ranges[totals.index(most)]}"
-    )
-    return Histogram(
-        name, summary, tuple(_bars(bins, shades)), tuple(_labels(bins)), tuple(zip(ranges, totals, strict=True))
-    )
-
-
-def _count_in_bins(values: Sequence[tuple[float, str]]) -> _Bins:
-    numbers = [value for value, _ in values]
     low, high = min(numbers), max(numbers)
     are_integers = all(float(number).is_integer() for number in numbers)
     step = _step(low, high, are_integers)
@@ -108,11 +58,26 @@ def _count_in_bins(values: Sequence[tuple[float, str]]) -> _Bins:
     first, last = math.floor(low / step), math.floor(high / step)
     if not is_whole and last > first and last * step == high:
         last -= 1  # the last bin has both of its ends
-    counts = tuple(Counter[str]() for _ in range(first, last + 1))
+    counts = [Counter[str]() for _ in range(first, last + 1)]
     for value, shade in values:
         counts[min(math.floor(value / step), last) - first][shade] += 1
-    edges = tuple(format_value(round((first + place) * step, 12)) for place in range(len(counts) + 1))
-    return _Bins(counts, edges, is_whole)
+    edges = [format_value(round((first + place) * step, 12)) for place in range(len(counts) + 1)]
+    ranges = edges[:-1] if is_whole else [f"{start} to {end}" for start, end in pairwise(edges)]
+    totals = [count.total() for count in counts]
+    most = max(totals)
+    labelled = range(0, len(counts), math.ceil(len(counts) / _MAX_LABELS))
+    bins = tuple(
+        Bin(
+            range=ranges[place],
+            label=edges[place] if place in labelled else "",
+            total=totals[place],
+            parts=tuple((shade, 100 * count[shade] / most) for shade in reversed(shades) if count[shade]),
+        )
+        for place, count in enumerate(counts)
+    )
+    restaurants = f"{number_of(len(numbers), 'restaurant')} from {format_value(low)} to {format_value(high)}"
+    most_often = f"most often ({most:,}) {'at' if is_whole else 'from'} {ranges[totals.index(most)]}"
+    return Histogram(name, f"{restaurants}, {most_often}", bins, is_whole)
 
 
 def _step(low: float, high: float, are_integers: bool) -> float:
@@ -126,36 +91,3 @@ def _step(low: float, high: float, are_integers: bool) -> float:
     step = next((step * scale for step in _STEPS if span / (step * scale) <= _MAX_BINS), 10 * scale)
     smallest = max(abs(low), abs(high)) * 1e-12  # below that floats cannot be distinguished
     return max(step, smallest, 1.0 if are_integers else 0.0)
-
-
-def _bars(bins: _Bins, shades: Sequence[str]) -> Iterator[Bar]:
-    """Yield the bars, those of one bin on top of each other."""
-    slot, most = _slot(bins), max(bins.totals)
-    for place, count in enumerate(bins.counts):
-        y = float(_BASE)
-        for shade in shades:
-            height = _height(count[shade], most)
-            if height:
-                y -= height
-                yield Bar(_SIDE + place * slot + 1, y, slot - 2, height, shade)
-
-
-def _labels(bins: _Bins) -> Iterator[Label]:
-    """Yield the number above each bar, then some of the values below."""
-    slot, most = _slot(bins), max(bins.totals)
-    for place, total in enumerate(bins.totals):
-        if total:
-            yield Label(_SIDE + (place + 0.5) * slot, _BASE - _height(total, most) - 4, f"{total:,}")
-    offset = 0.5 if bins.is_whole else 0.0
-    edges = bins.edges[:-1] if bins.is_whole else bins.edges
-    for place in range(0, len(edges), math.ceil(len(bins.edges) / _MAX_LABELS)):
-        yield Label(_SIDE + (place + offset) * slot, _BASE + 18, edges[place])
-
-
-def _slot(bins: _Bins) -> float:
-    """Return the width of a bin."""
-    return (WIDTH - 2 * _SIDE) / len(bins.counts)
-
-
-def _height(total: int, most: int) -> float:
-    return (_BASE - _TOP) * total / most

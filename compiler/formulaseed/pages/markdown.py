@@ -8,22 +8,7 @@ from html import escape
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import are_numbers
-from formulaseed.pages.blocks import (
-    Block,
-    Card,
-    Code,
-    Details,
-    Heading,
-    Item,
-    Items,
-    Line,
-    Lines,
-    Pairs,
-    Paragraph,
-    Table,
-    Title,
-    parts_of,
-)
+from formulaseed.pages import blocks
 from formulaseed.pages.text import readable
 
 _ENTITY = re.compile(r"&(?=\\?#?\w+;)")
@@ -31,39 +16,36 @@ _LIST_MARKER = re.compile(r"^(\d{0,9})([-+.)])(?=\s|$)")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|@"})
 
 
-def as_markdown(blocks: Iterable[Block]) -> str:
+def as_markdown(document: Iterable[blocks.Block]) -> str:
     """Return the blocks as Markdown."""
-    return "\n\n".join(map(_render, blocks)) + "\n"
+    return "\n\n".join(map(_render, document)) + "\n"
 
 
-def _render(block: Block) -> str:
+def _render(block: blocks.Block) -> str:
     match block:
-        case Title():
+        case blocks.Title():
             return f"# {_render_part(block.text)}"
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             return f"{'#' * level} {_render_part(text)}"
-        case Paragraph(line):
+        case blocks.Paragraph(line):
             return _render_line(line)
-        case Items(items):
+        case blocks.Items(items):
             return "\n".join(map(_render_item, items))
-        case Table():
+        case blocks.Table():
             return _render_table(block)
-        case Pairs(pairs):
-            return "\n".join(f"- {_render_line(f'{name}: {value}')}" for name, value in pairs)
-        case Lines():
+        case blocks.Lines():
             text = "\n".join(block.signed())
             fence = _fence(text, 3)
             return f"{fence}diff\n{text}\n{fence}"
-        case Details(summary, blocks):
-            return f"<details><summary>{escape(summary)}</summary>\n\n{as_markdown(blocks)}\n</details>"
+        case blocks.Details(summary, inner):
+            return f"<details><summary>{escape(summary)}</summary>\n\n{as_markdown(inner)}\n</details>"
 
 
-def _render_item(item: Item | Card) -> str:
-    detail = item.detail if isinstance(item, Item) else ()
-    return f"{'  ' * item.depth}- {_render_line((*parts_of(item.line), *parts_of(detail)))}"
+def _render_item(item: blocks.Item | blocks.Card) -> str:
+    return f"{'  ' * item.depth}- {_render_line(item.parts)}"
 
 
-def _render_table(table: Table) -> str:
+def _render_table(table: blocks.Table) -> str:
     columns = range(len(table.columns))
     signs = ["--:" if are_numbers(row[column] for row in table.rows) else "---" for column in columns]
     lines = [[*map(_render_cell, table.columns)], signs]
@@ -77,17 +59,17 @@ def _render_table(table: Table) -> str:
 
 def _render_cell(text: str) -> str:
     """Return a cell; a bar is escaped in code, too."""
-    return _render_part(text).replace("|", "\\|") if isinstance(text, Code) else _render_part(text)
+    return _render_part(text).replace("|", "\\|") if isinstance(text, blocks.Code) else _render_part(text)
 
 
-def _render_line(line: Line) -> str:
+def _render_line(line: blocks.Line) -> str:
     """Return a line that does not begin a list."""
-    return _LIST_MARKER.sub(r"\1\\\2", "".join(map(_render_part, parts_of(line))))
+    return _LIST_MARKER.sub(r"\1\\\2", "".join(map(_render_part, blocks.parts_of(line))))
 
 
 def _render_part(text: str) -> str:
-    """Return a part of a line, escaped; `Code` becomes a span, in more backticks than it has in a row."""
-    if not isinstance(text, Code):
+    """Return a part of a line, escaped; `blocks.Code` becomes a span, in more backticks than it has in a row."""
+    if not isinstance(text, blocks.Code):
         escaped = _ENTITY.sub(r"\\&", readable(text).translate(_SPECIAL))
         after = " " if text.endswith(" ") and escaped else ""
         return f"{' ' if text.startswith(' ') else ''}{escaped}{after}"

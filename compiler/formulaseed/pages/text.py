@@ -8,29 +8,15 @@ from collections.abc import Iterable
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import aligned
-from formulaseed.pages.blocks import (
-    Block,
-    Card,
-    Details,
-    Heading,
-    Item,
-    Items,
-    Line,
-    Lines,
-    Pairs,
-    Paragraph,
-    Table,
-    Title,
-    parts_of,
-)
+from formulaseed.pages import blocks
 from formulaseed.source.text import one_line
 
 _WIDTH = 100
 
 
-def as_text(blocks: Iterable[Block]) -> str:
+def as_text(document: Iterable[blocks.Block]) -> str:
     """Return the blocks as text, with characters that a terminal acts on as escapes."""
-    text = "\n".join(map(_render, blocks))
+    text = "\n".join(map(_render, document))
     return re.sub("\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
@@ -39,26 +25,24 @@ def readable(text: str) -> str:
     return printable(one_line(text))
 
 
-def _render(block: Block) -> str:
+def _render(block: blocks.Block) -> str:
     match block:
-        case Title():
+        case blocks.Title():
             return _underlined(block.text)
-        case Heading(text, 1):
+        case blocks.Heading(text, 1):
             return _underlined(text)
-        case Heading(text):
+        case blocks.Heading(text):
             return f"\n{readable(text)}\n"
-        case Paragraph(line):
+        case blocks.Paragraph(line):
             return _wrap(line)
-        case Items(items):
+        case blocks.Items(items):
             return "\n".join(map(_render_item, items))
-        case Table():
+        case blocks.Table():
             return _render_table(block)
-        case Pairs(pairs):
-            return "\n".join(_wrap(f"{name}: {value}") for name, value in pairs)
-        case Lines():
+        case blocks.Lines():
             return "\n".join([*(f"    {line}" for line in block.signed()), ""])
-        case Details(_, blocks):
-            return f"\n{as_text(blocks)}"
+        case blocks.Details(_, inner):
+            return f"\n{as_text(inner)}"
 
 
 def _underlined(text: str) -> str:
@@ -66,12 +50,11 @@ def _underlined(text: str) -> str:
     return f"{text}\n{'=' * len(text)}\n"
 
 
-def _render_item(item: Item | Card) -> str:
-    detail = item.detail if isinstance(item, Item) else ()
-    return _wrap((*parts_of(item.line), *parts_of(detail)), f"{'  ' * item.depth}- ")
+def _render_item(item: blocks.Item | blocks.Card) -> str:
+    return _wrap(item.parts, f"{'  ' * item.depth}- ")
 
 
-def _render_table(table: Table) -> str:
+def _render_table(table: blocks.Table) -> str:
     lines = []
     for number, line in enumerate(aligned([table.columns, *table.rows]).split("\n")):
         is_marked = table.marked is not None and number == table.marked + 1  # the first line has the columns' names
@@ -79,9 +62,9 @@ def _render_table(table: Table) -> str:
     return "\n".join(["", *lines, ""])
 
 
-def _wrap(line: Line, lead: str = "") -> str:
+def _wrap(line: blocks.Line, lead: str = "") -> str:
     return textwrap.fill(
-        readable("".join(parts_of(line))),
+        readable("".join(blocks.parts_of(line))),
         _WIDTH,
         initial_indent=lead,
         subsequent_indent=" " * len(lead),

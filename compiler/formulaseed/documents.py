@@ -50,8 +50,8 @@ _REFERENCE_FILE = "formula_reference.json"
 class FormulaSeed(Compilable[nodes.Program]):
     """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes."""
 
-    _repr_html_: ClassVar[Callable[[FormulaSeed], str | None] | None] = None
-    """What a notebook shows: the package sets it, since drawings are made by a layer above."""
+    _repr_html_: ClassVar[Callable[[FormulaSeed], str] | None] = None
+    """What a notebook shows: the package sets it, since pages are made by a layer above."""
 
     @property
     def task_name(self) -> str:

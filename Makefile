@@ -1,5 +1,5 @@
-# The verbs of the project. Each one first makes the environment that it needs, if it is not there: for running, or with
-# the tools for development.
+# The verbs of the project. Each one first makes the environment that it needs, if it is not there: for running, without
+# any extra, or with the tools for development and all extras that tests use.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -13,6 +13,7 @@ REQUESTS := examples/requests.jsonl
 RULES := examples/rules.json
 REFERENCE := examples/formula_reference.json
 DATABASE := sqlite:///examples/listing.db
+LISTING_SCHEMA := examples/listing_schema.json
 SCHEMA := grammar/formula-seed.schema.json
 EXPLANATION := grammar/explanation.schema.json
 
@@ -21,11 +22,11 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: install demo docs test test-language test-deep check format generate bench mutants clean
 
-install: $(INSTALLED)  ## all commands, in .venv
+install: $(INSTALLED)  ## the command, in .venv; extras are for pages of docs/ that name them
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) '.[database,llm,train]'
+	$(PIP) .
 	@touch $@
 
 $(DEVELOPED): $(INSTALLED)
@@ -54,7 +55,7 @@ check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)
-	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE) --check
+	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE) --check
 	$(BIN)/formulaseed compile --check $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile --check $(TESTED) --tests generated/tests
 	$(BIN)/formulaseed schema --check $(SCHEMA)
@@ -65,14 +66,15 @@ format: $(DEVELOPED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generate: $(INSTALLED)  ## compile every task into generated/, write the examples' reference and the JSON Schemas
+generate: $(DEVELOPED)  ## compile every task into generated/, write the examples' reference and the JSON Schemas
 	$(BIN)/python examples/make_listing.py
-	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE)
+	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE)
 	$(BIN)/formulaseed compile $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile $(TESTED) --tests generated/tests
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 	$(BIN)/formulaseed schema --of explanation --out $(EXPLANATION)
 	$(BIN)/python -m formulaseed.language.tables
+	$(BIN)/python docs/options.py
 
 bench: $(DEVELOPED)  ## ratios, measured in one run
 	$(BIN)/python bench/main.py

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formulaseed import loading
+from formulaseed import documents
 from formulaseed.backends.python import render, target
 from formulaseed.seed import lint
 from formulaseed.seed.check import program
@@ -28,7 +28,7 @@ G1A = next(path for path in TASKS if path.parent.name == "g1a_v2")
 SEEDS = 100
 
 PHASES: tuple[tuple[str, ModuleType, str], ...] = (
-    ("read", loading, "read"),
+    ("read", documents, "read"),
     ("parse", seed, "lower_document"),
     ("check", program, "check_program"),
     ("lint", lint, "lint"),
@@ -63,7 +63,7 @@ def _ms(seconds: float) -> str:
 
 
 def _compiling(seed: dict[str, Any], *, formatted: bool) -> Callable[[], str]:
-    return lambda: loading.compile_seed(seed, formatted=formatted)
+    return lambda: documents.compile_seed(seed, formatted=formatted)
 
 
 def _varied(index: int) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _phases() -> str:
         for _ in range(12):
             spent.clear()
             started = time.process_time()
-            loading.compile_seed(G1A)
+            documents.compile_seed(G1A)
             whole = time.process_time() - started
             for name, seconds in {**spent, "plan, and the rest": whole - sum(spent.values()), "all": whole}.items():
                 best[name] = min(best[name], seconds)
@@ -146,7 +146,7 @@ def _large() -> str:
     lines = []
     for name, text in large_seeds().items():
         source = Source("seed.json", text)
-        calls = {"read": partial(read_json, source), "check": partial(loading.analyse_text, source)}
+        calls = {"read": partial(read_json, source), "check": partial(documents.analyse_text, source)}
         best = shortest(calls, rounds=3, sample=0.0)
         lines.append(Line(name, (_ms(best["read"]), _ms(best["check"])), "reading + 100" if "refused" in name else ""))
     return table("Seeds near the limits, ms", ["read JSON", "check"], lines)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import load_requests, pipeline, validate_requests
-from formulaseed.loading import RequestsFile
+from formulaseed.documents import RequestsFile
 from formulaseed.requests.model import conditions
 from formulaseed.runtime.loading import module_from_source
 from measure import Call, children_cpu, shortest

@@ -168,7 +168,7 @@ def _spark(folder: Path) -> list[float]:
 
 def _sessions(folder: Path) -> Iterator[float]:
     """Each the shortest of several times in one session, after Java has compiled what it runs often."""
-    from formulaseed import spark
+    from formulaseed.runtime import spark
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -1,7 +1,8 @@
 """Makes examples/listing.db, a small database of computer listings, the same bytes on every machine.
 
 Its seven entities are those of a shop's valuation rules: a listing with its processor, graphics card, memory, two
-drives and ports. `formulaseed reference --database sqlite:///examples/listing.db` describes them.
+drives and ports. `formulaseed reference --database sqlite:///examples/listing.db --schema examples/listing_schema.json`
+describes them.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import forking
+from formulaseed.documents import analyse
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import read_prices
-from formulaseed.loading import analyse
 from helpers import Outcome, command, write_json, write_lines
 from loopback import Loopback
 

@@ -24,9 +24,9 @@ import forking
 import pytest
 from formulaseed.cli.main import main
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.kinds import SEED
-from formulaseed.loading import FormulaSeed, SeedAnalysis
+from formulaseed.documents import FormulaSeed, SeedAnalysis
 from formulaseed.requests.patterns import parse_pattern
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source
 

@@ -332,8 +332,8 @@ def _sentiment(evidence: Sentiment, reviews: Sequence[Record], background: Backg
     judged = [judgement(r, evidence.topic, background) for r in within(evidence.social_filter, reviews, background)]
     positive, negative = judged.count("positive"), judged.count("negative")
     if evidence.sentiment == "negative":
-        return _truth(negative >= evidence.least)
-    return _truth(positive >= evidence.least and positive > negative)
+        return _truth(negative >= evidence.min_matches)
+    return _truth(positive >= evidence.min_matches and positive > negative)
 
 
 def _social_rating(evidence: SocialRating, reviews: Sequence[Record], background: Background) -> Truth:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from formulaseed import limits, validate_requests
+from formulaseed.documents import analyse_requests
 from formulaseed.language.sizes import too_many
-from formulaseed.loading import analyse_requests
 from formulaseed.source.text import Source
 
 BENCH = Path(__file__).parents[1] / "bench"

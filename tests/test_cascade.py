@@ -12,8 +12,9 @@ import formulaseed as package
 import pytest
 from asking import MODEL, Kitchen, killed
 from formulaseed.data.results import NOT_ASKED, Extraction, FieldValue, ReviewInput
-from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.cascade import Cascade, CascadeOptions, lower_bound, threshold_for
+from formulaseed.extractors import Cascade
+from formulaseed.extractors.base import AskedField, OpenExtractor
+from formulaseed.extractors.cascade import CascadeExtractor, lower_bound, threshold_for
 from helpers import needs
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
@@ -41,14 +42,15 @@ def by_lot(text: str) -> dict[str, FieldValue]:
     return {"staff": ("rude", "kind", "none")[number % 3], "angry": number % 2 == 0}
 
 
-class FakeModel:
+class FakeModel(OpenExtractor):
     """Stands in for what asks a model: answers at once, up to `most` reviews, and notes what it was asked."""
 
     prompt_sha256: str | None = "0" * 64
-    goes_on = True
+    stopped = ""
+    can_resume = True
 
     def __init__(self, say: Say, asked: list[str], most: int = 10**9) -> None:
-        self.name, self.stopped = "fake", ""
+        self.name = "fake"
         self._say, self._asked, self._most = say, asked, most
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
@@ -65,13 +67,13 @@ class FakeModel:
 
 def cascade(
     say: Say, fields: Sequence[AskedField] = FIELDS, most: int = 10**9, **options: Any
-) -> tuple[Cascade, list[str]]:
+) -> tuple[CascadeExtractor, list[str]]:
     asked: list[str] = []
-    given = CascadeOptions(**{"sample": 300, **options})
-    return Cascade(fields, lambda: FakeModel(say, asked, most), "fake", lambda: INPUTS, given), asked
+    given = Cascade(model="fake", **options)
+    return CascadeExtractor(fields, lambda: FakeModel(say, asked, most), lambda: INPUTS, given), asked
 
 
-def outcome(made: Cascade) -> list[tuple[ReviewInput, Extraction]]:
+def outcome(made: CascadeExtractor) -> list[tuple[ReviewInput, Extraction]]:
     found = list(made.extract_all(INPUTS))
     assert [[each.review_id for each in one] for one in found] == [[each.review_id for each in one] for one in INPUTS]
     return [pair for reviews, one in zip(INPUTS, found, strict=True) for pair in zip(reviews, one, strict=True)]
@@ -101,7 +103,7 @@ def test_only_what_can_be_learned_is_predicted(share: float) -> None:
     def mixed(text: str) -> dict[str, FieldValue]:
         return by_lot(text) if "rude" in text and blake2b(text.encode()).digest()[1] < 256 * share else truth(text)
 
-    made, asked = cascade(mixed, target=0.9)
+    made, asked = cascade(mixed, target_agreement=0.9)
     found = outcome(made)
     assert len(asked) == len(set(asked))
     predicted = [(each.fields or {}, mixed(review.text)) for review, each in found if each.source == "predicted"]
@@ -203,14 +205,14 @@ def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.Monk
     given, server = kitchen
     for name, value in given.environment().items():
         monkeypatch.setenv(name, value)
-    ran = package.run(staff_seed(), RESTAURANTS, extractor="cascade", store=given.store, target_agreement=0.9)
+    ran = package.run(staff_seed(), RESTAURANTS, extractor=Cascade(store=given.store, target_agreement=0.9))
     calls = server.seen(False)["paths"][MESSAGES]
     assert given.run("--extractor", "cascade", "--target-agreement", 0.9).results == list(ran)
     assert server.seen(False)["paths"][MESSAGES] == calls <= 0.6 * TOTAL
-    with pytest.raises(package.FormulaSeedError, match="asks in rounds"):
-        package.run(staff_seed(), RESTAURANTS, extractor="cascade", batch=True)
-    with pytest.raises(package.FormulaSeedError, match="goes with the extractor `cascade`"):
-        package.run(staff_seed(), RESTAURANTS, extractor="anthropic", target_agreement=0.9)
+    with pytest.raises(package.FormulaSeedError, match=r"write `Cascade\(sample=100\)`"):
+        package.run(staff_seed(), RESTAURANTS, extractor="cascade", sample=100)
+    with pytest.raises(package.FormulaSeedError, match=r"write `extractor=formulaseed\.extractors\.Cascade\("):
+        package.run(staff_seed(), RESTAURANTS, extractor="anthropic", target_agreement=0.9)  # type: ignore[call-arg]
 
 
 def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
@@ -229,7 +231,7 @@ def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--extractor", "cascade", "--batch"), "--extractor cascade asks in rounds"),
+        (("--extractor", "cascade", "--batch"), "--batch goes with --extractor anthropic"),
         (("--target-agreement", "0.9"), "--target-agreement goes with --extractor cascade"),
         (("--extractor", "cascade", "--extractions", "x"), "--extractions goes with --extractor recorded or trained"),
     ],

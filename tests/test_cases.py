@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.documents import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret
 from formulaseed.ir.text import dump_program
-from formulaseed.loading import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 
@@ -36,6 +36,7 @@ NOT_IN_A_TEXT = {
     "FS002": "a case is a text, and this is about bytes that are none",
     "FS003": "a seed of two megabytes is not worth reading",
     "FS701": "about modules",
+    "FS702": "about targets, and the one that cases are compiled to supports everything",
     "FS801": "about patterns, which seeds have none of",
     "FS802": "about patterns, which seeds have none of",
     "FS803": "about patterns, which seeds have none of",

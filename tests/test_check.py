@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from formulaseed.cli import check
 from formulaseed.diagnostics.codes import CODES, SEVERITIES
-from formulaseed.loading import analyse, analyse_text
+from formulaseed.documents import analyse, analyse_text
 from formulaseed.source.text import Source
 from helpers import TASKS, command, formulaseed, read_lines, tiny_seed, write_json
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from formulaseed import check, limits
 from formulaseed.diagnostics.model import Problems, diagnostic
-from formulaseed.loading import analyse
+from formulaseed.documents import analyse
 from formulaseed.source.text import Source, Span
 from helpers import tiny_seed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -580,6 +581,26 @@ def test_help_lists_the_commands() -> None:
     bare = formulaseed()
     assert bare.status == 2
     assert found.out.strip() in (bare.out + bare.err)
+
+
+def test_help_has_sections_and_panels() -> None:
+    """Commands in the order of a first day; the options of `run` and `extract` by their purpose, each once."""
+    titles = re.findall(r"^(\w+):$", formulaseed("--help").out, re.MULTILINE)
+    assert titles == ["Options", "Policy", "Running", "Understanding", "Requests", "Formulas", "Tools"]
+    for command in ("run", "extract"):
+        text = formulaseed(command, "--help").out
+        panels = dict(re.findall(r"^(\w+)[^\n]*:\n(.*?)(?=^\w|\Z)", text, re.MULTILINE | re.DOTALL))
+        assert [*panels][-5:] == ["Input", "Extractor", "Model", "Cost", "Output"]
+        options = re.findall(r"^  (--[\w-]+)", text, re.MULTILINE)
+        assert len(options) == len(set(options)) > 30
+        for panel, option in {
+            "Input": "sample",
+            "Extractor": "min-confidence",
+            "Model": "batch",
+            "Cost": "max-usd",
+        }.items():
+            assert f"  --{option} " in panels[panel]
+        assert "SEED" not in panels["Output"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,10 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers import ROOT, tiny_seed
+from helpers import EXAMPLES, ROOT, Outcome, command, tiny_seed, write_json
 
 PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 DIFFS = dict(re.findall(r"## Add an? (\w+)\n.*?```diff\n(.*?)```", PAGE, re.S))
@@ -32,13 +33,17 @@ def apply(diff: str, root: Path) -> None:
         file.write_text(text, encoding="utf-8")
 
 
+def copy_sources(folder: Path) -> Path:
+    """Copy the sources into a folder, in which a diff can be applied to them; return it."""
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name in ("compiler", "grammar", "templates", "tasks", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """A copy of the sources that a diff can be applied to."""
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for name in ("compiler", "grammar", "templates", "tasks", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
+    return copy_sources(tmp_path)
 
 
 def run(sources: Path, program: str) -> str:
@@ -68,7 +73,7 @@ print(load_evaluator(seed).evaluate(rows, place)["X"], reference_evaluate(seed, 
 
 
 def test_the_page_has_an_example_of_each_extension() -> None:
-    assert set(DIFFS) == {"function", "aggregate", "operation", "target"}
+    assert set(DIFFS) == {"function", "aggregate", "operation", "target", "extractor"}
 
 
 def test_a_function(sources: Path) -> None:
@@ -92,14 +97,160 @@ def test_an_operation(sources: Path) -> None:
     assert run(sources, BOTH.format(seed=seed_with(step))) == "30 30\n"
 
 
-def test_a_target(sources: Path) -> None:
-    """The command and the function compile to it."""
-    apply(DIFFS["target"], sources)
-    (sources / "seed.json").write_text(json.dumps(tiny_seed()), encoding="utf-8")
+def test_an_extractor(sources: Path) -> None:
+    """The command, its help and its messages, and the function know its name and its options."""
+    apply(DIFFS["extractor"], sources)
+    fields = [{"name": name, "type": "integer", "default": 0} for name in ("mood", "score")]
+    steps = [{"name": "N", "op": "count"}]
+    given = tiny_seed(extract={"fields": fields}, compute=steps, output=["N"], parameters={})
+    (sources / "seed.json").write_text(json.dumps(given), encoding="utf-8")
+    review = {"review_id": "r", "text": "Good soup", "stars": 4, "date": "2020-02-29"}
+    place = {"business_id": "a", "is_open": 1, "reviews": [review]}
+    (sources / "contexts.jsonl").write_text(json.dumps(place), encoding="utf-8")
+    seed, contexts = str(sources / "seed.json"), str(sources / "contexts.jsonl")
     program = (
-        "import sys\nfrom formulaseed import compile_seed\nfrom formulaseed.cli.main import main\n"
-        f"print(compile_seed({str(sources / 'seed.json')!r}, target='outline'))\n"
-        f"sys.argv[1:] = ['compile', {str(sources / 'seed.json')!r}, '--target', 'outline', '--stdout']\nmain()"
+        "import sys, formulaseed\nfrom formulaseed.cli.main import main\n"
+        f"rows = formulaseed.extract({seed!r}, {contexts!r}, extractor=formulaseed.extractors.Silent(min_characters=5))\n"
+        "print(rows[0]['run']['extractor'])\n"
+        f"sys.argv[1:] = ['extract', {seed!r}, '--contexts', {contexts!r}, '--extractor', 'silent', '--min-characters', '50']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    print(end.code)\n"
+        f"sys.argv[1:] = ['extract', {seed!r}, '--help']\nmain()"
     )
     printed = run(sources, program)
-    assert printed.count("N: integer = count\n") == 2
+    assert printed.startswith("silent\n3\n")
+    assert "silent: a shorter review cannot be extracted." in " ".join(printed.split())
+
+
+# --- a target
+
+
+@pytest.fixture(scope="module")
+def outline_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources with the outline target."""
+    folder = copy_sources(tmp_path_factory.mktemp("outline"))
+    apply(DIFFS["target"], folder)
+    return folder
+
+
+@pytest.fixture
+def outline(outline_sources: Path, tmp_path: Path) -> Callable[..., Outcome]:
+    """`formulaseed compile --target outline` in a folder with the small seed in it."""
+    write_json(tmp_path / "seed.json", tiny_seed())
+    environment = {**os.environ, "PYTHONPATH": str(outline_sources / "compiler")}
+    start = [sys.executable, "-m", "formulaseed", "compile", "--target", "outline"]
+
+    def compile_to_outline(*arguments: str) -> Outcome:
+        done = subprocess.run(
+            [*start, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return compile_to_outline
+
+
+def test_a_target(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
+    """The command and the function compile to it, and the file has its suffix."""
+    done = outline("seed.json", "--out", "outlines")
+    assert (done.status, done.out) == (0, "outlines/tiny_1.outline.txt\n")
+    text = (tmp_path / "outlines" / "tiny_1.outline.txt").read_text()
+    header, *steps = text.splitlines()
+    assert header == "formulaseed outline of the seed `Tiny-1` from `../seed.json`"
+    assert steps[0] == "N: integer = count"
+    assert len(steps) == len(tiny_seed()["compute"])
+    assert outline("seed.json", "--stdout", "--out", "outlines").out == text
+    program = f"from formulaseed import compile_seed\nprint(compile_seed({tiny_seed()!r}, target='outline'), end='')"
+    assert run(outline_sources, program) == text.replace("`../seed.json`", "``")
+
+
+def test_check_of_a_target(outline: Callable[..., Outcome], tmp_path: Path) -> None:
+    """Of the seed and of the file that was made from it: missing, current, stale; the advice is the command to type."""
+    path = "outlines/tiny_1.outline.txt"
+    advice = "run `formulaseed compile seed.json --target outline --out outlines`"
+    missing = outline("seed.json", "--out", "outlines", "--check")
+    assert (missing.status, missing.out) == (1, f"{path}: missing; {advice}\n")
+    assert outline("seed.json", "--out", "outlines").status == 0
+    for arguments in (("seed.json", "--out", "outlines"), (path,)):
+        current = outline(*arguments, "--check")
+        assert (current.status, current.out) == (0, f"{path}: current\n")
+    write_json(tmp_path / "seed.json", tiny_seed(compute=[{"name": "N", "op": "count"}], output=["N"], properties=[]))
+    for arguments in (("seed.json", "--out", "outlines"), (path,)):
+        stale = outline(*arguments, "--check")
+        assert (stale.status, stale.out) == (1, f"{path}: not what seed.json compiles to; {advice}\n")
+    assert outline("seed.json", "--out", "outlines").status == 0
+    assert outline(path, "--check").status == 0
+    (tmp_path / "mine.outline.txt").write_text("My outline\n")
+    foreign = outline("mine.outline.txt", "--check")
+    assert (foreign.status, foreign.err) == (0, "mine.outline.txt: not a generated file; passed over\n")
+
+
+def test_a_target_overwrites_nothing_else(outline: Callable[..., Outcome], tmp_path: Path) -> None:
+    """A file of somebody else and a file of another seed are left alone, unless --force is given."""
+    path = tmp_path / "generated" / "tiny_1.outline.txt"
+    path.parent.mkdir()
+    path.write_text("My outline\n")
+    foreign = outline("seed.json")
+    assert (foreign.status, path.read_text()) == (2, "My outline\n")
+    assert "tiny_1.outline.txt: not overwritten: it is not a file that formulaseed generated; move it, " in foreign.err
+    assert outline("seed.json", "--check").status == 1
+    assert outline("seed.json", "--force").status == 0
+    written = path.read_text()
+    for name, task in (("same.json", "Tiny-1"), ("other.json", "Tiny 1")):
+        write_json(tmp_path / name, tiny_seed(task_name=task))
+        other = outline(name)
+        assert (other.status, path.read_text()) == (2, written)
+        assert (
+            "not overwritten: it was generated from `../seed.json`, which is `Tiny-1`; rename one of the two"
+            in other.err
+        )
+    (tmp_path / "seed.json").unlink()
+    assert outline("same.json").status == 0
+
+
+def test_what_a_target_does_not_support(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
+    """A function is refused by name, wherever it is used; so are the options of another target."""
+    seed = tiny_seed()
+    seed["compute"].append({"name": "X", "op": "expr", "expr": "N + log(N + 1)"})
+    seed["output"] = ["X"]
+    write_json(tmp_path / "seed.json", seed)
+    refused = outline("seed.json")
+    message = "error[FS702] unsupported-by-target: the target `outline` does not support the function `log`"
+    assert (refused.status, refused.err.splitlines()[0]) == (1, message)
+    assert "^^^^^^^^^^\n" in refused.err  # log(N + 1)
+    assert not (tmp_path / "generated").exists()
+    program = f"from formulaseed import compile_seed\ntry: compile_seed({seed!r}, target='outline')\n"
+    program += "except Exception as error: print([d.code for d in error.diagnostics])"
+    assert run(outline_sources, program) == "['FS702']\n"
+
+    for option, value in (("--tests", "tests"), ("--style", "2027-01")):
+        wrong = outline("seed.json", option, value)
+        assert (wrong.status, f"{option} goes with --target python" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "begins"),
+    [("rules.json", "rules", "the rules `rules`"), ("requests.jsonl", "requests_module", "the requests `requests`")],
+)
+def test_a_target_of_other_documents(
+    outline: Callable[..., Outcome], tmp_path: Path, name: str, module: str, begins: str
+) -> None:
+    """Rules and requests are compiled, checked and known as what the file was made from."""
+    for file in ("rules.json", "formula_reference.json", "requests.jsonl"):
+        shutil.copy(EXAMPLES / file, tmp_path)
+    written = outline(name)
+    assert (written.status, written.out) == (0, f"generated/{module}.outline.txt\n")
+    path = tmp_path / written.out.strip()
+    assert path.read_text().startswith(f"formulaseed outline of {begins} from `../{name}`\n")
+    assert outline(name, "--check").status == outline(written.out.strip(), "--check").status == 0
+    write_json(tmp_path / "seed.json", tiny_seed(task_name=name.split(".")[0]))
+    assert outline("seed.json").status == 2
+
+
+def test_a_kind_that_a_target_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the kinds that it takes."""
+    monkeypatch.setattr("formulaseed.backends.python.target.BACKEND.kinds", frozenset({"seed", "rules"}))
+    done = command("compile", EXAMPLES / "requests.jsonl", "--stdout")
+    assert done.status == 1
+    first, *others = done.err.splitlines()
+    assert first == "error[FS702] unsupported-by-target: the target `python` does not compile requests"
+    assert any("it compiles a seed or rules" in line for line in others)

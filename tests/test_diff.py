@@ -15,8 +15,8 @@ import pytest
 from formulaseed.compare import changes
 from formulaseed.compare.changes import changes_between
 from formulaseed.compare.diff import Difference, diff
+from formulaseed.documents import analyse
 from formulaseed.ir import nodes
-from formulaseed.loading import analyse
 from formulaseed.pages.blocks import Code, Details, Heading, Item, Items, Paragraph, Table
 from formulaseed.pages.html import as_html
 from formulaseed.pages.markdown import as_markdown

@@ -72,7 +72,7 @@ def test_a_block_can_be_used(kind: str, text: str, folder: Path, monkeypatch: py
         assert [line for line in text.splitlines() if line.strip() != "..." and line not in modules] == []
     elif "spark" in text:
         ast.parse(text)  # the same call is made in test_spark.py, where there is Spark
-    elif 'extractor="anthropic"' not in text:
+    elif "Anthropic(" not in text:
         monkeypatch.chdir(folder)
         monkeypatch.syspath_prepend(ROOT / "generated")
         defined = {"formulaseed": package}
@@ -82,6 +82,14 @@ def test_a_block_can_be_used(kind: str, text: str, folder: Path, monkeypatch: py
                 fixtures = {"formulaseed_evaluator": package.load_evaluator}
                 asked = getattr(test, "__code__", None) and set(test.__code__.co_varnames) & set(fixtures)
                 test(**{name: fixtures[name] for name in asked or ()})
+
+
+def test_the_table_of_options_is_that_of_the_models() -> None:
+    """`python docs/options.py` writes it."""
+    options = runpy.run_path(str(ROOT / "docs" / "options.py"))
+    page = options["PAGE"].read_text(encoding="utf-8")
+    assert options["with_table"](page) == page
+    assert page.count("| `max_usd` | anthropic, cascade | above 0 |") == 1
 
 
 def test_every_page_is_on_the_site() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
+from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
-from formulaseed.draft.acceptance import refusals
+from formulaseed.draft.acceptance import find_losses
 from formulaseed.draft.checking import check
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
@@ -21,7 +22,6 @@ from formulaseed.draft.task import read_task
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
-from formulaseed.loading import compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonical, layout
 from helpers import SEEDS, places
 from hypothesis import given
@@ -107,10 +107,10 @@ def test_what_is_no_answer_is_refused(text: str) -> None:
 def test_steps_are_checked_against_the_schema_of_their_operation() -> None:
     """The message is about the operation's own keys, not about all of them."""
     seed = changed_seed("TRUST_RAW", expr=3)
-    with pytest.raises(UnusableAnswer, match=r"steps\[9\]\.expr is not of the type string"):
+    with pytest.raises(UnusableAnswer, match=r"`steps\[9\]\.expr\.expr` must be a string"):
         wire.read_answer(json.dumps(seed), wire.SEED)
     seed = changed_seed("TRUST_RAW", op="eval")
-    with pytest.raises(UnusableAnswer, match=r"steps\[9\] matches none of the allowed forms"):
+    with pytest.raises(UnusableAnswer, match=r"`steps\[9\]` has an unknown `op`"):
         wire.read_answer(json.dumps(seed), wire.SEED)
 
 
@@ -298,7 +298,7 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
     first = check(drafted(made["conditions"], made["seed"]), G1A)
     second = check(repaired(first.draft, made["repair"]), G1A)
     for checked in (first, second):
-        refused = refusals(first, checked, made["repair"], G1A)
+        refused = find_losses(first.draft, checked.draft, made["repair"], G1A)
         assert (checked is second) or not refused, "a draft is no worse than itself"
         json.loads(shown(prompt_values(checked, G1A, Attempt(made["repair"], second, refused))))
         assert "FS901" not in [d.code for d in checked.analysis.diagnostics]

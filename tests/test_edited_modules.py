@@ -182,4 +182,4 @@ def test_a_module_of_an_earlier_style_is_compiled_again(folder: Path, given: tup
     done = evaluate(folder, *given)
     assert (done.status, done.results) == (1, [])
     assert "the module has the emission style 2026-11, an earlier one" in done.err
-    assert "compile its seed again" in done.err
+    assert "compile its seed again: `formulaseed compile tiny.json --out ." in done.err

@@ -19,12 +19,12 @@ import pytest
 import third_evaluator
 from expression_trees import KINDS, NARROW, WIDE, Alphabet, Refused, kinds, text
 from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import FormulaSeed, analyse
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
-from formulaseed.kinds import SEED
 from formulaseed.language import ast as surface
 from formulaseed.language.parser import parse_formula
-from formulaseed.loading import FormulaSeed, analyse
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Source, Span
 from generated_trees import assigned, has_known_result, plain, without_floats

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from formulaseed import check, compile_formula, compile_seed, load_evaluator, load_seed
 from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import analyse
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language.functions import FUNCTIONS, Function, function_table
 from formulaseed.language.hints import CALLS, HINTS
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operation, Spelling, a_number, outside_domain
 from formulaseed.language.parser import parse_formula, parse_v1_formula
-from formulaseed.loading import analyse
 from formulaseed.reference.document import reference_json
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.seed.json_schema import seed_schema
@@ -104,7 +104,7 @@ def test_the_documented_functions_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.example)
 def test_the_example_of_a_hint(hint: Any) -> None:
-    """The parser stops at what the hint is about, and the hint is given; read in another way, the rest has no syntax error."""
+    """The parser stops at what the hint is about, and the hint is given; with a safe fix, the rest has no syntax error."""
     problems = Problems()
     text = PlainText(Span(Source("", hint.example), 0, len(hint.example)), hint.example)
     if hint.used_in == "v1":
@@ -116,7 +116,7 @@ def test_the_example_of_a_hint(hint: Any) -> None:
     before, _, behind = hint.message.partition("{0}")
     assert found.message.startswith(before)
     assert found.message.endswith(behind)
-    assert (parsed is not None) is (hint.instead is not None)
+    assert (parsed is not None) is hint.is_safe
 
 
 @pytest.mark.parametrize("written", sorted(set(CALLS.values())))

@@ -8,13 +8,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import formulaseed
 import pytest
 from formulaseed import DataError, FormulaSeed, FormulaSeedError, SeedError, load_evaluator, load_seed
 from formulaseed.cli.extract import extract as command
 from formulaseed.data.jsonl import lines_of
 from formulaseed.data.results import Failures
-from formulaseed.extractors.opening import DEFAULTS, ModelOptions
+from formulaseed.errors import ArgumentError
+from formulaseed.extractors import Anthropic, Recorded
+from formulaseed.extractors.registry import EXTRACTORS, options_class
 from formulaseed.runtime import extracting
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.testing import contexts, parameters, rows, seeds
@@ -170,7 +173,7 @@ def test_a_line_that_could_not_be_read_back_is_not_written(tmp_path: Path, monke
     assert "contexts.jsonl:1: a: `Infinity` is not a JSON number" in done.err
     assert soups("run").by_id()["a"].keys() >= {"output"}, "the seed does not use it"
     monkeypatch.setattr(extracting, "LINE_BYTES", 100)
-    found = formulaseed.extract(soups.seed, soups.contexts, extractor="recorded", extractions=soups.recorded)
+    found = formulaseed.extract(soups.seed, soups.contexts, extractor=Recorded(soups.recorded))
     assert list(found) == []
     assert "<" not in found.failures[0]
     assert found.failures[1].endswith(": b: its rows are longer than 100 bytes, the most that a line may have")
@@ -281,7 +284,7 @@ def extracted_restaurants(draw: st.DrawFn) -> tuple[FormulaSeed, list[Any], list
 def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> None:
     """For every seed: `evaluate` of what `extract` writes gives what `run` gives, but for restaurants without rows."""
     seed, lines, extractions, values = given
-    options: Any = {"extractor": "recorded", "extractions": extractions, "on_error": on_error}
+    options: Any = {"extractor": Recorded(extractions), "on_error": on_error}
     ran = formulaseed.run(seed, lines, parameters=values, trace=trace, **options)
     found = formulaseed.extract(seed, lines, with_text=trace, **options)
     assert len(ran) == len(lines)
@@ -305,24 +308,21 @@ def test_files_and_values_are_the_same(tmp_path: Path) -> None:
     places, reviews = [{**line, "reviews": None} for line in lines], [
         {**each, "business_id": line["business_id"]} for line in lines for each in line["reviews"]
     ]  # fmt: skip
-    for seed, contexts_, others in (
-        (str(soups.seed), soups.contexts, {"extractions": soups.recorded}),
-        (given, lines, {"extractions": recorded}),
-        (load_seed(given), iter(lines), {"extractions": iter(recorded)}),
-        (given, places, {"extractions": recorded, "reviews": iter(reviews)}),
+    for seed, contexts_, extractions, others in (
+        (str(soups.seed), soups.contexts, soups.recorded, {}),
+        (given, lines, recorded, {}),
+        (load_seed(given), iter(lines), iter(recorded), {}),
+        (given, places, recorded, {"reviews": iter(reviews)}),
     ):
-        made: Any = {"extractor": "recorded", **others}
-        found = formulaseed.run(seed, contexts_, **made)  # type: ignore[arg-type]
+        found = formulaseed.run(seed, contexts_, extractor=Recorded(extractions), **others)  # type: ignore[arg-type]
         assert [json.dumps(line) for line in found] == [json.dumps(line) for line in expected]
         assert (
             found.failures == ("<contexts>:2: b: SHARE: division_by_zero: N_GOOD / N has no value",) or found.failures
         )
-    extracted = formulaseed.extract(given, lines, extractor="recorded", extractions=recorded, with_text=True)
+    extracted = formulaseed.extract(given, lines, extractor=Recorded(recorded), with_text=True)
     assert extracted == soups("extract", "--with-text").results
     assert extracted.failures == ()
-    traced = formulaseed.run(
-        given, lines, trace=True, parameters={"LEAST": 1}, extractor="recorded", extractions=recorded
-    )
+    traced = formulaseed.run(given, lines, trace=True, parameters={"LEAST": 1}, extractor=Recorded(recorded))
     assert (traced[0]["steps"]["N"], traced[0]["evidence"]["N"]) == (2, ["r", "s"])
     assert traced[0]["run"]["parameters"] == {"LEAST": 1}
 
@@ -332,7 +332,7 @@ def test_a_sample_is_that_of_the_command(tmp_path: Path) -> None:
     places = [place(f"p{n}", *(review(f"p{n}-{i}") for i in range(3))) for n in range(4)]
     recorded = [line for n in range(4) for line in known(f"p{n}", *(f"p{n}-{i}" for i in range(3)))]
     soups = Soups(tmp_path, places, recorded)
-    options: Any = {"extractor": "recorded", "extractions": recorded}
+    options: Any = {"extractor": Recorded(recorded)}
     found = formulaseed.extract(soups.seed, iter(places), sample=3, sample_seed=5, **options)
     assert found == soups("extract", "--sample", 3, "--sample-seed", 5).results
     assert [line["reviews"]["sampled"] for line in found] == [1, 1, 1]
@@ -345,7 +345,7 @@ def test_failures_are_listed_with_their_places() -> None:
         place("a", review("r")), {"reviews": []}, 5, place("b", review("r", useful=float("nan"))),
         place("c", review("r", extra={1, 2})), place("d", review("r", note="\ud800")), {**place("e"), 1: 2, "1": 3},
     ]  # fmt: skip
-    found = formulaseed.run(tiny_seed(), lines, extractor="recorded", extractions=[{"business_id": "a"}])
+    found = formulaseed.run(tiny_seed(), lines, extractor=Recorded([{"business_id": "a"}]))
     assert [line["business_id"] for line in found] == ["a"]
     assert [line.split(": ", 1)[0] for line in found.failures] == [
         "<extractions>:1", *(f"<contexts>:{number}" for number in range(1, 8)),
@@ -359,28 +359,19 @@ def test_failures_are_listed_with_their_places() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "reason"),
     [
-        ({"extractor": "x"}, FormulaSeedError, "must be 'lexical', 'recorded', 'trained', 'cascade' or 'anthropic', not 'x'"),
+        ({"extractor": "x"}, ArgumentError, "must be 'lexical', 'recorded', 'trained', 'anthropic' or 'cascade', or a value of"),
         ({"extractor": ["lexical"]}, FormulaSeedError, "`extractor` must be 'lexical',"),
-        ({"on_error": "stop"}, FormulaSeedError, "`on_error` must be 'fail' or 'skip', not 'stop'"),
+        ({"on_error": "stop"}, ArgumentError, "`on_error` must be 'fail' or 'skip', not 'stop'"),
         ({"limit": -1}, FormulaSeedError, "`limit` must be greater than or equal to 0, not -1"),
         ({"limit": True}, FormulaSeedError, "`limit` must be"),
         ({"sample": 0}, FormulaSeedError, "`sample` must be greater than or equal to 1, not 0"),
         ({"sample_seed": "x"}, FormulaSeedError, "`sample_seed` must be a valid integer, not 'x'"),
-        ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path, a list of objects or a data"),
-        ({"extractor": "recorded"}, FormulaSeedError, "need `extractions`"),
-        ({"extractions": []}, FormulaSeedError, "need `extractions`"),
-        ({"model": "m"}, FormulaSeedError, "`model` goes with the extractor `anthropic`"),
-        ({"extractor": "anthropic", "modle": "m"}, FormulaSeedError, "no option `modle`; did you mean `model`?"),
-        ({"extractor": "anthropic", "model": None}, FormulaSeedError, "`model` must be a string, not None"),
-        ({"extractor": "anthropic", "effort": []}, FormulaSeedError, "`effort` must be one of low, medium,"),
-        ({"extractor": "anthropic", "concurrency": 0}, FormulaSeedError, "`concurrency` must be an integer from 1 to 1000"),
-        ({"extractor": "anthropic", "retries": True}, FormulaSeedError, "`retries` must be an integer from 0 to 20"),
-        ({"extractor": "anthropic", "batch": 1}, FormulaSeedError, "`batch` must be true or false, not 1"),
-        ({"extractor": "anthropic", "poll": 0}, FormulaSeedError, "`poll` must be a number above 0, not 0"),
-        ({"extractor": "anthropic", "store": 5}, FormulaSeedError, "`store` must be a path, not 5"),
-        ({"extractor": "anthropic", "timeout": float("nan")}, FormulaSeedError, "`timeout` must be a number above 0"),
-        ({"extractor": "anthropic", "max_usd": 1, "model": "new"}, FormulaSeedError, "there is none for new"),
-        ({"extractor": "anthropic", "contexts": "-"}, FormulaSeedError, "contexts are read several times"),
+        ({"extractor": "recorded"}, ArgumentError, "needs options: write `formulaseed.extractors.Recorded(extractions=…)`"),
+        ({"extractor": Recorded([]), "sample": 1, "contexts": "-"}, ArgumentError, "`sample` reads its input several times"),
+        ({"extractions": []}, FormulaSeedError, "write `extractor=formulaseed.extractors.Recorded(extractions=…)`"),
+        ({"model": "m"}, FormulaSeedError, "write `extractor=formulaseed.extractors.Anthropic(model=…)`"),
+        ({"extractor": Anthropic(max_usd=1, model="new")}, ArgumentError, "`max_usd` needs a price, and there is none for new"),
+        ({"notify": "print"}, ArgumentError, "`notify` must be callable, not 'print'"),
         ({"parameters": {"NONE": 1}}, DataError, "`NONE`"),
         ({"parameters": [1]}, FormulaSeedError, "`parameters` must be a valid dictionary"),
         ({"contexts": 5}, DataError, "contexts must be a path, a list of objects or a data frame, not int"),
@@ -405,15 +396,47 @@ def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Ex
         assert (type(error.value) is kind or isinstance(error.value, kind), reason in str(error.value)) == (True, True)
 
 
-def test_options_of_models_are_those_of_the_command() -> None:
-    """The same names and the same defaults; how to hear of progress is of Python alone."""
-    shared = {"seed", "contexts", "restaurants", "reviews", "extractor", "extractions", "on_error", "limit", "quiet", "strict",
-              "allow_edited", "out", "form", "with_text", "dry_run", "sample", "sample_seed",
-              "min_confidence", "extractions_out", "duplicates"}  # fmt: skip
-    given = command.make_context("extract", ["seed.json"]).params
-    found = {name: value for name, value in given.items() if name not in shared}
-    assert ModelOptions.__annotations__.keys() - {"notify"} == found.keys()
-    assert found == {name: value for name, value in DEFAULTS.items() if name != "notify"}
+@pytest.mark.parametrize(
+    ("extractor", "arguments", "options", "reason"),
+    [
+        ("anthropic", (), {"modle": "m"}, "`Anthropic` has no option `modle`; did you mean `model`?"),
+        ("anthropic", (), {"model": None}, "`model` must be a valid string, not None"),
+        ("anthropic", (), {"effort": []}, "`effort` must be 'low', 'medium',"),
+        ("anthropic", (), {"concurrency": 0}, "`concurrency` must be greater than or equal to 1, not 0"),
+        ("anthropic", (), {"retries": True}, "`retries` must be a valid integer, not True"),
+        ("anthropic", (), {"batch": 1}, "`batch` must be a valid boolean, not 1"),
+        ("anthropic", (), {"poll": 0}, "`poll` must be greater than 0, not 0"),
+        ("anthropic", (), {"store": 5}, "`store` must be a path, not 5"),
+        ("anthropic", (), {"timeout": float("nan")}, "`timeout` must be a finite number, not nan"),
+        ("anthropic", (), {"examples": 5}, "`examples` must be a path, a list of objects or a data frame, not 5"),
+        ("anthropic", ("claude",), {}, "`Anthropic` takes its options by name: model, effort,"),
+        ("cascade", (), {"batch": True}, "`Cascade` has no option `batch`"),
+        ("lexical", (5,), {}, "`Lexical` takes its options by name: it has none"),
+        ("recorded", (), {}, "`extractions` of `Recorded` is missing: Recorded extractions, JSON Lines."),
+        ("recorded", (5,), {}, "`extractions` must be a path, a list of objects or a data frame, not 5"),
+        ("recorded", ([],), {"extractions": []}, "`Recorded` takes its options by name: extractions, strict"),
+        ("trained", ([],), {"min_confidence": 2}, "`min_confidence` must be less than or equal to 1, not 2"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_of_an_extractor_is_named(
+    extractor: str, arguments: tuple[Any, ...], options: dict[str, Any], reason: str
+) -> None:
+    """When the value is made, with what to write."""
+    with pytest.raises(FormulaSeedError) as error:
+        options_class(extractor)(*arguments, **options)
+    assert str(error.value).startswith(reason)
+
+
+def test_options_of_extractors_are_those_of_the_command() -> None:
+    """Each is an option of the command, with its default and its bounds; `--sample` has its default in the model alone."""
+    options = {option.name: option for option in command.params if isinstance(option, click.Option)}
+    defaults = command.make_context("extract", ["seed.json"]).params
+    for extractor in EXTRACTORS:
+        for name, field in options_class(extractor).model_fields.items():
+            default = None if field.is_required() or name == "sample" else field.default
+            assert defaults[name] == default, name
+            assert options[name].help, name
+    assert (options["retries"].type.min, options["retries"].type.max) == (0, 20)  # type: ignore[attr-defined]
 
 
 def test_a_model_is_not_asked_inside_of_an_event_loop() -> None:

@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import formulaseed
 import pytest
 from asking import FIELDS, MODEL, Kitchen, restaurant, restaurants, seed
 from formulaseed import DataError
+from formulaseed.errors import ArgumentError
+from formulaseed.extractors import Anthropic
 from formulaseed.llm.connecting import NotReady
 from helpers import Outcome, command, needs, read_lines
 from loopback import Loopback, loopback
@@ -77,10 +78,10 @@ def test_a_dry_run_of_extract_is_that_of_run(kitchen: Kitchen, server: Loopback)
 def test_from_python(batch: bool, kitchen: Kitchen, server: Loopback) -> None:
     """Rows and results are what the commands write; another thread than the main one will do; a rerun asks nothing."""
     kitchen.prepare(given := restaurants(2, 2))
-    options: Any = {"extractor": "anthropic", "store": kitchen.store, "batch": batch, "poll": 0.01}
+    asker = Anthropic(store=kitchen.store, batch=batch, poll=0.01)
     said: list[str] = []
-    rows = formulaseed.extract(seed(), iter(given), notify=said.append, **options)
-    results = asyncio.run(asyncio.to_thread(formulaseed.run, kitchen.folder / "seed.json", given, **options))
+    rows = formulaseed.extract(seed(), iter(given), extractor=asker, notify=said.append)
+    results = asyncio.run(asyncio.to_thread(formulaseed.run, kitchen.folder / "seed.json", given, extractor=asker))
     assert rows.failures == results.failures == ()
     assert (rows.usd, results.usd) == (pytest.approx(kitchen.billed()), 0.0)
     assert said[-1].startswith("paid $0.0000")
@@ -96,25 +97,26 @@ def test_from_python(batch: bool, kitchen: Kitchen, server: Loopback) -> None:
 def test_what_a_model_does_not_answer_is_listed(kitchen: Kitchen, server: Loopback) -> None:
     """Why the run stopped, and the reviews that are left; the same call goes on from there."""
     kitchen.prepare(given := restaurants(3, 2))
-    options: Any = {"extractor": "anthropic", "store": kitchen.store}
-    found = formulaseed.extract(seed(), given, max_usd=0.000001, **options)
+    found = formulaseed.extract(seed(), given, extractor=Anthropic(store=kitchen.store, max_usd=0.000001))
     assert list(found) == []
     assert found.failures[-1] == "stopped: it could cost more than the limit of $1e-06"
     assert "<contexts>:1: r0: 2 reviews" in found.failures[0]
-    assert len(formulaseed.extract(seed(), given, **options)) == 3
+    assert len(formulaseed.extract(seed(), given, extractor=Anthropic(store=kitchen.store))) == 3
 
 
 def test_without_credentials_only_what_is_stored_is_extracted(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where an answer is missing, that is said before anything is done."""
-    options: Any = {"extractor": "anthropic", "store": kitchen.store}
+    asker = Anthropic(store=kitchen.store)
     given = restaurants(1, 2)
-    first = formulaseed.run(seed(), given, **options)
+    first = formulaseed.run(seed(), given, extractor=asker)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    assert formulaseed.run(seed(), given, **options) == first
+    assert formulaseed.run(seed(), given, extractor=asker) == first
     for more in (restaurants(2, 2), [restaurant("new", "Never asked about")]):
         with pytest.raises(NotReady, match="finds no credentials"):
-            formulaseed.run(seed(), more, **options)
+            formulaseed.run(seed(), more, extractor=asker)
+    with pytest.raises(ArgumentError, match="`batch` reads its input several times: pass files"):
+        formulaseed.run(seed(), "-", extractor=Anthropic(store=kitchen.store, batch=True))
     with pytest.raises(DataError):
-        formulaseed.run(seed(), given, extractor="anthropic", store=kitchen.folder / "seed.json" / "x")
+        formulaseed.run(seed(), given, extractor=Anthropic(store=kitchen.folder / "seed.json" / "x"))

@@ -158,6 +158,13 @@ def test_an_extra_alone_does_what_it_is_for(extra: str, environment: Callable[[s
         assert done.stdout.split()[-1] == "2"
 
 
+def test_the_demo_needs_no_extra(base: Path, tmp_path: Path) -> None:
+    """In an environment of the base packages, it succeeds and speaks of nothing to install."""
+    done = call(base.parents[2] / "bin" / "python", "-m", "formulaseed", "demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pip install" not in done.stdout + done.stderr
+
+
 def test_a_missing_extra_is_named(base: Path, tmp_path: Path) -> None:
     """Without any extra each use says which one it needs, and how to install it."""
     python = base.parents[2] / "bin" / "python"

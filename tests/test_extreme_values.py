@@ -24,12 +24,12 @@ from formulaseed import (
     pipeline,
     validate_requests,
 )
+from formulaseed.documents import analyse_rules, read_requests
 from formulaseed.errors import UnreadableError
 from formulaseed.extractors.base import AskedField, legal
-from formulaseed.language.json_values import _shown, _unreadable
-from formulaseed.loading import analyse_rules, read_requests
+from formulaseed.language.json_values import _quote, _why_incomparable
 from formulaseed.pipeline import checked
-from formulaseed.requests.evaluation import parse_background, parse_restaurant
+from formulaseed.requests.records import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows
 from helpers import EXAMPLES, SEEDS, formulaseed, places, read_lines, tiny_rows, tiny_seed, write_json
@@ -261,17 +261,17 @@ def test_judgements_are_texts() -> None:
 
 def test_quotes_are_short() -> None:
     """Whatever the value, a message quotes 80 characters of it at most."""
-    assert _shown([32]) == "[32]"
-    assert _shown("x" * 100) == "'" + "x" * 79
-    assert _shown(HUGE) == "an integer of thousands of digits"
-    assert _shown([HUGE]) == _shown(deep(100_000)) == "a value too large to print"
+    assert _quote([32]) == "[32]"
+    assert _quote("x" * 100) == "'" + "x" * 79
+    assert _quote(HUGE) == "an integer of thousands of digits"
+    assert _quote([HUGE]) == _quote(deep(100_000)) == "a value too large to print"
 
 
 @given(PICKED)
 def test_whatever_is_readable_has_a_text(value: Any) -> None:
     """What is let through is printed and compared; the bounds are those of the limits."""
-    if not _unreadable(value):
+    if not _why_incomparable(value):
         assert isinstance(str(value), str)
-    assert _unreadable(int(limits.INPUT_MAX)) == _unreadable(deep(limits.JSON_DEPTH - 1)) == ""
-    assert _unreadable(int(limits.INPUT_MAX) * 2)
-    assert _unreadable(deep(limits.JSON_DEPTH))
+    assert _why_incomparable(int(limits.INPUT_MAX)) == _why_incomparable(deep(limits.JSON_DEPTH - 1)) == ""
+    assert _why_incomparable(int(limits.INPUT_MAX) * 2)
+    assert _why_incomparable(deep(limits.JSON_DEPTH))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from formulaseed import DataError, SeedError, load_evaluator, load_requests, load_seed, run
 from formulaseed.data.file_kinds import KINDS, KINDS_OF_TEXT, kind_of, kind_of_text
-from formulaseed.loading import analyse, analyse_file
+from formulaseed.documents import analyse, analyse_file
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, command, read_lines, tiny_row, tiny_rows, write_json
 
 SEED = json.loads((TASKS / "g1a_v2" / "seed.json").read_text(encoding="utf-8"))
@@ -269,9 +269,9 @@ def test_data_in_python() -> None:
 def test_an_option_of_another_command_is_named(folder: Path) -> None:
     done = command("run", "seed.json", "--rows", "rows.jsonl", cwd=folder)
     assert done.status == 2
-    assert done.err.endswith("It is an option of `evaluate`, `score`, `explain`.\n")
+    assert done.err.endswith("It is an option of `diff`, `evaluate`, `score`.\n")
     done = command("evaluate", "seed.json", "--contexts", "contexts.jsonl", cwd=folder)
-    assert "It is an option of `score`, `run`, `extract`." in done.err
+    assert "It is an option of `run`, `extract`, `score`." in done.err
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from formulaseed import EvaluationError, load_evaluator
 from formulaseed.diagnostics.suggestions import close_matches, is_typo
-from formulaseed.loading import SeedAnalysis, analyse_text
+from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.pipeline import fixed
 from formulaseed.source.text import Source
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from formulaseed import DataError, EvaluationError, pipeline
-from formulaseed.formulas import load_reference
+from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.ir import nodes
-from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
 from formulaseed.runtime.loading import module_from_source

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from formulaseed import DataError, EvaluationError, Formula, FormulaSeedError, SeedError, compile_formula
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.formulas import load_reference
+from formulaseed.documents import analyse_formula, load_reference
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.loading import analyse_formula
 from formulaseed.reference.evaluation import STAGES, stage_of, stages
 from formulaseed.reference.model import Reference
 from helpers import EXAMPLES, ROOT, formulaseed, write_json

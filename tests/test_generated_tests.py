@@ -1,29 +1,27 @@
-"""`compile --tests`: fixed code around literals, which passes for sound modules and fails with a restaurant for others."""
+"""The tests of a module, and `compile --tests`: they pass for sound modules, and fail with a restaurant for others."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
-import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tokenize
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed.backends.python import tests_plan
-from formulaseed.backends.python.code import Code
-from formulaseed.backends.python.identity import sealed
-from formulaseed.backends.python.verify_tests import verify_tests
-from formulaseed.errors import SeedError
-from formulaseed.loading import compile_seed, compile_tests, load_seed
-from formulaseed.testing import Restaurant, raised
+from formulaseed.documents import compile_seed, compile_tests, load_seed
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_file
+from formulaseed.testing import Restaurant
+from formulaseed.testing.comparing import raised
+from formulaseed.testing.naming import Failed
+from formulaseed.testing.properties import property_tests
 from guarded_formulas import guarded_seeds
 from helpers import ROOT, TASKS, formulaseed, tiny_seed, write_json
 from hostile_corpus import Entry, entries
@@ -66,19 +64,22 @@ def written(folder: Path, seed: Json) -> Path:
     return tests
 
 
-def functions(path: Path, under: str = "short") -> dict[str, Callable[[], None]]:
-    """The tests of a file, by name."""
-    namespace: Json = {"__name__": path.stem, "__file__": str(path)}
-    with profile(under):
-        exec(compile(path.read_text(encoding="utf-8"), path, "exec", dont_inherit=True), namespace)
-    return {name: value for name, value in namespace.items() if name.startswith("test_")}
+def properties_of(seed: Path, module: Path, under: str = "short") -> dict[str, Callable[[], None]]:
+    """Return the tests of a module by name, which run under this profile of Hypothesis."""
+
+    def run(test: Callable[[], None]) -> None:
+        with profile(under):
+            test()
+
+    tests = property_tests(load_seed(seed), Evaluator(module_from_file(module)))
+    return {name: partial(run, test) for name, test in tests.items()}
 
 
 def failure(test: Callable[[], None]) -> str:
-    """What Hypothesis prints of the test's failure."""
-    with pytest.raises(AssertionError) as caught:
+    """Return what a failing test says."""
+    with pytest.raises(Failed) as caught:
         test()
-    return "\n".join(caught.value.__notes__)
+    return str(caught.value)
 
 
 def claims(*properties: Json) -> Json:
@@ -148,10 +149,9 @@ AWKWARD = {
 
 @pytest.mark.parametrize("seed", AWKWARD.values(), ids=AWKWARD)
 def test_a_sound_module_passes(seed: Json, tmp_path: Path) -> None:
-    """Whatever the seed: where a step has no value for a restaurant, nothing is claimed of it. Black changes nothing."""
+    """Whatever the seed: where a step has no value for a restaurant, nothing is claimed of it."""
     path = written(tmp_path, seed)
-    assert_unchanged(path.read_text(encoding="utf-8"))
-    tests = functions(path, "some")
+    tests = properties_of(path.with_name("seed.json"), path.with_name("module.py"), "some")
     assert len(tests) == 3 + len(seed.get("properties", ()))
     for test in tests.values():
         test()
@@ -161,18 +161,19 @@ def test_a_sound_module_passes(seed: Json, tmp_path: Path) -> None:
 @given(guarded_seeds())
 def test_the_modules_of_random_seeds_pass(tmp_path_factory: pytest.TempPathFactory, seed: Json) -> None:
     """Bounds that are too narrow, or sums that are compared too strictly, would show."""
-    for test in functions(written(tmp_path_factory.mktemp("random"), seed)).values():
+    folder = written(tmp_path_factory.mktemp("random"), seed).parent
+    for test in properties_of(folder / "seed.json", folder / "module.py").values():
         test()
 
 
 # --- planted bugs
 
 BUGS = {
-    "a weight": ("n_negative * 0.2", "n_negative * 0.3", "test_agrees_with_the_reference"),
-    "a threshold": ("final_risk_score < 4.0", "final_risk_score < 5.0", "test_agrees_with_the_reference"),
-    "a bound": ("min(20.0, raw_risk)", "min(90.0, raw_risk)", "test_outputs_are_within_bounds"),
-    "a verdict": ('verdict = "Critical Risk"', 'verdict = "Critical"', "test_outputs_are_within_bounds"),
-    "the last row": ("or year > most_recent_year", "or year > 0", "test_order_of_rows_has_no_effect"),
+    "a weight": ("n_negative * 0.2", "n_negative * 0.3", "agreement"),
+    "a threshold": ("final_risk_score < 4.0", "final_risk_score < 5.0", "agreement"),
+    "a bound": ("min(20.0, raw_risk)", "min(90.0, raw_risk)", "bounds"),
+    "a verdict": ('verdict = "Critical Risk"', 'verdict = "Critical"', "bounds"),
+    "the last row": ("or year > most_recent_year", "or year > 0", "order"),
 }
 
 
@@ -199,8 +200,8 @@ def plant(project: Path, bug: str) -> str:
 def test_a_planted_bug_is_found(bug: str, project: Path) -> None:
     """Each kind of test finds what it is for, and shows the restaurant."""
     name = plant(project, bug)
-    found = functions(project / "generated" / "tests" / "test_g1a_v2.py", "unshrunk")[name]
-    assert "restaurant=Restaurant(" in failure(found)
+    tests = properties_of(project / "tasks" / "g1a_v2" / "seed.json", project / "generated" / "g1a_v2.py", "unshrunk")
+    assert "\n  rows: [" in failure(tests[name])
 
 
 def test_the_default_profile(project: Path) -> None:
@@ -212,10 +213,11 @@ def test_the_default_profile(project: Path) -> None:
     environment = {**{name: value for name, value in os.environ.items() if name != "CI"}, "PYTHONPATH": paths}
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert "1 failed, 2 passed" in done.stdout
-    shown = done.stdout.replace("\n", "")
-    assert re.search(r"restaurant=Restaurant\(\s*(E\s*)?rows=\[", shown), done.stdout
-    assert "'VERDICT': 'Low Risk'" in shown
-    assert "'VERDICT': 'High Risk'" in shown
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("  rows: [") for line in lines)
+    assert '  module: {"VERDICT": "Low Risk"}' in lines
+    assert '  reference: {"VERDICT": "High Risk"}' in lines
+    assert "Traceback" not in done.stdout
 
 
 # --- claims
@@ -223,30 +225,29 @@ def test_the_default_profile(project: Path) -> None:
 
 def test_a_true_claim_passes_and_a_false_one_is_refuted(tmp_path: Path) -> None:
     """The restaurant, what was raised and each step that it moved are shown; a step at the end of its range is not raised."""
-    tests = functions(
-        written(
-            tmp_path,
-            claims(
-                {"increasing": "SCORE", "in": "N_SEVERE"},
-                {"decreasing": "SCORE", "in": "N_MILD"},
-                {"increasing": "SCORE", "in": "N_MILD"},
-                {"decreasing": "SCORE", "in": "N_SEVERE"},
-                {"increasing": "SHARE", "in": "N_SEVERE"},
-                {"increasing": "SCORE", "in": "TRUST"},
-            ),
+    path = written(
+        tmp_path,
+        claims(
+            {"increasing": "SCORE", "in": "N_SEVERE"},
+            {"decreasing": "SCORE", "in": "N_MILD"},
+            {"increasing": "SCORE", "in": "N_MILD"},
+            {"decreasing": "SCORE", "in": "N_SEVERE"},
+            {"increasing": "SHARE", "in": "N_SEVERE"},
+            {"increasing": "SCORE", "in": "TRUST"},
         ),
-        "shrunk",
     )
     refuted = {
-        "test_score_is_increasing_in_n_mild": "N_MILD = 0, then 1\nSCORE = 1.0, then 0.0",
-        "test_score_is_decreasing_in_n_severe": "N_SEVERE = 0, then 1\nSHARE = 0.0, then 1.0",
+        "SCORE-increasing-in-N_MILD": ("SCORE falls when N_MILD grows by 1", '"N_MILD": 1', '"SCORE": 0.0'),
+        "SCORE-decreasing-in-N_SEVERE": ("SCORE rises when N_SEVERE grows by 1", '"N_SEVERE": 1', '"SHARE": 1.0'),
     }
-    for name, test in tests.items():
+    for name, test in properties_of(path.with_name("seed.json"), path.with_name("module.py"), "shrunk").items():
         if name in refuted:
-            shown = failure(test)
-            assert refuted[name] in shown
-            assert "restaurant=Restaurant(" in shown
-            assert "more=1" in shown
+            lines = failure(test).splitlines()
+            assert lines[0] == refuted[name][0]
+            assert [line.partition(":")[0].strip() for line in lines[1:]] == [
+                "rows", "context", "parameters", "before", "after",
+            ]  # fmt: skip
+            assert all(part in lines[-1] for part in refuted[name][1:]), lines
         else:
             test()
 
@@ -275,71 +276,32 @@ def test_properties_survive_migration(tmp_path: Path) -> None:
     assert json.loads(out.read_text(encoding="utf-8"))["properties"] == V1["properties"]
 
 
-# --- what the tests may contain
-
-
-def tokens(source: str) -> set[str]:
-    """All that is no string, number or white space."""
-    read = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {token.string for token in read if token.type in (tokenize.NAME, tokenize.OP, tokenize.COMMENT)}
+# --- what the file contains
 
 
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
-def test_a_hostile_seed_reaches_its_tests_in_literals_alone(entry: Entry, tmp_path: Path) -> None:
-    """Names, operators and comments are those of honest seeds; the module asserts the same values of its outputs."""
-    seed = {**(entry.seed or {}), "properties": []}
-    loaded = load_seed(write_json(tmp_path / "seed.json", seed))
+def test_a_hostile_seed_reaches_its_tests_in_paths_alone(entry: Entry, tmp_path: Path) -> None:
+    """Whatever the seed says, the file has a docstring, an import and one call with two paths."""
+    loaded = load_seed(write_json(tmp_path / "seed.json", {**(entry.seed or {}), "properties": []}))
     source = compile_tests(loaded, tmp_path / "test_it.py", tmp_path / "it.py")
-    honest = "".join(path.read_text(encoding="utf-8") for path in COMMITTED)
-    assert tokens(source) <= tokens(honest) | {"for", "int", "is", "None", "str", "-"}
+    assert source.partition("\n")[2] == (
+        '\nfrom formulaseed.testing import seed_tests\n\ntest_it = seed_tests(__file__, "seed.json", "it.py")\n'
+    )
 
 
 def test_hostile_paths_are_literals(tmp_path: Path) -> None:
-    """A folder may have any name."""
-    folder = tmp_path / "a'b\"c\\n{{x}}\n\u2028#"
-    folder.mkdir()
-    loaded = load_seed(write_json(folder / 's""".json', tiny_seed()))
-    source = compile_tests(loaded, tmp_path / "test_it.py", tmp_path / "it.py")
-    assert ast.literal_eval(re.findall(r"^SEED: Final = HERE / (.*)$", source, re.M)[0]) == f'{folder.name}/s""".json'
-
-
-def test_the_second_lock_holds_where_the_first_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If strings were placed as they are, the verification would refuse the tests."""
-    payload = "__import__('os').system('true')"
-    seed = tiny_seed()
-    seed["compute"][-1]["rules"][-1] = {"else": payload}
-    loaded = load_seed(write_json(tmp_path / "seed.json", seed))
-    places = tmp_path / "test_it.py", tmp_path / "it.py"
-    assert payload in compile_tests(loaded, *places)
-    original = tests_plan.literal
-    monkeypatch.setattr(tests_plan, "literal", lambda value: Code(value) if value == payload else original(value))
-    with pytest.raises(SeedError, match="FS901"):
-        compile_tests(loaded, *places)
-
-
-FOREIGN = {
-    "an import": "import os",
-    "a part of another module": "from os import system",
-    "an import under another name": "from typing import Any as given",
-    "a call": "print(1)",
-    "a branch": "if SEED:\n    HERE",
-    "a function that is no test": "def helper() -> None:\n    assert 1",
-    "a name": "def test_x() -> None:\n    assert open",
-    "an attribute": "def test_x() -> None:\n    assert MODULE.module",
-    "a lambda": "def test_x() -> None:\n    assert lambda: 1",
-    "a comment": "# noqa",
-    "what cannot be seen": "X: Final = '\u200b'",
-    "no Python": "def",
-}
-
-
-@pytest.mark.parametrize("addition", FOREIGN.values(), ids=FOREIGN)
-def test_foreign_code_is_refused(addition: str) -> None:
-    """Whatever the template does not write."""
-    honest = COMMITTED[0].read_text(encoding="utf-8")
-    assert verify_tests(honest) is None
-    assert verify_tests(sealed(f"{honest}\n\n{addition}\n"))
-    assert verify_tests(honest.replace("20.0", "30.0")) == "it does not state the hash of its own text"
+    """A folder may have any name, and any length; black changes nothing."""
+    for name in ("a'b\"c\\n{{x}}\n\u2028#", "long" * 40):
+        folder = tmp_path / name
+        folder.mkdir()
+        loaded = load_seed(write_json(folder / 's""".json', tiny_seed()))
+        source = compile_tests(loaded, tmp_path / "test_it.py", tmp_path / "it.py")
+        assert_unchanged(source)
+        docstring, _, assignment = ast.parse(source).body
+        assert isinstance(docstring, ast.Expr)
+        assert isinstance(assignment, ast.Assign)
+        assert isinstance(assignment.value, ast.Call)
+        assert [ast.literal_eval(path) for path in assignment.value.args[1:]] == [f'{folder.name}/s""".json', "it.py"]
 
 
 # --- the command
@@ -352,11 +314,11 @@ def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     places = ("--out", tmp_path / "out", "--tests", tmp_path / "out" / "tests")
     tests = tmp_path / "out" / "tests" / "test_tiny_1.py"
     assert formulaseed("compile", seed, *places, "--check").out.endswith(
-        f"{tests}: missing; run `formulaseed compile {seed} --tests {tests.parent}`\n"
+        f"{tests}: missing; run `formulaseed compile {seed} --out {tmp_path / 'out'} --tests {tests.parent}`\n"
     )
     assert formulaseed("compile", seed, *places).out == f"{tmp_path / 'out' / 'tiny_1.py'}\n{tests}\n"
     first = tests.read_bytes()
-    assert b'SEED: Final = HERE / "../../tasks/seed.json"\nMODULE: Final = load_module(HERE / "../tiny_1.py")' in first
+    assert first.endswith(b'test_tiny_1 = seed_tests(__file__, "../../tasks/seed.json", "../tiny_1.py")\n')
     tests.unlink()
     assert (
         formulaseed("compile", "seed.json", "--out", "../out", "--tests", "../out/tests", cwd=seed.parent).status == 0
@@ -367,7 +329,7 @@ def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     assert formulaseed("compile", seed, *places, "--check").status == 1
     found = formulaseed("compile", seed, *places)
     assert found.status == 2
-    assert "not overwritten: it is not a module that formulaseed generated" in found.err
+    assert "not overwritten: it is not a file that formulaseed generated" in found.err
     assert tests.read_text() == "def test_mine(): pass\n"
 
 

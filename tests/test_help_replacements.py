@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from formulaseed import check
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.loading import analyse_file
+from formulaseed.documents import analyse_file
 from test_cases import BESIDE, CASES, FILES, blocks_of
 
 Json = dict[str, Any]

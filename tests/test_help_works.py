@@ -209,12 +209,9 @@ WHOLE = {
     "1 if context.city in ['Rome', New York City] else 0": (("FS101",), "New York City"),
     "1 if 'bar' in context.name.lower() else 0": (("FS103",), "context.name.lower()"),
     "1 if context.name.upper() == 'BAR' else 0": (("FS103",), "context.name.upper()"),
-    "1 if context.name.strip().lower() == 'bar' else 0": (("FS103",), "context.name.strip().lower()"),
     "1 if context.name.contains('bar') else 0": (("FS103",), "context.name.contains('bar')"),
-    "1 if context.name.lower().contains('bar') else 0": (("FS103",), "context.name.lower().contains('bar')"),
     "1 if context.name.startswith('bar') else 0": (("FS103",), "context.name.startswith('bar')"),
     "1 if context.name.count('bar') else 0": (("FS103",), "context.name.count('bar')"),
-    "1 if context.name.lower().count('bar') else 0": (("FS103",), "context.name.lower().count('bar')"),
     "1 if context.name.find('bar') >= 0 else 0": (("FS103",), "context.name.find('bar') >= 0"),
     "1 if context.city.equals('Rome') else 0": (("FS103",), "context.city.equals('Rome')"),
     "context.name.length()": (("FS103",), "context.name.length()"),
@@ -266,40 +263,22 @@ def test_a_condition_of_a_rule(when: str) -> None:
     assert found(when.replace(part.group(), written[1]), "True") == [[], []]
 
 
-CONDITIONS_OF_FILTERS: dict[str, tuple[Any, str]] = {
-    "not in": ({"extraction.harm": {"not in": ["mild", "none"]}}, "extraction.harm not in ['mild', 'none']"),
-    "contains": ({"context.categories": {"contains": "Thai"}}, "'Thai' in context.categories"),
-    "another field": ({"meta.stars": {"<": "context.stars"}}, "meta.stars < context.stars"),
-    "equal to another field": ({"meta.stars": "context.stars"}, "meta.stars == context.stars"),
-    "a formula": ({"meta.year": {">=": "param.Y - 5"}}, "meta.year >= param.Y - 5"),
-    "a formula of a bare parameter": ({"meta.year": {">=": "Y - 5"}}, "meta.year >= param.Y - 5"),
-    "an operator and a formula": ({"meta.year": ">= param.Y - 5"}, "meta.year >= param.Y - 5"),
-    "words": ("meta.stars < 3 or extraction.size > 4", "meta.stars < 3 or extraction.size > 4"),
-}  # fmt: skip
-"""Conditions that no object can say, and how a filter says them."""
-
-
-def filter_of(where: Any) -> dict[str, Any]:
-    """The step that the help shows for conditions."""
-    (help,) = [help for code in ("FS503", "FS505") for help in helps({"op": "count", "where": where}, code)]
-    step: dict[str, Any] = json.JSONDecoder().raw_decode(help, help.index("{"))[0]
-    return step
-
-
-@pytest.mark.parametrize("name", CONDITIONS_OF_FILTERS)
-def test_the_filter_that_says_a_condition(name: str) -> None:
-    """A `define_filter` with a formula, which is one that can be summed."""
-    where, formula = CONDITIONS_OF_FILTERS[name]
-    assert filter_of(where) == {"name": "…", "op": "define_filter", "expr": formula}
-    for code in ("FS101", "FS201", "FS204", "FS301", "FS304"):
-        assert helps({"op": "sum", "expr": f"int({formula})"}, code) == []
+CONDITIONS_OF_FILTERS: dict[str, Any] = {
+    "not in": {"extraction.harm": {"not in": ["mild", "none"]}},
+    "contains": {"context.categories": {"contains": "Thai"}},
+    "another field": {"meta.stars": {"<": "context.stars"}},
+    "equal to another field": {"meta.stars": "context.stars"},
+    "a formula": {"meta.year": {">=": "param.Y - 5"}},
+}
+"""Conditions that no object can say."""
 
 
 @pytest.mark.parametrize("name", CONDITIONS_OF_FILTERS)
 def test_the_filter_works(name: str) -> None:
-    """The step that the help shows, under a name, in a seed that counts with it."""
-    where, _ = CONDITIONS_OF_FILTERS[name]
-    step = {**filter_of(where), "name": "F"}
+    """The `define_filter` that the help shows as an example, under a name, in a seed that counts with it."""
+    (help,) = helps({"op": "count", "where": CONDITIONS_OF_FILTERS[name]}, "FS505")
+    step = {**json.JSONDecoder().raw_decode(help, help.index("{"))[0], "name": "F"}
+    assert step["op"] == "define_filter"
     for code in ("FS501", "FS502", "FS505", "FS201", "FS204", "FS301", "FS304"):
         assert helps({"op": "count", "where": {"$F": True}}, code, step) == []
 
@@ -320,16 +299,6 @@ def test_joined_conditions(word: str, shown: str) -> None:
     found = [d for d in check(seed_of({"op": "count", "where": where})) if d.severity == "error"]
     assert [d.code for d in found] == ["FS505"]
     assert shown in found[0].help
-
-
-def test_conditions_that_an_object_says() -> None:
-    """A value alone needs no filter."""
-    (help,) = helps({"op": "count", "where": {"extraction.harm": {"not in": ["mild"]}}}, "FS505")
-    assert help == 'write {"!=": "mild"}'
-    (help,) = helps({"op": "count", "where": {"meta.year": {">=": "N"}}}, "FS301")
-    formula = re.findall("`([^`]*)`", help)[-1]
-    assert formula == "int(meta.year >= N)"
-    assert helps({"op": "sum", "expr": formula}, "FS301") == []
 
 
 STEPS = [{"name": name, "op": "count"} for name in ("N_MILD", "N_SEVERE", "TOTAL", "SCORE")]
@@ -385,7 +354,7 @@ def test_a_string_that_is_compared_as_it_is() -> None:
     """Nothing orders strings, so one that begins with an order means itself; an operator before a number is reported."""
     assert helps({"op": "count", "where": {"context.name": "> 5"}}, "FS505") == []
     assert helps({"op": "count", "where": {"extraction.noise": "<15 min"}}, "FS302") == ["values: `quiet`, `lots`"]
-    assert helps({"op": "count", "where": {"context.name": "!= Bar"}}, "FS505") == ['write {"!=": "Bar"}']
-    for written, help in (("=> 3", 'write {">=": 3}'), ("= 3", "write 3"), ("<> 3", 'write {"!=": 3}')):
+    assert helps({"op": "count", "where": {"context.name": "!= Bar"}}, "FS505") == ['write {"!=": …}']
+    numbers = {"=> 3": 'write {">=": 3}', "= 3": "write 3 without an operator", "<> 3": 'write {"!=": 3}'}
+    for written, help in {**numbers, "> many": 'write {">": …}'}.items():
         assert helps({"op": "count", "where": {"meta.stars": written}}, "FS505") == [help]
-    assert helps({"op": "count", "where": {"meta.stars": "> many"}}, "FS505") == ['write {">": …} with a number']

@@ -68,7 +68,9 @@ def test_an_edited_module_alone_is_refused(configuration: Path, edited: str, fol
     path = folder / edited
     path.parent.mkdir(exist_ok=True)
     source = folder / edited if path.exists() else folder / "generated" / "tiny_1.py"
-    path.write_text(source.read_text(encoding="utf-8").replace("0.5", "0.25").replace("wild=True", "wild=False"))
+    path.write_text(
+        source.read_text(encoding="utf-8").replace("0.5", "0.25").replace("import seed_tests", "import  seed_tests")
+    )
     (folder / "tasks").rename(folder / "not-staged")
     hook = hooks(configuration)["formulaseed-compile"]
     assert hook.run(folder, edited).status == 1  # the seed is gone altogether

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from formulaseed.backends.python import expressions
-from formulaseed.backends.python.functions import helper_sources
 from formulaseed.backends.python.names import module_name
+from formulaseed.backends.python.render import function_helpers
+from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import EvaluationError, SeedError
-from formulaseed.loading import analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone
@@ -212,7 +212,7 @@ def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: py
         "extract": {"fields": []}, "compute": steps, "output": ["X"],
     }  # fmt: skip
     assert "(part := " in compile_seed(seed, formatted=False)
-    monkeypatch.setattr(expressions, "_DEEPEST", 1000)
+    monkeypatch.setattr(expressions, "MAX_DEPTH", 1000)
     with pytest.raises(SeedError) as refused:
         compile_seed(seed)
     assert [d.code for d in refused.value.diagnostics] == ["FS104"]
@@ -272,7 +272,7 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
                 text, file = arguments
                 is_parsed = file == "<unknown>" and text.startswith('"""')  # a module, looked at and not run
                 is_part = file == "<unknown>" and not is_parsed and statements.issuperset(code_alone(text))
-                is_helper = file == "<unknown>" and text == helper_sources()  # of the table of functions
+                is_helper = file == "<unknown>" and text == function_helpers()  # of the table of functions
                 is_module = file == "<string>" and text in sources
                 is_record = file == "<string>" and re.fullmatch(
                     r"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)", text

@@ -33,7 +33,7 @@ def test_a_new_project_passes_its_own_checks(tmp_path: Path) -> None:
         assert (ran.status, verdicts) == (0, {"quiet-cup": "good", "beat-bar": "bad", "corner-table": "unknown"})
     done = forking.run(["-q"], program="pytest", stdin=b"", folder=tmp_path, environment=os.environ, seconds=100)
     assert done.returncode == 0, done.stdout
-    assert b"5 passed" in done.stdout
+    assert b"7 passed" in done.stdout
 
 
 def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:

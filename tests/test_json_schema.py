@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from formulaseed import load_seed
-from formulaseed.loading import analyse, compile_seed
+from formulaseed.documents import analyse, compile_seed
 from formulaseed.seed.json_schema import seed_schema
 from formulaseed.seed.operations import OPERATIONS, step_keys
 from formulaseed.seed.read.sections import is_v1

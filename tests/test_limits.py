@@ -15,9 +15,9 @@ import pytest
 from formulaseed import limits, load_requests
 from formulaseed.data.documents import dumped
 from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.language.sizes import extent, too_many
 from formulaseed.language.tables import Parser
-from formulaseed.loading import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.seed.check.program import _ProgramChecker
 from formulaseed.source.text import Source
 from helpers import SEEDS, tiny_seed
@@ -297,8 +297,10 @@ def test_a_string_that_is_not_closed_hides_nothing_of_the_next_formula() -> None
 def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many guards name the count: each condition is written out once for its step."""
     expanded: list[object] = []
-    known = _ProgramChecker._expanded
-    monkeypatch.setattr(_ProgramChecker, "_expanded", lambda self, where: expanded.append(where) or known(self, where))
+    known = _ProgramChecker._required_by
+    monkeypatch.setattr(
+        _ProgramChecker, "_required_by", lambda self, where: expanded.append(where) or known(self, where)
+    )
     where = [{"where": {"extraction.score": {">": k}}} for k in range(30)]
     steps = [
         *({"name": f"N{k}", "op": "count", **where[k]} for k in range(30)),
@@ -418,8 +420,8 @@ def test_unknown_names_of_many_examples_are_suggested_up_to_a_number(monkeypatch
 
 def _analysed_reference(document: Json) -> Any:
     from formulaseed.data.documents import read_text
-    from formulaseed.formulas import REFERENCE
     from formulaseed.pipeline import run
+    from formulaseed.reference.kind import KIND as REFERENCE
     from formulaseed.source.text import Source
 
     problems = Problems()

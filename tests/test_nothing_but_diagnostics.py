@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.diagnostics.render import render_json, render_text
-from formulaseed.loading import SeedAnalysis, analyse, compile_seed
+from formulaseed.documents import SeedAnalysis, analyse, compile_seed
 from helpers import SEEDS, places
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st

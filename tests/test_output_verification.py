@@ -14,8 +14,8 @@ from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.seeds import compile as command
+from formulaseed.documents import compile_seed
 from formulaseed.errors import SeedError
-from formulaseed.loading import compile_seed
 from formulaseed.runtime import loading
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source

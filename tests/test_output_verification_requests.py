@@ -13,9 +13,9 @@ from formulaseed.backends.python import dialects, names, prelude, render, reques
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify, verify_source
+from formulaseed.documents import compile_seed, load_requests
 from formulaseed.errors import SeedError
 from formulaseed.ir import attributes
-from formulaseed.loading import compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone
 from helpers import ROOT
@@ -111,7 +111,7 @@ IN_A_FUNCTION = {
     "a handler that is called": "try:\n        return 1\n    except len(rows):\n        return 2",
     "a list unpacked": "return [*rows]",
     "a set unpacked": "return {*rows}",
-    "arguments unpacked": "return _attribute(rows, context, **GOLD)",
+    "arguments unpacked": "return _check_attribute(rows, context, **GOLD)",
     "a loop that goes on": "for x in rows:\n        continue",
     "an argument changed by a comprehension": "return [rows for rows in context]",
     "a constant hidden by a comprehension": "return {GOLD for GOLD in rows}",

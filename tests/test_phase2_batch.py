@@ -16,7 +16,7 @@ from asking import MODEL, Kitchen, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.extractors.model import batching
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
-from formulaseed.extractors.model.batching import BatchRun
+from formulaseed.extractors.model.batching import BatchExtractor
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.batches import BatchClient
 from formulaseed.llm.calls import ModelCapabilities
@@ -114,7 +114,7 @@ def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **l
     with Store(kitchen.store) as store:
         answers = AnswerCache(questionnaire(seed()), store, UsageStats(read_prices()))
         reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
-        BatchRun(answers, Limits(), poll=0.01).ask(lambda: [reviews])
+        BatchExtractor(answers, Limits(), lambda: [reviews], poll=0.01).ask()
         assert not list(answers.unanswered([reviews]))
 
 

@@ -11,9 +11,10 @@ import formulaseed
 import pytest
 from asking import Kitchen, questionnaire, restaurants, seed
 from formulaseed.data.results import ReviewInput
+from formulaseed.extractors import Anthropic
 from formulaseed.extractors.model import batching
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
-from formulaseed.extractors.model.batching import BatchRun
+from formulaseed.extractors.model.batching import BatchExtractor
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.calls import Call, ModelCapabilities
 from formulaseed.llm.connecting import Limits
@@ -171,11 +172,12 @@ def test_the_wait_before_a_repetition_grows(
     with Store(kitchen.store) as store:
         [(now,)] = kitchen.sql("SELECT unixepoch()")
         answers = AnswerCache(questionnaire(seed()), store, UsageStats(read_prices()))
-        run = BatchRun(answers, Limits(), poll=30.0, clock=lambda: now + moment[0], sleep=sleep)
-        run.ask(lambda: [[ReviewInput("a", "0", "soup")]])
+        reviews = [[ReviewInput("a", "0", "soup")]]
+        run = BatchExtractor(answers, Limits(), lambda: reviews, poll=30.0, clock=lambda: now + moment[0], sleep=sleep)
+        run.ask()
     assert created == [0.0, 60.0, 180.0]
     assert moment == [420.0]
-    assert (run.stopped != "", run.goes_on) == (True, False)
+    assert (run.stopped != "", run.can_resume) == (True, False)
 
 
 def test_a_batch_that_is_listed_later_is_found_by_a_rerun(kitchen: Kitchen, server: Loopback) -> None:
@@ -205,10 +207,7 @@ def test_a_repetition_that_succeeds_counts_beside_what_was_cut_off(
     outcome = formulaseed.run(
         "seed.json",
         "contexts.jsonl",
-        extractor="anthropic",
-        batch=True,
-        poll=0.01,
-        store="a.sqlite",
+        extractor=Anthropic(batch=True, poll=0.01, store="a.sqlite"),
         notify=lines.append,
     )
     assert (outcome.failures, creations(server)) == ((), 3)

@@ -69,7 +69,7 @@ def collected(pytester: pytest.Pytester, *arguments: str) -> list[str]:
     return [line for line in run(pytester, "--collect-only", "-q", *arguments).outlines if "::" in line]
 
 
-SEED_TESTS = [f"tasks/small/seed.json::{name}" for name in ("check", "module", "agreement")]
+SEED_TESTS = [f"tasks/small/seed.json::{name}" for name in ("check", "module", "agreement", "bounds", "order")]
 
 
 # --- what is collected
@@ -85,7 +85,7 @@ def test_nothing_is_collected_unless_configured(project: Path, pytester: pytest.
 def test_a_plain_run_tests_the_seeds_too(project: Path, pytester: pytest.Pytester) -> None:
     """Seeds outside of `testpaths` belong to a run that names no paths."""
     result = run(pytester, "-v")
-    result.assert_outcomes(passed=4)
+    result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(["tests/test_own.py::test_own PASSED*", *(f"{name} PASSED*" for name in SEED_TESTS)])
 
 
@@ -115,7 +115,7 @@ def test_a_pattern_without_files_is_an_error(project: Path, pytester: pytest.Pyt
 
 def test_workers_collect_the_same(project: Path, pytester: pytest.Pytester) -> None:
     """With pytest-xdist each seed's tests run once."""
-    run(pytester, "-p", "xdist", "-n", "2", "-k", "not agreement").assert_outcomes(passed=3)
+    run(pytester, "-p", "xdist", "-n", "2", "-k", "not agreement").assert_outcomes(passed=5)
 
 
 # --- what the tests say
@@ -125,7 +125,7 @@ def test_errors_fail_the_check_alone(project: Path, pytester: pytest.Pytester) -
     """A seed with errors fails once, with its diagnostics and no traceback; its other tests are skipped."""
     write_json(project / "tasks" / "small" / "seed.json", small_seed(output=["TWICE", "M"]))
     result = run(pytester, "tasks")
-    result.assert_outcomes(failed=1, skipped=2)
+    result.assert_outcomes(failed=1, skipped=4)
     result.stdout.fnmatch_lines(
         ["error[[]FS201] unknown-name: no step is called `M`", "  --> *seed.json:*", "1 error*"]
     )
@@ -144,7 +144,7 @@ def test_warnings_are_a_section_of_the_report(project: Path, pytester: pytest.Py
 def test_a_seed_that_is_no_json(project: Path, pytester: pytest.Pytester) -> None:
     (project / "tasks" / "small" / "seed.json").write_text("{")
     result = run(pytester, "tasks")
-    result.assert_outcomes(failed=1, skipped=2)
+    result.assert_outcomes(failed=1, skipped=4)
     result.stdout.fnmatch_lines(["error[[]FS001] invalid-json: *"])
 
 
@@ -158,7 +158,7 @@ def test_a_stale_or_missing_module_fails(project: Path, pytester: pytest.Pyteste
     result.stdout.fnmatch_lines([f"*small.py is not what tasks/small/seed.json compiles to; {compiled_again}"])
     module.unlink()
     result = run(pytester, "tasks")
-    result.assert_outcomes(failed=1, passed=2)
+    result.assert_outcomes(failed=1, passed=4)
     result.stdout.fnmatch_lines([f"*small.py is missing; {compiled_again}"])
 
 
@@ -179,11 +179,21 @@ def test_a_module_that_computes_something_else_fails(project: Path, pytester: py
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+def test_each_declared_property_is_a_test(project: Path, pytester: pytest.Pytester) -> None:
+    """A false claim fails with a restaurant and the steps that it moves."""
+    properties = [{"increasing": "TWICE", "in": "N"}, {"decreasing": "TWICE", "in": "N"}]
+    write_json(project / "tasks" / "small" / "seed.json", small_seed(properties=properties))
+    result = run(pytester, "tasks", "-k", "TWICE", "-v")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*::TWICE-increasing-in-N PASSED*", "*::TWICE-decreasing-in-N FAILED*"])
+    result.stdout.fnmatch_lines(["TWICE rises when N grows by 1", "  rows: *", '  after: {"N": 1, "TWICE": 2}'])
+
+
 def test_a_module_that_is_none_fails(project: Path, pytester: pytest.Pytester) -> None:
     """What the compiler never writes is not imported."""
     (project / "generated" / "small.py").write_text("print('hello from the module')\n")
     result = run(pytester, "tasks", "-s")
-    result.assert_outcomes(failed=2, passed=1)
+    result.assert_outcomes(failed=4, passed=1)
     result.stdout.fnmatch_lines(["*FS701*"])
     result.stdout.no_fnmatch_line("hello from the module")
 
@@ -193,15 +203,15 @@ def test_without_a_folder_of_modules(project: Path, pytester: pytest.Pytester) -
     shutil.rmtree(project / "generated")
     (project / "pytest.ini").write_text(CONFIGURED.replace("formulaseed_generated = generated", ""))
     result = run(pytester, "tasks", "-v")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*::check PASSED*", "*::agreement PASSED*"])
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*::check PASSED*", "*::agreement PASSED*", "*::bounds PASSED*", "*::order PASSED*"])
 
 
 def test_without_hypothesis(project: Path, pytester: pytest.Pytester) -> None:
-    """The property test is skipped and says why; the others run."""
+    """The property tests are skipped and say why; the others run."""
     (project / "conftest.py").write_text("import sys\nsys.modules['hypothesis'] = None\n")
     result = run(pytester, "tasks", "-rs")
-    result.assert_outcomes(passed=2, skipped=1)
+    result.assert_outcomes(passed=2, skipped=3)
     result.stdout.fnmatch_lines(["*needs the extra `testing`*"])
 
 

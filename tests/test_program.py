@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from formulaseed import limits
+from formulaseed.documents import analyse, load_seed
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import INTEGER, NUMBER, STRING, Base
-from formulaseed.loading import analyse, load_seed
 
 Json = dict[str, Any]
 

@@ -16,6 +16,7 @@ import pytest
 import third_evaluator
 from formulaseed import DataError, EvaluationError, FormulaSeed, load_evaluator, load_seed
 from formulaseed.backends.python.verify import verify_source
+from formulaseed.documents import compile_seed
 from formulaseed.ir import interpret, nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.functions import FUNCTIONS, Function
@@ -24,7 +25,6 @@ from formulaseed.language.operators import OPERATORS, Fault, Operands, Operation
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import NUMBER, Base, Type
-from formulaseed.loading import compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span

@@ -14,7 +14,8 @@ import polars
 import pyarrow
 import pytest
 from formulaseed import DataError, FormulaSeedError
-from formulaseed.extractors.opening import ModelOptions
+from formulaseed.extractors import Anthropic, Recorded
+from formulaseed.extractors.registry import EXTRACTORS, options_class
 from helpers import EXAMPLES, TASKS
 
 COUNTING: dict[str, Any] = {
@@ -25,15 +26,15 @@ COUNTING: dict[str, Any] = {
 }
 SEED = TASKS / "g1a_v2" / "seed.json"
 CONTEXTS = EXAMPLES / "contexts.jsonl"
-RECORDED = {"extractor": "recorded", "extractions": EXAMPLES / "extractions-g1a_v2.jsonl"}
+RECORDED = Recorded(EXAMPLES / "extractions-g1a_v2.jsonl")
 REQUESTS = EXAMPLES / "requests.jsonl"
-OPTIONAL = ("formulaseed.spark",)
+OPTIONAL = ("formulaseed.runtime.spark", "formulaseed.spark")
 """What needs a package that the tests may lack."""
 
 
 @pytest.fixture(scope="module")
 def lines() -> list[dict[str, Any]]:
-    return formulaseed.extract(SEED, CONTEXTS, **RECORDED)  # type: ignore[arg-type]
+    return formulaseed.extract(SEED, CONTEXTS, extractor=RECORDED)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def objects(lines: list[dict[str, Any]]) -> dict[str, Any]:
         "load_requests": formulaseed.load_requests(REQUESTS),
         "load_seed": formulaseed.load_seed(SEED),
         "report": formulaseed.report(SEED, rows),
-        "run": formulaseed.run(SEED, CONTEXTS, **RECORDED),  # type: ignore[arg-type]
+        "run": formulaseed.run(SEED, CONTEXTS, extractor=RECORDED),
         "score": formulaseed.score(SEED, rows, engine="python"),
         "sensitivity": formulaseed.sensitivity(SEED, rows[:1]),
         "validate_requests": formulaseed.validate_requests(REQUESTS, restaurants=CONTEXTS),
@@ -90,7 +91,12 @@ def test_objects_print_on_one_short_line(objects: dict[str, Any]) -> None:
 
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("score", (SEED, []), {"engine": "foo"}, "`engine` must be 'duckdb' or 'python', not 'foo'"),
-    ("run", (SEED, CONTEXTS), {"max_dollar": 3}, "`run` has no option `max_dollar`; did you mean `max_usd`?"),
+    (
+        "run",
+        (SEED, CONTEXTS),
+        {"max_usd": 3},
+        "`run` has no option `max_usd`; write `extractor=formulaseed.extractors.Anthropic(max_usd=…)`",
+    ),
     ("run", (SEED, CONTEXTS), {"extracter": "lexical"}, "`run` has no option `extracter`; did you mean `extractor`?"),
     ("extract", (SEED, CONTEXTS), {"with_text": "yes"}, "`with_text` must be a valid boolean, not 'yes'"),
     ("diff", (SEED,), {}, "`diff`: missing a required argument: 'new'"),
@@ -151,13 +157,33 @@ def test_no_argument_is_accepted_unseen() -> None:
     for name, arguments in given.items():
         function = getattr(formulaseed, name)
         function(**arguments)
-        names = [each for each in inspect.signature(function).parameters if each != "model_options"]
-        options = [*ModelOptions.__annotations__] if name in ("run", "extract") else []
-        for argument in (*names, *options):
-            more = {"extractor": "anthropic"} if argument in options else {}
-            more |= {"extractor": "recorded"} if argument == "extractions" else {}
+        for argument in inspect.signature(function).parameters:
             with pytest.raises(FormulaSeedError):
-                function(**{**arguments, **more, argument: Nothing()})
+                function(**{**arguments, argument: Nothing()})
+    for extractor in EXTRACTORS:
+        options = options_class(extractor)
+        required = {"extractions": []} if "extractions" in options.model_fields else {}
+        for name in options.model_fields:
+            with pytest.raises(FormulaSeedError, match=f"`{name}` must be "):
+                options(**{**required, name: Nothing()})
+
+
+def test_an_extractor_is_a_value() -> None:
+    """Each has its public name, is equal to one with the same options, cannot be changed, and can be used twice."""
+    for name in EXTRACTORS:
+        options = options_class(name)
+        assert getattr(formulaseed.extractors, options.__name__) is options
+        assert options.name == name
+    assert {options_class(name).__name__ for name in EXTRACTORS} == set(formulaseed.extractors.__all__)
+    careful = Anthropic(max_usd=5)
+    assert careful == Anthropic(max_usd=5.0) != Anthropic()
+    with pytest.raises(ValueError, match="frozen"):
+        careful.model = "x"  # type: ignore[misc]
+    recorded = Recorded(iter([{"business_id": "a", "review_id": "r", "fields": {"n": 3}}]))
+    place = {"business_id": "a", "reviews": [{"review_id": "r", "text": "Tea", "stars": 4, "date": "2024-01-02"}]}
+    first, second = (formulaseed.extract(COUNTING, [place], extractor=recorded) for _ in range(2))
+    assert first == second
+    assert first[0]["rows"][0]["extraction"] == {"n": 3}
 
 
 def test_data_frames_are_read_as_files_are() -> None:

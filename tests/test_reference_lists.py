@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from formulaseed import compile_formula
+from formulaseed.documents import load_reference
 from formulaseed.errors import SeedError
-from formulaseed.formulas import load_reference
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import BY_KIND
 from formulaseed.reference.document import reference_json

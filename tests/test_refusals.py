@@ -13,7 +13,7 @@ from itertools import product
 
 import pytest
 import third_evaluator
-from formulaseed.loading import analyse
+from formulaseed.documents import analyse
 from formulaseed.testing.formulas import Chooser
 from helpers import without_errors
 from hypothesis import given

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 from formulaseed import SeedError, limits, load_requests
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.loading import analyse_file, analyse_requests
+from formulaseed.documents import analyse_file, analyse_requests
 from formulaseed.pipeline import compile
 from formulaseed.requests import model as ir
 from formulaseed.requests.groups import GROUPS, fits, group_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from formulaseed import SeedError, load_requests, validate_requests
-from formulaseed.loading import analyse_file, analyse_requests, read_requests
+from formulaseed.documents import analyse_file, analyse_requests, read_requests
 from helpers import formulaseed
 from test_requests import reported, request
 

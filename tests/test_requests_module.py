@@ -13,8 +13,8 @@ import pytest
 from formulaseed import limits, pipeline
 from formulaseed.backends.python.dialects import REQUESTS
 from formulaseed.backends.python.verify import verify_source
+from formulaseed.documents import load_requests
 from formulaseed.ir import attributes
-from formulaseed.loading import load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, formulaseed, read_lines, write_lines
 from hypothesis import given, settings
@@ -261,7 +261,7 @@ def test_shared_evidence_is_computed_once() -> None:
             ]
         )
     )
-    assert source.count("_review_text(place, known, ") == 2
+    assert source.count("_check_review_text(restaurant, background, ") == 2
     assert '"R01": has["tea"],\n' in source
     assert '"R02": or_(has["tea"], has["tea_2"]),\n' in source
 
@@ -356,7 +356,7 @@ def test_the_prelude_knows_the_limit() -> None:
 HOSTILE = (
     '"""\nimport os\n"""', "'); __import__('os').system('true'); ('", "\\", "a\u2028b", "{{ 7*7 }}", "{% raw %}",
     "# type: ignore",     "\u202eabc", "a\nb", "class",
-    "__init__", "place", "known", "evidence", "_attribute", "é", "ﬁ", "1", "x ",
+    "__init__", "restaurant", "background", "evidence", "_check_attribute", "é", "ﬁ", "1", "x ",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from formulaseed import EvaluationError, SeedError, pipeline
 from formulaseed.backends.python.verify import verify_source
-from formulaseed.loading import analyse_rules
+from formulaseed.documents import analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps
 from formulaseed.runtime.loading import module_from_source

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from formulaseed import limits
+from formulaseed.backends.python.target import BACKEND
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
+from formulaseed.documents import analyse, analyse_file, compile_seed
 from formulaseed.errors import SeedError
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.loading import analyse, analyse_file, compile_seed
 from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.seed.operations import OPERATIONS
@@ -28,6 +29,7 @@ IN_PROSE = {
     "FS104": "a formula that is too large is too large for a page",
     "FS510": "a list that is too long is too long for a page",
     "FS701": "about modules",
+    "FS702": "about targets, and that of the pages supports everything",
     "FS821": "about shorthands, which are tested beside them",
     "FS822": "about shorthands, which are tested beside them",
     "FS823": "a shorthand that is too large is too large for a page",
@@ -160,6 +162,14 @@ def _no_module(folder: Path) -> tuple[Diagnostic, ...]:
     return refused.value.diagnostics
 
 
+def _unsupported(folder: Path) -> tuple[Diagnostic, ...]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BACKEND, "unsupported", frozenset({("operator", "/")}))
+        with pytest.raises(SeedError) as refused:
+            compile_seed(tiny_seed())
+    return refused.value.diagnostics
+
+
 def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("formulaseed.backends.python.target.verify", lambda *_: "for this test")
@@ -180,6 +190,7 @@ MADE = {
     "FS104": _formula_too_large,
     "FS510": _too_many,
     "FS701": _no_module,
+    "FS702": _unsupported,
     "FS821": partial(_shorthand, "AND(quiet wifi_free)"),
     "FS822": partial(_shorthand, "XOR(quiet, wifi_free)"),
     "FS823": partial(_shorthand, "a" * (limits.SHORTHAND_CHARACTERS + 1)),

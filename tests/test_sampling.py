@@ -145,7 +145,7 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
         (("--extractions-out", "-"), "--out and --extractions-out need two files"),
         (("--extractions-out", CONTEXTS), "it is one of the inputs"),
         (("--extractions-out", "x.jsonl", "--out", "./x.jsonl"), "--out and --extractions-out need two files"),
-        (("--sample", 3, "--contexts", "-"), "--sample reads its input twice"),
+        (("--sample", 3, "--contexts", "-"), "--sample reads its input several times"),
     ],
 )
 def test_what_cannot_be_done_is_refused(options: tuple[object, ...], message: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from formulaseed import __version__
 from formulaseed.diagnostics.codes import CODES, SEVERITIES, explanation, page
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
-from formulaseed.loading import analyse, analyse_file
+from formulaseed.documents import analyse, analyse_file
 from formulaseed.source.text import Source, Span
 from helpers import SEEDS, formulaseed, write_json
 from jsonschema import Draft4Validator

@@ -128,7 +128,7 @@ def test_messages_are_those_of_the_module() -> None:
     """What is wrong with a value is said in the module's own words, with the row's place."""
     table, found = tiny_tables()
     message = library.score(seed_of_moods(), changed(table, "mood", 3, "God"), found).to_pylist()[1]["error_message"]
-    assert message == "rows[1]: `extraction.mood` must be one of good, bad, not 'God'"
+    assert message == "rows[1]: `extraction.mood` must be one of bad, good, not 'God'"
 
 
 def test_restaurants_without_rows_and_rows_without_restaurants(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import formulaseed as formulaseed_package
 import pytest
 from formulaseed import EvaluationError, load_evaluator, load_seed
 from formulaseed.diagnostics.render import render_text
+from formulaseed.documents import SeedAnalysis, analyse, compile_seed
 from formulaseed.ir.hoisting import hoist
-from formulaseed.loading import SeedAnalysis, analyse, compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.seed.write.migrate import migrate

@@ -13,7 +13,7 @@ import pytest
 from formulaseed.compare.changes import changes_between
 from formulaseed.compare.constants import Constant, constants_of, move_number
 from formulaseed.compare.sensitivity import Moved, Sensitivity, sensitivity
-from formulaseed.loading import analyse_text
+from formulaseed.documents import analyse_text
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st

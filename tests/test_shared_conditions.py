@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, compile_seed, load_evaluator
-from formulaseed.loading import analyse
+from formulaseed.documents import analyse
 from formulaseed.testing import reference_evaluate
 from helpers import without_errors
 from hypothesis import given

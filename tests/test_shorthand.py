@@ -14,8 +14,9 @@ from formulaseed.cli.requests import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
-from formulaseed.loading import analyse_requests
+from formulaseed.documents import analyse_requests
 from formulaseed.requests import model
+from formulaseed.requests.agreement import disagreements
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.shorthand import (
     AspectName,
@@ -23,7 +24,6 @@ from formulaseed.requests.shorthand import (
     JoinedNames,
     Shorthand,
     as_name,
-    disagreements,
     parse_shorthand,
     print_shorthand,
     shorthand_of,

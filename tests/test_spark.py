@@ -19,7 +19,7 @@ if shutil.which("java") is None:
 warnings.simplefilter("ignore")
 
 import formulaseed as library  # noqa: E402
-import formulaseed.spark as on_spark  # noqa: E402
+import formulaseed.runtime.spark as on_spark  # noqa: E402
 from formulaseed.errors import DataError  # noqa: E402
 from formulaseed.testing import contexts, parameters, rows, seeds  # noqa: E402
 from helpers import IS_DEEP, ROOT, SEEDS  # noqa: E402

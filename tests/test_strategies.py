@@ -15,7 +15,8 @@ from unittest import mock
 import pytest
 from formulaseed import load_seed
 from formulaseed.errors import DataError
-from formulaseed.testing import Restaurant, loaded, outcome, reference_evaluate, restaurants, rounding, rows
+from formulaseed.testing import Restaurant, loaded, reference_evaluate, restaurants, rows
+from formulaseed.testing.comparing import outcome, rounding
 from helpers import ROOT, SEEDS, tiny_row, tiny_seed, write_json
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from formulaseed.backends.python import identity
 from formulaseed.cli.seeds import compile as command
-from formulaseed.loading import compile_seed, style_at
+from formulaseed.documents import compile_seed, style_at
 from formulaseed.runtime.loading import load_module
 from helpers import EXAMPLES, formulaseed, tiny_seed, write_json
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def module(folder: Path) -> Path:
-    """The small seed's module, of style 2026-12."""
+    """The small seed's module, of style 2027-01."""
     assert compiled().exit_code == 0
     return folder / "generated" / "tiny_1.py"
 
@@ -43,7 +43,7 @@ def later(monkeypatch: pytest.MonkeyPatch, *styles: str) -> None:
 def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled again, checked and run, in a release with a newer style; `--style` changes it, and back."""
     before = module.read_bytes()
-    later(monkeypatch, "2026-12", NEW)
+    later(monkeypatch, "2027-01", NEW)
     assert compiled("--check").exit_code == 0
     assert compiled().exit_code == 0
     assert module.read_bytes() == before
@@ -59,8 +59,8 @@ def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monke
     assert compiled("--check").exit_code == 1
     assert compiled().exit_code == 0
     assert style_at(module) == NEW
-    assert compiled("--style", "2026-12").exit_code == 0
-    assert style_at(module) == "2026-12"
+    assert compiled("--style", "2027-01").exit_code == 0
+    assert style_at(module) == "2027-01"
 
 
 def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,18 +68,18 @@ def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: p
     tests = module.parent / "tests" / "test_tiny_1.py"
     beside = ("--tests", str(tests.parent))
     assert compiled(*beside).exit_code == 0
-    later(monkeypatch, "2026-12", NEW)
+    later(monkeypatch, "2027-01", NEW)
     assert compiled(*beside, "--check").exit_code == 0
     assert compiled(*beside, "--style", NEW).exit_code == 0
     assert (style_at(module), style_at(tests)) == (NEW, NEW)
     assert compiled(*beside, "--check").exit_code == 0
-    stale = compiled(*beside, "--check", "--style", "2026-12")
-    assert (stale.exit_code, stale.stdout.count("run `formulaseed compile tiny.json --style 2026-12")) == (1, 2)
+    stale = compiled(*beside, "--check", "--style", "2027-01")
+    assert (stale.exit_code, stale.stdout.count("run `formulaseed compile tiny.json --style 2027-01")) == (1, 2)
 
 
 def test_a_new_module_has_the_newest_style(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every kind of document; from Python too."""
-    later(monkeypatch, "2026-12", NEW)
+    later(monkeypatch, "2027-01", NEW)
     files = ("tiny.json", str(EXAMPLES / "requests.jsonl"), str(EXAMPLES / "rules.json"))
     assert compiled(files=files).exit_code == 0
     assert {style_at(path) for path in (folder / "generated").glob("*.py")} == {NEW}
@@ -97,7 +97,7 @@ def test_a_module_of_a_style_of_the_past_is_recompiled_once(module: Path, monkey
     assert compiled().exit_code == 0
     assert module.read_text() == after
     later(monkeypatch, NEW)
-    assert identity.earlier_style(after) == "2026-12"
+    assert identity.earlier_style(after) == "2027-01"
     assert compiled().exit_code == 0
     assert style_at(module) == NEW
 
@@ -114,7 +114,7 @@ def test_where_there_is_no_module_it_is_the_newest(content: str | None, tmp_path
 def test_the_style_of_today_can_be_named(module: Path) -> None:
     """The same bytes as without the option."""
     before = module.read_bytes()
-    done = formulaseed("compile", "tiny.json", "--style", "2026-12", "--stdout", cwd=module.parents[1])
+    done = formulaseed("compile", "tiny.json", "--style", "2027-01", "--stdout", cwd=module.parents[1])
     assert (done.status, done.out.encode()) == (0, before)
 
 
@@ -124,5 +124,5 @@ def test_an_unknown_style_is_wrong_usage(style: str, folder: Path) -> None:
     done = formulaseed("compile", "tiny.json", "--style", style, cwd=folder)
     assert (done.status, done.out) == (2, "")
     assert f"there is no style `{style}`; " in done.err
-    assert "`2026-12`" in done.err
+    assert "`2027-01`" in done.err
     assert not (folder / "generated").exists()

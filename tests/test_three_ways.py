@@ -15,8 +15,8 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from formulaseed.documents import analyse, compile_seed
 from formulaseed.ir.text import step_text
-from formulaseed.loading import analyse, compile_seed
 from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, Piece, Variable, integers, numbers
 from formulaseed.testing.random_seeds import ConditionWriter
 from guarded_formulas import GuardedWriter

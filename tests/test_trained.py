@@ -10,8 +10,9 @@ from typing import Any
 
 import formulaseed as package
 import pytest
+from formulaseed.extractors import Trained
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import RecordedAnswer, Trained
+from formulaseed.extractors.trained.classifying import Classifiers, RecordedAnswer
 from formulaseed.extractors.trained.measuring import FieldMeasure, cross_validated, measures
 from helpers import IS_DEEP, ROOT, command, formulaseed, needs, write_json, write_lines
 from made_reviews import FIELDS, answers, made_restaurants, staff_seed, truth
@@ -53,8 +54,8 @@ def test_the_order_of_the_answers_changes_nothing() -> None:
     """To the last bit of the probabilities, in the order given and shuffled."""
     texts = [answer.text for answer in recorded(made_restaurants(2, 5, seed=9))]
     given = ANSWERS[:200]
-    first = Trained([STAFF], given).predict(texts)
-    assert Trained([STAFF], Random(1).sample(given, len(given))).predict(texts) == first
+    first = Classifiers([STAFF], given).predict(texts)
+    assert Classifiers([STAFF], Random(1).sample(given, len(given))).predict(texts) == first
 
 
 def test_noise_cannot_be_learned_and_confidence_says_so() -> None:
@@ -63,18 +64,18 @@ def test_noise_cannot_be_learned_and_confidence_says_so() -> None:
     given = recorded(RESTAURANTS, lambda _: {"angry": random.random() < 0.5})
     [one] = measured([ANGRY], given)
     assert abs(one.kappa.value) < 0.2
-    confident = [found["angry"].confidence for found in Trained([ANGRY], given).held_out]
+    confident = [found["angry"].confidence for found in Classifiers([ANGRY], given).held_out]
     assert max(confident) < 0.7
 
 
 def test_too_little_to_learn_from() -> None:
     """Two answers, one value only, an unknown string: each is reported, and nothing fails."""
     name = AskedField("who", "string")
-    two = Trained([STAFF, ANGRY, name], ANSWERS[:2])
+    two = Classifiers([STAFF, ANGRY, name], ANSWERS[:2])
     assert [note.split(":")[0] for note in two.notes()] == ["`staff`", "`angry`", "`who`"]
     assert "2 recorded answers, fewer than 30" in two.notes()[0]
     assert two.predict(["anything at all"])[0]["staff"].value in {each.fields["staff"] for each in ANSWERS[:2]}
-    same = Trained([STAFF], recorded(RESTAURANTS, lambda _: {"staff": "kind"}))
+    same = Classifiers([STAFF], recorded(RESTAURANTS, lambda _: {"staff": "kind"}))
     assert same.notes() == ["`staff`: all recorded answers are the same: it is always kind"]
     [found] = same.predict(["rude"])
     assert found["staff"].value == "kind"
@@ -84,12 +85,12 @@ def test_too_little_to_learn_from() -> None:
 def test_a_missing_class_and_empty_texts() -> None:
     """A value that was never recorded is never predicted; texts without a word have some value, with little confidence."""
     known = [answer for answer in ANSWERS if answer.fields["staff"] != "none"]
-    trained = Trained([STAFF], known)
+    trained = Classifiers([STAFF], known)
     found = trained.predict([answer.text for answer in ANSWERS] + ["", "!!!"])
     assert {each["staff"].value for each in found} == {"rude", "kind"}
     assert found[-1] == found[-2]
     assert found[-1]["staff"].confidence < 0.7
-    wordless = Trained(
+    wordless = Classifiers(
         [STAFF], [RecordedAnswer("b", str(n), "", truth("rude to us the waiter was rude to us")) for n in range(40)]
     )
     assert len(wordless.predict(["", "words"])) == 2
@@ -101,7 +102,7 @@ def test_numbers() -> None:
     said = {"rude": 60, "kind": 5, "none": 20}
     wait, luck = AskedField("wait", "integer"), AskedField("luck", "number")
     given = recorded(RESTAURANTS, lambda text: {"wait": said[truth(text)["staff"]], "luck": random.random()})
-    trained = Trained([wait, luck], given)
+    trained = Classifiers([wait, luck], given)
     assert trained.notes()[0].startswith("`luck`: its median is as close as what words predict: it is always 0.")
     right = Counter(
         found["wait"].value == answer.fields["wait"]
@@ -109,7 +110,7 @@ def test_numbers() -> None:
     )
     assert right[True] > 0.95 * len(given)
     many = recorded(RESTAURANTS, lambda text: {"wait": said[truth(text)["staff"]] + random.randrange(9)})
-    values = {found["wait"].value for found in Trained([wait], many).held_out}
+    values = {found["wait"].value for found in Classifiers([wait], many).held_out}
     assert 2 <= len(values) <= 40
     assert values <= {answer.fields["wait"] for answer in many}
 
@@ -140,9 +141,7 @@ def test_run(folder: Path) -> None:
     assert sum(abs(a - b) for a, b in zip(given, right, strict=True)) <= 10
     again = command("evaluate", "seed.json", "--rows", "rows.jsonl", cwd=folder)
     assert again.out == done.out
-    from_python = package.run(
-        folder / "seed.json", RESTAURANTS, extractor="trained", extractions=answers(RESTAURANTS, 200)
-    )
+    from_python = package.run(folder / "seed.json", RESTAURANTS, extractor=Trained(answers(RESTAURANTS, 200)))
     assert list(from_python) == done.results
 
 
@@ -273,7 +272,7 @@ def test_stars_that_people_gave_are_learned_from_other_restaurants() -> None:
     taught = Random(0).sample([answer for answer in given if answer.business_id not in held_out], 500)
     asked = [answer for answer in given if answer.business_id in held_out]
     fields = [AskedField("stars", "enum"), AskedField("happy", "boolean")]
-    predicted = Trained(fields, taught).predict([answer.text for answer in asked])
+    predicted = Classifiers(fields, taught).predict([answer.text for answer in asked])
     found = {(answer.business_id, answer.review_id): each for answer, each in zip(asked, predicted, strict=True)}
     gains = [one.macro_f1.value - one.baseline_macro_f1 for one in measures(fields, asked, found)]
     assert sum(gains) / len(gains) > 0.20

@@ -13,7 +13,7 @@ from formulaseed.data.decoding import decode_object
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
-from formulaseed.loading import FormulaSeed
+from formulaseed.documents import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.typed_rows import ParsedRows, TypedRows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import DataError, compile_seed, load_evaluator, validate_requests
-from formulaseed.language.inputs import _similar
+from formulaseed.language.inputs import _is_similar
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import reference_evaluate
 from helpers import EXAMPLES, formulaseed, write_json, write_lines
@@ -149,10 +149,10 @@ def test_a_module_alone_does_the_same() -> None:
 def test_one_letter_is_every_edit_and_no_other() -> None:
     """On all words of three letters: the same as the distance of Damerau and Levenshtein, from four letters on."""
     words = {n: ["".join(word) for word in itertools.product("abc", repeat=n)] for n in (3, 4, 5)}
-    assert not any(_similar(name, key) for name in words[3] for key in (*words[3], *words[4]) if name != key)
+    assert not any(_is_similar(name, key) for name in words[3] for key in (*words[3], *words[4]) if name != key)
     for name in words[4]:
         for key in (*words[3], *words[4], *words[5]):
-            assert _similar(name, key) is (key == name or key in one_edit(name)), (name, key)
+            assert _is_similar(name, key) is (key == name or key in one_edit(name)), (name, key)
 
 
 def one_edit(word: str) -> set[str]:

@@ -72,6 +72,17 @@ def test_the_installed_command_compiles_without_the_checkout(installed: Path, tm
     assert (places[1] / "formula.lark").read_bytes() == (ROOT / "grammar" / "formula.lark").read_bytes()
 
 
+def test_the_demo_works_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    """With the examples that the wheel carries; it writes its two pages, and nothing else."""
+    shown = run(installed / "formulaseed", "demo", cwd=tmp_path)
+    assert "Run it on the restaurants of examples/contexts.jsonl" in shown
+    assert sorted(path.name for path in (tmp_path / "formulaseed-demo").iterdir()) == [
+        "explanation.html",
+        "report.html",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["formulaseed-demo"]
+
+
 def test_the_installed_command_explains_and_evaluates(installed: Path, tmp_path: Path) -> None:
     """Pages of codes and the runtime come with the wheel."""
     assert "FS201" in run(installed / "formulaseed", "rule", "FS201", cwd=tmp_path)

@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from formulaseed import extractors as extractors
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.compare.cover import Coverage, cover
     from formulaseed.compare.diff import Difference, diff
     from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.documents import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.explanation.explanation import Explanation
     from formulaseed.explanation.report import Report, report
-    from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
-    from formulaseed.phase2 import Outcome, extract, run
+    from formulaseed.extractors.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
@@ -28,8 +29,8 @@ _HOMES = {
     "api": ("check", "compile_formula", "explain", "load_evaluator", "score", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
-    "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
-    "phase2": ("Outcome", "extract", "run"),
+    "documents": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
+    "extractors.phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
     "compare.cover": ("Coverage", "cover"),
     "compare.diff": ("Difference", "diff"),
@@ -51,13 +52,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _MODULES and name != "extractors":
         raise AttributeError(f"module 'formulaseed' has no attribute {name!r}")
     import importlib
 
+    if name == "extractors":  # whose values `run` and `extract` take
+        return importlib.import_module("formulaseed.extractors")
     module = importlib.import_module(_MODULES[name])
-    if module.__name__ == "formulaseed.loading":
+    if module.__name__ == "formulaseed.documents":
         module.FormulaSeed._repr_html_ = _seed_html
+    elif module.__name__ == "formulaseed.extractors.phase2":
+        module.Outcome._repr_html_ = _outcome_html
     return getattr(module, name)
 
 
@@ -66,6 +71,13 @@ def _seed_html(seed: FormulaSeed) -> str:
     from formulaseed.pages.notebook import seed_html
 
     return seed_html(seed)
+
+
+def _outcome_html(outcome: Outcome) -> str:
+    """Return what a notebook shows of results or rows: a table."""
+    from formulaseed.pages.notebook import outcome_html
+
+    return outcome_html(outcome, outcome.failures)
 
 
 def __dir__() -> list[str]:

@@ -8,25 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from formulaseed import loading, pipeline
-from formulaseed.arguments import validated
+from formulaseed import documents, pipeline
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.documents import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.errors import DataError, SeedError
-from formulaseed.ir.interpret import rows_of
-from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
+from formulaseed.ir.inputs import rows_of
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.data.jsonl import Lines
+    from formulaseed.documents import ReferenceLike, Variables
     from formulaseed.explanation.explanation import Explanation
-    from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
-    from formulaseed.requests.evaluation import Background, Restaurant
     from formulaseed.requests.model import Request
+    from formulaseed.requests.records import Background, Restaurant
     from formulaseed.requests.validate import Evaluate, Validation
 
 
@@ -35,7 +35,7 @@ def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     """Return every diagnostic of a seed, errors, warnings and notes, in the order of the file."""
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
-    return list(loading.analyse(seed).diagnostics)
+    return list(documents.analyse(seed).diagnostics)
 
 
 @validated
@@ -53,7 +53,7 @@ def load_evaluator(
         if file.fault and not allow_edited:
             raise SeedError([catalogue.edited_module(Source(str(file.path), ""), file.fault)])
         return file.evaluator(strict=strict)
-    seed = loading.load_seed(seed_or_path)
+    seed = documents.load_seed(seed_or_path)
     return evaluator_of(seed, strict=strict)
 
 
@@ -69,11 +69,11 @@ def compile_formula(
     neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold every problem,
     and `DataError` for a file that cannot be opened and for malformed variables.
     """
-    from formulaseed.formulas import domain_of
+    from formulaseed.documents import domain_of
     from formulaseed.pipeline import checked
     from formulaseed.reference.evaluation import Formula
 
-    found = checked(loading.analyse_formula(text, domain_of(reference, variables)))
+    found = checked(documents.analyse_formula(text, domain_of(reference, variables)))
     return Formula(text, found.program, found.diagnostics)
 
 
@@ -101,7 +101,7 @@ def explain(
 
     if not isinstance(evaluator, Evaluator | None):
         raise DataError(f"`evaluator` must be what `load_evaluator` returns, not {evaluator!r:.80}")
-    loaded = loading.load_seed(seed)
+    loaded = documents.load_seed(seed)
     evaluator = evaluator or evaluator_of(loaded)
     explainer = Explainer(loaded.program, evaluator, output)
     listed = [*rows_of(rows)]
@@ -135,7 +135,7 @@ def score(
     from formulaseed.runtime.scoring import ScoreOptions, score_tables, scored_lines
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
-    loaded = loading.load_seed(seed)
+    loaded = documents.load_seed(seed)
     evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace, duplicates=duplicates)
     if engine == "duckdb":
         return score_tables(
@@ -174,7 +174,7 @@ def validate_requests(
     from formulaseed.data.results import Failures
     from formulaseed.requests.validate import valid, validate
 
-    analysis, failures = loading.read_requests(requests), Failures()
+    analysis, failures = documents.read_requests(requests), Failures()
     lines = analysis.parsed or ()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures, duplicates)
     return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))

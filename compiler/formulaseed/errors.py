@@ -1,15 +1,18 @@
 """The exceptions that this package raises; no others escape.
 
 FormulaSeedError
+├── ArgumentError     an argument of a function, or an option of a command, does not fit
 ├── SeedError         the seed has errors; carries every diagnostic
 ├── EvaluationError   a step cannot be computed for a restaurant
 └── DataError         a row, context, review or extraction is invalid
     └── UnreadableError   a file cannot be opened
+        └── MissingExtraError   a package of an optional extra is not installed
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +24,18 @@ Operands = tuple[float | str | None, ...]
 
 class FormulaSeedError(Exception):
     """Base of every exception that formulaseed raises on purpose."""
+
+
+class ArgumentError(FormulaSeedError):
+    """Raised for an argument of a function that does not fit; a command names its option instead.
+
+    `reason` follows the argument's name in the message, such as "must be greater than 0, not -1".
+    """
+
+    def __init__(self, argument: str, reason: str) -> None:
+        self.argument = argument
+        self.reason = reason
+        super().__init__(f"`{argument}` {reason}")
 
 
 class SeedError(FormulaSeedError):
@@ -68,6 +83,28 @@ class DataError(FormulaSeedError):
 
 class UnreadableError(DataError):
     """Raised when a file cannot be opened, read or written at all."""
+
+
+class MissingExtraError(UnreadableError, ImportError):
+    """Raised if a package of an optional extra is not installed. The message names the extra to install."""
+
+
+@contextmanager
+def require_extra(extra: str, purpose: str) -> Iterator[None]:
+    """Run a block that imports the packages of an extra.
+
+    `purpose` is the subject of the message, such as "reading a database". Raises `MissingExtraError` if a package
+    cannot be imported; a missing module of formulaseed itself is not caught.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "formulaseed":
+            raise
+        message = f"{purpose} needs the extra `{extra}`; run `pip install 'formulaseed[{extra}]'`"
+        if not isinstance(error, ModuleNotFoundError):  # the package is installed, but cannot be loaded
+            message += f" ({(str(error).splitlines() or ['it cannot be imported'])[0]})"
+        raise MissingExtraError(message) from None
 
 
 def reason_of(error: OSError | ValueError) -> str:

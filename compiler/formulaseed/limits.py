@@ -61,7 +61,7 @@ MESSAGE_CHARACTERS = 1_000
 """The quotations of a longer message are cut short."""
 OUTPUTS = 2_000
 PROPERTIES = 500
-"""Claims that generated tests check."""
+"""Claims that tests check."""
 FILE_TERMS = 110_000
 """Terms of all formulas, conditions, tables and rules of a file: each section may be large, but not all of them."""
 FILE_SYMBOLS = 400_000

@@ -1,6 +1,6 @@
 """The whole compiler on one page: each phase takes one type and gives the next.
 
-    read    path or values      →  Document        the text, as JSON with places (`loading`)
+    read    path or values      →  Document        the text, as JSON with places (`documents`)
     parse   Document            →  surface.Program the common program, names still text
     check   surface.Program     →  nodes.Program   typed and resolved
     lint    both                →  warnings        what is valid and probably not intended
@@ -14,17 +14,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, get_args
 
 from formulaseed import limits
-from formulaseed.backends.base import TARGETS, Unit, backend
-from formulaseed.data.documents import Document, refused_module, report_internal_error, shown_path
+from formulaseed.backends.base import TARGETS, Unit, load_backend
+from formulaseed.backends.refusals import refusals
+from formulaseed.data.documents import read_text, refused_module, report_internal_error, shown_path
+from formulaseed.data.file_kinds import wanted_text
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import Checked, Kind, Parsed, document_name
-from formulaseed.seed.write.autofix import is_fixed, with_fixes
+from formulaseed.ir.kind import Checked, Document, Kind, KindName, Parsed
+from formulaseed.seed import surface
+from formulaseed.seed.write.autofix import applicable, is_fixed, with_fixes
 from formulaseed.seed.write.canonical import sha256
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -68,7 +72,7 @@ class Compilable(Generic[Checked]):
     @property
     def name(self) -> str:
         """The name of the task, or of the file without its ending."""
-        return self.program.task_name if isinstance(self.program, nodes.Program) else document_name(self.document)
+        return self.program.task_name if isinstance(self.program, nodes.Program) else self.document.name
 
     @property
     def data(self) -> Plain:
@@ -112,18 +116,28 @@ def compile(
     style: str | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Return a checked document as source of the target, for a module in `folder`. Raises `SeedError` if that fails."""
-    source, what = loaded.document.source, f"the {loaded.kind.name}"
+    """Return a checked document as source of the target, for a file in `folder`.
+
+    Raises `SeedError` if that fails and for what the target does not support, `FormulaSeedError` if there is no such target.
+    """
+    source, kind = loaded.document.source, loaded.kind.name
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
-    unit = Unit(loaded.kind.name, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
+    backend = load_backend(target)
+    if kind not in backend.kinds:
+        supported = wanted_text(name for name in get_args(KindName) if name in backend.kinds)
+        raise SeedError([catalogue.unsupported_kind(source, target, wanted_text([kind]), supported)])
+    refused = refusals(loaded.program, target) if isinstance(loaded.program, nodes.Program) else []
+    if refused:
+        raise SeedError(refused)
+    unit = Unit(kind, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
     try:
-        made, fault = backend(target).emit(unit, formatted=formatted)
+        output, fault = backend.emit(unit, formatted=formatted)
     except Exception as error:
-        raise refused_module(source, what, error) from None
+        raise refused_module(source, f"the {kind}", error) from None
     if fault is not None:
-        raise refused_module(source, what, fault)
-    return made
+        raise refused_module(source, f"the {kind}", fault)
+    return output
 
 
 def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
@@ -132,7 +146,7 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
     A fix stays only if it leaves fewer errors, and brings neither a new one nor a result that is always the same. All are
     tried together, then one by one; the analysis itself is returned if nothing can be fixed safely.
     """
-    fixes = analysis.kind.fixes(analysis.diagnostics, analysis.parsed)
+    fixes = _safe_fixes(analysis)
     for first in [fixes, *([fix] for fix in fixes[:_TRIED_ALONE] if len(fixes) > 1)]:
         found = _with(analysis, first)
         for _ in range(_ROUNDS):  # what hid behind one typo may be another
@@ -140,8 +154,14 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
                 break
             if is_fixed(analysis.diagnostics, found.diagnostics):
                 return fixed(found)
-            found = _with(found, found.kind.fixes(found.diagnostics, found.parsed))
+            found = _with(found, _safe_fixes(found))
     return analysis
+
+
+def _safe_fixes(analysis: Analysis[Parsed, Checked]) -> list[Diagnostic]:
+    """Return the diagnostics with a safe fix. In a seed a fix must not contradict a definition."""
+    parsed = analysis.parsed if analysis.kind.name == "seed" else None
+    return applicable(analysis.diagnostics, parsed if isinstance(parsed, surface.Program) else None)
 
 
 def _with(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
@@ -151,5 +171,7 @@ def _with(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analy
     text = with_fixes(source.text, fixes) if fixes else ordered
     if text == source.text:
         return None
-    found = run(kind, kind.read(Source(source.name, text), None, problems), problems)
+    fixed_source = Source(source.name, text)
+    document = read_text(fixed_source, None, problems) if kind.is_json else Document(fixed_source, None, None)
+    found = run(kind, document, problems)
     return replace(found, fixed=analysis.fixed + (len(fixes) or analysis.errors - found.errors))

@@ -1,8 +1,8 @@
-"""`formulaseed agreement`: how far an extractor agrees with recorded extractions."""
+"""The command `agreement`: it measures how far an extractor agrees with recorded extractions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,17 +11,19 @@ import click
 from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
 from formulaseed.cli.output import emit_json, finish, format_option, reported, show
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import LocatedRestaurant, read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor, fields_of
-from formulaseed.extractors.opening import measured_training, sync_extractor
-from formulaseed.runtime.extracting import RunOptions, asked_reviews
+from formulaseed.extractors.lexical import LexicalExtractor
+from formulaseed.extractors.recorded import Recorded
+from formulaseed.runtime.extracting import RunOptions
+from formulaseed.runtime.reviews import ReviewSource
 
 if TYPE_CHECKING:
+    from formulaseed.extractors.agreement import FieldAgreement
     from formulaseed.extractors.trained.measuring import FieldMeasure
-    from formulaseed.extractors.verdicts import ComparedRestaurant
+    from formulaseed.extractors.verdicts import ComparedRestaurant, VerdictAgreement
 
 
 @click.command("agreement")
@@ -48,7 +50,7 @@ def agreement(
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    from formulaseed.extractors.agreement import measure, render
+    from formulaseed.extractors.agreement import measure
     from formulaseed.extractors.verdicts import compare
 
     loaded = load(seed, allow_edited=True)
@@ -57,68 +59,65 @@ def agreement(
     if predictions is not None and extractor == "trained":
         raise click.UsageError("pass --predictions or --extractor trained")
     parameters = parameters_of(loaded.evaluator, params)
-    program, trained, measured = loaded.program, extractor == "trained", list["FieldMeasure"]()
+    fields = fields_of(loaded.program)
+    options = RunOptions(review_handling=loaded.program.review_handling)
+    source = ReviewSource(loaded.evaluator, contexts, None, options, duplicates)
+    measures: list[FieldMeasure] = []
     with reported() as failures:
-        recorded = sync_extractor(program, read_lines(extractions, "extractions"), failures)
-        if trained:
-            other, measured = _trained(loaded, contexts, extractions, duplicates)
-        else:
-            given = None if predictions is None else read_lines(predictions, "extractions")
-            other = sync_extractor(program, given, failures)
-        is_reported = predictions is None and not trained
-        restaurants = read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates)
-        compared = [*_compared(loaded, restaurants, recorded, other, failures, is_reported=is_reported)]
-        found = compare(loaded.evaluator, compared, parameters, failures) if verdicts else None
-    pairs = [(review.recorded, review.predicted) for restaurant in compared for review in restaurant.reviews]
-    agreements = measure(fields_of(program), pairs)
-    if form == "json":
-        fields = [asdict(one) for one in agreements]
-        also: dict[str, Any] = {"trained": [asdict(one) for one in measured]} if trained else {}
-        also |= {} if found is None else {"verdicts": asdict(found)}
-        emit_json({"fields": fields, **also} if also else fields)
-    else:
-        what = " and a prediction" if predictions is not None or trained else ""
-        show(f"{number_of(len(pairs), 'review')} with a recorded extraction{what}\n\n{render(agreements)}")
-        if trained:
-            from formulaseed.extractors.trained import measuring
+        recorded = Recorded(extractions).read(loaded.program, failures)
+        predictor: SyncExtractor = LexicalExtractor(fields)
+        if extractor == "trained":
+            from formulaseed.extractors.trained.extractor import Trained
 
-            show(
-                f"trained: each restaurant is predicted by what others teach; 95% intervals\n\n{measuring.render(measured)}"
-            )
-        show("" if found is None else found.text(), nl=False)
+            predictor, measures = Trained(extractions).measure(loaded.program, source)
+        elif predictions is not None:
+            predictor = Recorded(predictions).read(loaded.program, failures)
+        restaurants = [*_predict(loaded, source, recorded, predictor, failures)]
+        outputs = compare(loaded.evaluator, restaurants, parameters, failures) if verdicts else None
+    pairs = [(review.recorded, review.predicted) for restaurant in restaurants for review in restaurant.reviews]
+    agreements = measure(fields, pairs)
+    if form == "json":
+        sections: dict[str, Any] = {"fields": [asdict(each) for each in agreements]}
+        if extractor == "trained":
+            sections["trained"] = [asdict(each) for each in measures]
+        if outputs is not None:
+            sections["verdicts"] = asdict(outputs)
+        emit_json(sections if len(sections) > 1 else sections["fields"])
+    else:
+        sides = "a recorded extraction"
+        if predictions is not None or extractor == "trained":
+            sides += " and a prediction"
+        _show(f"{number_of(len(pairs), 'review')} with {sides}", agreements, measures, outputs)
     finish(failures.status)
 
 
-def _trained(
-    loaded: Loaded, contexts: str, extractions: str, duplicates: Duplicates
-) -> tuple[SyncExtractor, list[FieldMeasure]]:
-    """What predicts each recorded review by training on other restaurants, and how well."""
-    options = RunOptions(review_handling=loaded.program.review_handling)
-    return measured_training(
-        loaded.program,
-        read_lines(extractions, "extractions"),
-        lambda: asked_reviews(
-            loaded.evaluator, read_contexts(read_lines(contexts, "contexts"), duplicates=duplicates), options
-        ),
-    )
+def _show(
+    title: str, agreements: Sequence[FieldAgreement], measures: Sequence[FieldMeasure], outputs: VerdictAgreement | None
+) -> None:
+    """Print the tables for people: of the fields, of what was trained, and of the outputs."""
+    from formulaseed.extractors.agreement import render
+
+    show(f"{title}\n\n{render(agreements)}")
+    if measures:
+        from formulaseed.extractors.trained import measuring
+
+        trained = "trained: each restaurant is predicted by what others teach; 95% intervals"
+        show(f"{trained}\n\n{measuring.render(measures)}")
+    if outputs is not None:
+        show(outputs.text(), nl=False)
 
 
-def _compared(
-    loaded: Loaded,
-    restaurants: Iterator[LocatedRestaurant],
-    recorded: SyncExtractor,
-    extractor: SyncExtractor,
-    failures: Failures,
-    *,
-    is_reported: bool,
+def _predict(
+    loaded: Loaded, source: ReviewSource, recorded: SyncExtractor, predictor: SyncExtractor, failures: Failures
 ) -> Iterator[ComparedRestaurant]:
-    """Each restaurant with the reviews that have a recorded extraction, and those of the other side.
+    """Yield each restaurant with the reviews that have a recorded extraction and a prediction.
 
-    `is_reported`: a review that the extractor cannot extract is a failure.
+    A review that the lexical extractor cannot extract is a failure; others have predictions of some reviews only.
     """
     from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 
-    for place, restaurant, business_id in restaurants:
+    is_reported = isinstance(predictor, LexicalExtractor)
+    for place, restaurant, business_id in source.read_restaurants():
         if not isinstance(restaurant, RestaurantRecord):
             failures.add(f"{place}: {business_id}" if business_id else place, str(restaurant))
             continue
@@ -129,13 +128,13 @@ def _compared(
             review = ReviewInput(restaurant.business_id, record.review_id, record.text, record.facts())
             is_relevant = loaded.evaluator.is_relevant(record.text)
             relevant += is_relevant
-            known = recorded.extract(review)
+            known = recorded.extract(review).fields
             text = handled(review.text, loaded.program.review_handling)
-            if known.fields is None or text is None:
+            if known is None or text is None:
                 continue
-            found = extractor.extract(replace(review, text=text))
-            if found.fields is not None:
-                reviews.append(ComparedReview(record.review_id, record.meta(), known.fields, found.fields, is_relevant))
+            prediction = predictor.extract(replace(review, text=text))
+            if prediction.fields is not None:
+                reviews.append(ComparedReview(record.review_id, record.meta(), known, prediction.fields, is_relevant))
             elif is_reported:
-                failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
+                failures.add(f"{place}: {review.business_id}: review {review.review_id}", prediction.failure)
         yield ComparedRestaurant(place, restaurant.business_id, restaurant.context(), reviews, relevant)

@@ -24,7 +24,7 @@ from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
-from formulaseed.loading import FormulaSeed, load_seed
+from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.pages.graph import dot, graph_of, mermaid
 from formulaseed.runtime.loading import evaluator_of
 

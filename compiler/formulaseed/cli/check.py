@@ -27,7 +27,7 @@ from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.codes import CODES, page
 from formulaseed.diagnostics.model import Diagnostic, number_of, strictly
 from formulaseed.diagnostics.render import aligned, render_github, render_json, summary
-from formulaseed.loading import analyse_file
+from formulaseed.documents import analyse_file
 from formulaseed.pipeline import Analysis, fixed
 
 _SECONDS_BETWEEN_LOOKS = 0.3

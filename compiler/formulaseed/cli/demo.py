@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -12,21 +11,18 @@ import click
 from formulaseed.cli.output import reported, show
 from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
-from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.render import aligned, summary
+from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
 from formulaseed.explanation.text import brief_blocks, title_of
 from formulaseed.extractors.base import fields_of
-from formulaseed.extractors.opening import measured_training, require_training
 from formulaseed.extractors.recorded import RecordedExtractor
-from formulaseed.extras import MissingExtraError
-from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.pages.text import as_text
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import RunOptions, asked_reviews
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.loading import module_from_source
 
@@ -61,11 +57,7 @@ def demo(out: str) -> None:
     replace_file(folder / "report.html", page)
     replace_file(folder / "explanation.html", nearest.html)
     show(f"\n5. Pages: {folder / 'report.html'} (all restaurants), {folder / 'explanation.html'} (that one)\n")
-    show(
-        "6. What recorded answers teach: each restaurant as a classifier extracts it that has learned from the others\n"
-    )
-    show(_taught(seed, source, contexts, extractions))
-    show(f"\nWhat was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
+    show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
 
@@ -91,29 +83,6 @@ def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: P
         explanations = list(explain_all(explainer, extracted, None, failures))
         page = make_report(explainer, explanations, failures)
     return explanations, page.html
-
-
-def _taught(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> str:
-    """How well each field is predicted, in lines; what to install where that cannot be done."""
-    try:
-        require_training()
-    except MissingExtraError as error:
-        return f"   {error}"
-    evaluator = Evaluator(module_from_source(source, "demo"))
-
-    def asked() -> Iterator[Sequence[ReviewInput]]:
-        return asked_reviews(evaluator, read_contexts(read_lines(str(contexts))), RunOptions())
-
-    _, measured = measured_training(seed.program, read_lines(str(extractions)), asked)
-    rows: list[tuple[str, ...]] = [
-        ("field", "answers", "right", "if always the commonest", "macro-F1", "of the commonest")
-    ]
-    for one in measured:
-        right = f"{one.accuracy.value:.2f}", f"{one.baseline_accuracy:.2f}"
-        rows.append((one.field, str(one.n), *right, f"{one.macro_f1.value:.2f}", f"{one.baseline_macro_f1:.2f}"))
-    lines = [f"   {line}" for line in aligned(rows).splitlines()]
-    more = "   More answers teach more: `formulaseed run --extractor trained --extractions FILE` predicts the other reviews."
-    return "\n".join([*lines, "", more])
 
 
 def _table(explanations: list[Explanation]) -> str:

@@ -19,6 +19,7 @@ from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import summary
+from formulaseed.documents import analyse_text
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import read_task
@@ -27,7 +28,6 @@ from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import must_be_ready
 from formulaseed.llm.limiter import CostBudget
-from formulaseed.loading import analyse_text
 from formulaseed.seed.read.sections import is_task_name
 from formulaseed.source.text import Source
 

@@ -8,8 +8,8 @@ import click
 
 from formulaseed.cli.output import say
 from formulaseed.data.files import replace_file
+from formulaseed.documents import compile_seed, load_seed
 from formulaseed.errors import UnreadableError
-from formulaseed.loading import compile_seed, load_seed
 from formulaseed.resources import resource_folder
 
 _FILES = {

@@ -12,28 +12,26 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
+from formulaseed.cli.panels import panel_option
 from formulaseed.data.duplicates import DUPLICATES
+from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import load_module, why_no_seed
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
 
-param_option = click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Give a parameter.")
-allow_edited_option = click.option(
-    "--allow-edited", is_flag=True, help="Run a module that is not as its seed compiles; the results say so."
+param_option = panel_option("input", "--param", "Give a parameter.", name="params", multiple=True, metavar="NAME=VALUE")
+allow_edited_option = panel_option(
+    "input", "--allow-edited", "Run a module that is not as its seed compiles; the results say so.", is_flag=True
 )
-
-duplicates_option = click.option(
-    "--duplicates",
-    type=click.Choice(DUPLICATES),
-    default="fail",
-    show_default=True,
-    help="A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
-)
+duplicates_option = panel_option(
+    "input", "--duplicates",
+    "A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
+    type=click.Choice(DUPLICATES), default="fail",
+)  # fmt: skip
 
 
 def rows_option(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from formulaseed import __version__
-from formulaseed.extras import require_extra
+from formulaseed.errors import require_extra
 
 
 @click.command("lsp")

@@ -17,37 +17,51 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.errors import FormulaSeedError
+from formulaseed.errors import ArgumentError, FormulaSeedError
 
-_COMMANDS = {
-    "check": "Report every problem in seeds or requests.",
-    "compile": "Compile seeds to Python modules.",
-    "evaluate": "Evaluate restaurants whose reviews have been extracted.",
-    "score": "Score whole tables of reviews and restaurants, on DuckDB or Spark.",
-    "run": "Filter, extract and evaluate restaurants with their reviews.",
-    "explain": "Explain why a restaurant got its verdict, and what would change it.",
-    "extract": "Filter and extract restaurants with their reviews, for evaluate to read.",
-    "report": "Write a page of all restaurants, with the explanation of each.",
-    "draft": "Draft a seed from a policy in words, by a model.",
-    "store": "Manage the cached answers of models.",
-    "validate": "Validate requests against restaurants: does each match its own, and no other?",
-    "diff": "Compare two seeds, and what they make of the same restaurants.",
-    "sensitivity": "Rank the numbers of a policy by how many verdicts hang on them.",
-    "cover": "Show which rules, keys, values and branches restaurants reach.",
-    "graph": "Write the computation of a seed as a graph.",
-    "agreement": "Measure how far an extractor agrees with recorded extractions.",
-    "formula": "Check and evaluate a formula over the entities of a domain, or a file of rules.",
-    "reference": "Print the formula reference of a domain: its fields, operators, functions and syntax.",
-    "demo": "Run the whole pipeline on the examples.",
-    "dump": "Show a seed as one of the compiler's phases sees it.",
-    "fmt": "Format seeds.",
-    "schema": "Print the JSON Schema of seeds, for editors, or of explanations.",
-    "migrate": "Rewrite a v1 seed as a v2 seed.",
-    "shorthand": "Read the shorthand of requests, or print a request to fill in.",
-    "rule": "Explain a diagnostic's code.",
-    "init": "Write a project to start from.",
-    "lsp": "Serve editors by the Language Server Protocol.",
+_SECTIONS = {
+    "Policy": {
+        "init": "Write a project to start from.",
+        "draft": "Draft a seed from a policy in words, by a model.",
+        "check": "Report every problem in seeds or requests.",
+        "fmt": "Format seeds.",
+        "compile": "Compile seeds to Python modules.",
+        "diff": "Compare two seeds, and what they make of the same restaurants.",
+        "migrate": "Rewrite a v1 seed as a v2 seed.",
+    },
+    "Running": {
+        "run": "Filter, extract and evaluate restaurants with their reviews.",
+        "extract": "Filter and extract restaurants with their reviews, for evaluate to read.",
+        "evaluate": "Evaluate restaurants whose reviews have been extracted.",
+        "score": "Score whole tables of reviews and restaurants, on DuckDB or Spark.",
+        "agreement": "Measure how far an extractor agrees with recorded extractions.",
+        "store": "Manage the cached answers of models.",
+    },
+    "Understanding": {
+        "explain": "Explain why a restaurant got its verdict, and what would change it.",
+        "report": "Write a page of all restaurants, with the explanation of each.",
+        "sensitivity": "Rank the numbers of a policy by how many verdicts hang on them.",
+        "cover": "Show which rules, keys, values and branches restaurants reach.",
+        "graph": "Write the computation of a seed as a graph.",
+    },
+    "Requests": {
+        "validate": "Validate requests against restaurants: does each match its own, and no other?",
+        "shorthand": "Read the shorthand of requests, or print a request to fill in.",
+    },
+    "Formulas": {
+        "formula": "Check and evaluate a formula over the entities of a domain, or a file of rules.",
+        "reference": "Print the formula reference of a domain: its fields, operators, functions and syntax.",
+    },
+    "Tools": {
+        "demo": "Run the whole pipeline on the examples.",
+        "rule": "Explain a diagnostic's code.",
+        "dump": "Show a seed as one of the compiler's phases sees it.",
+        "schema": "Print the JSON Schema of seeds, for editors, or of explanations.",
+        "lsp": "Serve editors by the Language Server Protocol.",
+    },
 }
+"""The commands in sections of the help, in the order of a first day."""
+_COMMANDS = [name for section in _SECTIONS.values() for name in section]
 _MODULES = {
     **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
@@ -56,7 +70,6 @@ _MODULES = {
     "report": "explain",
     "rule": "check",
     "formula": "reference",
-    "store": "models",
 }
 """The modules that hold commands of other names."""
 
@@ -99,8 +112,10 @@ class _LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        widest = max(map(len, _COMMANDS))
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), help) for name, help in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
@@ -138,6 +153,8 @@ def main() -> None:
         _refuse(error)
     except click.Abort as error:
         _fail("interrupted", getattr(error.__cause__, "status", 130))
+    except ArgumentError as error:
+        _refuse(click.UsageError(f"--{error.argument.replace('_', '-')} {error.reason}"))
     except FormulaSeedError as error:
         from formulaseed.cli.output import report_error
 

@@ -26,18 +26,16 @@ from formulaseed.cli.output import (
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import summary
+from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, domain_of, read_given
 from formulaseed.errors import DataError, EvaluationError, SeedError
-from formulaseed.formulas import domain_of
 from formulaseed.ir import nodes
-from formulaseed.kinds import read_given
 from formulaseed.language.types import Value
-from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.pipeline import Compilable, compile
 from formulaseed.reference.document import bumped, change, document_text, reference_json
 from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
 from formulaseed.reference.model import DatabaseLayout, Reference, overlaid
 from formulaseed.reference.read import lower_layout, lower_reference
-from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
+from formulaseed.reference.rendering import estimate_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.variables import with_variables
 from formulaseed.runtime.loading import module_from_source
@@ -55,11 +53,8 @@ _SUFFIXES = {".json": "json", ".md": "markdown", ".txt": "prompt"}
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where the file of --out is stale.")
 @click.option("--format", "form", type=click.Choice(["json", "markdown", "prompt"]),
               help="For tools, for people or for models; as --out ends (.json, .md, .txt), or json.")  # fmt: skip
-@click.option("--tokens", type=click.IntRange(1, 10_000_000), help="The most tokens of a prompt, estimated.")
 @click.option("--generated-at", is_flag=True, help="Say when it was generated.")
-def reference(
-    out: str | None, check: bool, form: str | None, tokens: int | None, generated_at: bool, **domain: str | None
-) -> None:
+def reference(out: str | None, check: bool, form: str | None, generated_at: bool, **domain: str | None) -> None:
     """Print the formula reference of a domain: entities, fields, enums, operators, functions, syntax, examples.
 
     The domain is that of a schema file, of a database, or the restaurant's own; with SEED also what the seed declares.
@@ -67,8 +62,6 @@ def reference(
     if check and out is None:
         raise click.UsageError("--check needs --out: the file to check")
     chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "json"
-    if tokens is not None and chosen != "prompt":
-        raise click.UsageError("--tokens is for --format prompt")
     reference = _reference(**domain)
     for name in reference.hidden:
         what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
@@ -81,11 +74,8 @@ def reference(
     if chosen == "markdown":
         text = reference_markdown(document)
     else:
-        try:
-            text = reference_prompt(document, tokens)
-        except BudgetError as error:
-            raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
-        say(f"about {estimated_tokens(text)} tokens", err=True)
+        text = reference_prompt(document)
+        say(f"about {estimate_tokens(text)} tokens", err=True)
     if check and out is not None:
         sys.exit(check_current(Path(out), text, "the command without --check"))
     write_out(text, out)
@@ -115,7 +105,7 @@ def _reference(
         return stated
     if seed is None:
         return restaurant_reference()
-    from formulaseed.loading import load_seed
+    from formulaseed.documents import load_seed
 
     return restaurant_reference(load_seed(seed).program)
 

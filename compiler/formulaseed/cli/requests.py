@@ -37,8 +37,8 @@ from formulaseed.data.results import WRONG, text_writer, write_line
 from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, printable, strictly
 from formulaseed.diagnostics.render import columns, render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.ir.attributes import _attribute_at
-from formulaseed.loading import RequestsAnalysis, read_requests
+from formulaseed.documents import RequestsAnalysis, read_requests
+from formulaseed.ir.attributes import _attribute_at_path
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
@@ -277,13 +277,13 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
     for path in dict.fromkeys(e.path for e in cache.conditions if isinstance(e, ItemMeta)):
         places = [candidate.business for candidate in dataset.candidates.values()]
-        if places and all(_attribute_at(business, path) is None for business in places):
+        if places and all(_attribute_at_path(business, path) is None for business in places):
             known = _keys_beside(path, places)
             yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], known, what='there are')}"
 
 
 def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
-    parents = (_attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business for business in places)
+    parents = (_attribute_at_path(business, tuple(path[:-1])) if len(path) > 1 else business for business in places)
     return list({key: None for found in parents if isinstance(found, dict) for key in found})
 
 

@@ -80,7 +80,7 @@ def score(
 def _score_on_spark(
     loaded: Loaded, rows: str, contexts: str | None, out: str, options: ScoreOptions, strict: bool
 ) -> NoReturn:
-    from formulaseed import spark
+    from formulaseed.runtime import spark
 
     if (options.jobs, options.memory, options.database) != (1, None, None):
         raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")

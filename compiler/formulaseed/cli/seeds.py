@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import click
 
 from formulaseed import pipeline
-from formulaseed.backends.base import TARGETS
+from formulaseed.backends.base import TARGETS, load_backend
 from formulaseed.cli.output import (
     check_current,
     check_suffix,
@@ -28,12 +27,11 @@ from formulaseed.cli.output import (
     strict_option,
     write_out,
 )
+from formulaseed.cli.overwriting import obstacle_at, report_former
 from formulaseed.data.documents import read_text, source_of
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Problems
-from formulaseed.errors import SeedError, UnreadableError, reason_of
-from formulaseed.kinds import SEED
-from formulaseed.loading import (
+from formulaseed.documents import (
     FormulaSeed,
     analyse,
     analyse_text,
@@ -43,14 +41,13 @@ from formulaseed.loading import (
     load_seed,
     style_at,
 )
+from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain
 from formulaseed.source.text import Source
-
-if TYPE_CHECKING:
-    from formulaseed.backends.python.identity import Identity
 
 
 @click.command("dump")
@@ -197,13 +194,16 @@ def schema(what: str, out: str | None, current: str | None) -> None:
     sys.exit(check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
 
 
+_OUT, _TARGET = "generated", "python"
+
+
 @click.command("compile")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
-@click.option("--out", default="generated", show_default=True, help="The folder to write modules to.")
+@click.option("--out", default=_OUT, show_default=True, help="The folder to write modules to.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
 @click.option("--force", is_flag=True, help="Replace files that formulaseed did not generate from the same file, too.")
 @click.option("--stdout", is_flag=True, help="Print the module instead of writing it.")
-@click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
+@click.option("--target", type=click.Choice(TARGETS), default=_TARGET, show_default=True, help="What to compile to.")
 @click.option("--tests", metavar="DIR", help="Also write property tests of each seed's module, DIR/test_<task>.py.")
 @click.option("--style", help="The style of the modules; by default that of the module that is there, else the newest.")
 @reference_option
@@ -218,18 +218,23 @@ def compile(
     style: str | None,
     **how: bool,
 ) -> None:
-    """Compile seeds and files of requests or rules to standalone Python modules, `OUT/<task or file name>.py`.
+    """Compile seeds and files of requests or rules, by default to standalone Python modules, `OUT/<task or file name>.py`.
 
-    The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
-    no generated module, or that was generated from another file, is left alone: exit status 2.
+    The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that
+    was not generated, or that was generated from another file, is left alone: exit status 2.
 
-    With --check a generated module can be given too, which is compared with what its file compiles to; other Python files
-    are passed over.
+    With --check a generated module can be given too, which is compared with what its file compiles to; other files that end
+    like one are passed over.
     """
     from formulaseed.backends.python.identity import STYLES
     from formulaseed.backends.python.names import former_module_names, module_name
     from formulaseed.diagnostics.suggestions import did_you_mean
 
+    backend = load_backend(target)
+    for option, value in (("style", style), ("tests", tests)):
+        if value is not None and option not in backend.options:
+            targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
+            raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
     if style is not None and style not in STYLES:
         raise click.UsageError(f"there is no style `{style}`; {did_you_mean(style, STYLES, what='styles')}")
     if how["check"] and how["stdout"]:
@@ -241,11 +246,11 @@ def compile(
     written: dict[Path, str] = {}
 
     def compile_one(seed: str) -> int:
-        if how["check"] and seed.endswith(".py"):
-            return _check_module(Path(seed), reference, strict=strict)
+        if how["check"] and seed.endswith(backend.suffix):
+            return _check_generated(Path(seed), target, reference, strict=strict)
         loaded = load_file(seed, strict=strict, reference=reference)
-        path = Path(out) / f"{module_name(loaded.name)}.py"
-        source = pipeline.compile(loaded, target, style=style or style_at(path), folder=path.parent)
+        path = Path(out) / f"{module_name(loaded.name)}{backend.suffix}"
+        source = _compiled(loaded, target, path, style)
         report_warnings(loaded)
         if how["stdout"]:
             emit(source)
@@ -254,9 +259,9 @@ def compile(
             say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
             return 1
         written[path] = seed
-        arguments = f"{seed} --style {style}" if style is not None else seed
+        arguments = _arguments(seed, target, Path(out), style)
         for name in former_module_names(loaded.name):
-            _report_former(Path(out) / f"{name}.py", path, source, loaded.document.path)
+            report_former(Path(out) / f"{name}{backend.suffix}", path, source, loaded.document.path, backend)
         status = place(path, source, loaded, arguments, "--out")
         if tests is None or (status and not how["check"]):
             return status
@@ -264,12 +269,12 @@ def compile(
             say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
             return 2
         beside = Path(tests) / f"test_{path.name}"
-        made = compile_tests(loaded, beside, path, style)
-        return max(status, place(beside, made, loaded, f"{arguments} --tests {tests}", "--tests"))
+        tests_source = compile_tests(loaded, beside, path, style)
+        return max(status, place(beside, tests_source, loaded, f"{arguments} --tests {tests}", "--tests"))
 
     def place(path: Path, source: str, made_from: Compilable[Any], arguments: str, option: str) -> int:
         """Write a file, or with --check say whether it is current; return the exit status."""
-        obstacle = _obstacle_at(path, source, made_from.document.path)
+        obstacle = obstacle_at(path, source, made_from.document.path, backend)
         if how["check"]:
             stale = f"not what {made_from.document.source.name} compiles to"
             if obstacle is not None:
@@ -288,93 +293,46 @@ def compile(
     sys.exit(each_file(seeds, compile_one, "; not compiled"))
 
 
-def _check_module(path: Path, reference: str | None, *, strict: bool) -> int:
-    """Say whether a generated module, or the tests of one, is what its file compiles to; return the exit status.
+def _compiled(loaded: Compilable[Any], target: str, path: Path, style: str | None = None) -> str:
+    """Return the file that a document compiles to at a path, without a style in that of the file that is there."""
+    if style is None and "style" in load_backend(target).options:
+        style = style_at(path)
+    return pipeline.compile(loaded, target, style=style, folder=path.parent)
 
-    Another Python file is passed over, with status 0. Raises `SeedError` if the module's file has errors, `UnreadableError`
-    if one of the two cannot be read.
+
+def _arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
+    """Return what `compile` is given to write a file as it should be, what need not be said left out."""
+    stated = {
+        "target": target if target != _TARGET else None,
+        "out": out if out != Path(_OUT) else None,
+        "style": style,
+    }
+    return " ".join([name, *(f"--{option} {value}" for option, value in stated.items() if value is not None)])
+
+
+def _check_generated(path: Path, target: str, reference: str | None, *, strict: bool) -> int:
+    """Say whether a generated file, or the tests of one, is what its document compiles to; return the exit status.
+
+    Another file is passed over, with status 0. Raises `SeedError` if the document has errors, `UnreadableError` if one of
+    the two cannot be read.
     """
-    from formulaseed.backends.python.identity import identity_of, tested_module
     from formulaseed.runtime.loading import find_seed, read_module, why_no_seed
 
-    text = read_module(path)
-    identity = identity_of(text)
+    identity = load_backend(target).identify(read_module(path))
     if identity is None:
-        say(f"{path}: not a generated module; passed over", err=True)
+        say(f"{path}: not a generated file; passed over", err=True)
         return 0
     source = find_seed(identity.path, path)
     if source is None:
         say(f"{path}: {why_no_seed(identity.path, path)}")
         return 1
     loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
-    name, tested = loaded.document.source.name, tested_module(text)
-    arguments = f"{name} --out {path.parent}"
-    if tested is not None and isinstance(loaded, FormulaSeed):
-        module = Path(os.path.normpath(path.parent / tested))
+    name = loaded.document.source.name
+    if identity.tested is not None and isinstance(loaded, FormulaSeed):
+        module = Path(os.path.normpath(path.parent / identity.tested))
         expected = compile_tests(loaded, path, module)
-        arguments = f"{name} --out {module.parent} --tests {path.parent}"
+        arguments = f"{_arguments(name, target, module.parent)} --tests {path.parent}"
     else:
-        expected = pipeline.compile(loaded, style=style_at(path), folder=path.parent)
+        expected = _compiled(loaded, target, path)
+        arguments = _arguments(name, target, path.parent)
     return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
-
-
-class _Obstacle(NamedTuple):
-    """What keeps a module from being written, what to do about it, and whether --force replaces it."""
-
-    what: str
-    help: str
-    may_be_forced: bool = True
-
-
-def _obstacle_at(target: Path, source: str, made_from: Path | None) -> _Obstacle | None:
-    """Return why a module must not be written there; None where nothing is lost by it. Raises `UnreadableError`."""
-    from formulaseed.backends.python.identity import identity_of
-
-    try:
-        mode = target.lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):  # the latter is reported when the module is written
-        return None
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"cannot write {target}: {reason_of(error)}") from None
-    if stat.S_ISLNK(mode):
-        return _Obstacle("it is a symbolic link", "remove it")
-    if not stat.S_ISREG(mode):
-        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-        return _Obstacle(f"it is {what}", "move it", may_be_forced=False)
-    try:
-        found = identity_of(target.read_bytes().decode("utf-8", "replace"))
-    except OSError as error:
-        raise UnreadableError(f"cannot read {target}: {reason_of(error)}") from None
-    if found is None:
-        return _Obstacle("it is not a module that formulaseed generated", "move it")
-    made = identity_of(source)
-    if made is None or not _is_same(found, made, target, made_from):
-        where = f"`{found.path}`, which is " if found.path else ""
-        return _Obstacle(f"it was generated from {where}`{found.name}`", "rename one of the two")
-    return None
-
-
-def _report_former(former: Path, path: Path, source: str, made_from: Path | None) -> None:
-    """Say that a module of the same file is left under the name that an earlier release gave it; it is for people to delete."""
-    from formulaseed.backends.python.identity import identity_of
-
-    try:
-        found = identity_of(former.read_bytes().decode("utf-8", "replace"))
-    except OSError:  # there is none
-        return
-    made = identity_of(source)
-    if found is not None and made is not None and _is_same(found, made, former, made_from):
-        say(f"{former}: an earlier module of the same file, which is now {path}: delete it", err=True)
-
-
-def _is_same(found: Identity, made: Identity, target: Path, made_from: Path | None) -> bool:
-    """Whether a module was made from the same file: one of that name in the same place, or in a place where none is now."""
-    from formulaseed.backends.python.identity import named_files
-
-    if (found.kind, found.name) != (made.kind, made.name):
-        return False
-    if found.path in ("", made.path):
-        return True
-    near = [target.parent, *([made_from.parent] if made_from is not None else [])]
-    there = [file for folder in near for file in named_files(found.path, folder) if os.path.isfile(file)]
-    return not there or (made_from is not None and any(file.samefile(made_from) for file in there))

@@ -13,12 +13,12 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from formulaseed.compare.definitions import Definitions, definition_lines
+from formulaseed.documents import FormulaSeed
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import downstream, names_of, symbol_of
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
-from formulaseed.loading import FormulaSeed
 from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
 from formulaseed.source.json_reader import plain, value_at
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from formulaseed.compare.definitions import cut_expression
 from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import FormulaSeed
 from formulaseed.ir import nodes
-from formulaseed.kinds import SEED
 from formulaseed.language import ast, typed
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.loading import FormulaSeed
 from formulaseed.pages.values import is_number
 from formulaseed.seed import surface
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.lint.program import is_year, years_of
 from formulaseed.source.json_reader import JsonNumber, value_at
 from formulaseed.source.text import Source, Span

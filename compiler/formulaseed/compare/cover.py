@@ -12,27 +12,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeGuard
 
-from formulaseed.arguments import validated
 from formulaseed.compare.definitions import cut_expression
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Observer, prepare
-from formulaseed.kinds import SEED
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
 from formulaseed.pages.document import Document
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span, shortened
 

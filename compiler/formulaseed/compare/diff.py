@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from formulaseed.arguments import validated
 from formulaseed.compare.changes import Category, Changes, changes_between
 from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
 from formulaseed.compare.pairing import pair_programs
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import DataError
 from formulaseed.language.types import Value
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.pages.blocks import Block, Code, Details, Paragraph, sentence
 from formulaseed.pages.document import Document
 from formulaseed.pages.markdown import as_markdown

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from formulaseed.arguments import validated
 from formulaseed.compare.constants import constants_of, move_number, reads_year
 from formulaseed.compare.pairing import difference_of, is_same, numbers_of
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
+from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
-from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
 from formulaseed.pages.document import Document
 from formulaseed.pages.values import format_change, format_plain, is_number

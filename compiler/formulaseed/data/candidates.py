@@ -19,7 +19,7 @@ from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReview
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.limits import FILE_BYTES
-from formulaseed.requests.evaluation import Background, Restaurant, parse_background
+from formulaseed.requests.records import Background, Restaurant, parse_background
 from formulaseed.requests.validate import Dataset
 
 

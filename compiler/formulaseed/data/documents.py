@@ -9,7 +9,6 @@ import json
 import os
 import traceback
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,10 @@ from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
+from formulaseed.ir.kind import Document
 from formulaseed.language.sizes import too_many
-from formulaseed.source.json_reader import JsonValue, read_json
+from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file as it was read. `tree` is None if the file is not JSON, and for a file of requests."""
-
-    source: Source
-    tree: JsonValue | None
-    path: Path | None
 
 
 def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
@@ -77,16 +68,10 @@ def dumped(value: Mapping[str, Any], what: str = "seed", *, indent: int | None =
         raise FormulaSeedError(f"the {what} is not JSON: {error}") from None
 
 
-def is_too_long(source: Source, what: str, problems: Problems) -> bool:
-    """Return whether a text given in memory is longer than a file may be, and report it."""
-    if len(source.text) <= limits.SEED_BYTES:
-        return False
-    problems.report(catalogue.file_too_large(source, what))
-    return True
-
-
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    if is_too_long(source, "the seed", problems):
+    """Return a text as a document; what is not JSON, or beyond the limits, is reported."""
+    if len(source.text) > limits.SEED_BYTES:  # a text given in memory; files are measured as they are read
+        problems.report(catalogue.file_too_large(source, "the seed"))
         return Document(source, None, path)
     over = too_many(source)
     if over is not None:
@@ -138,3 +123,13 @@ def shown_path(path: Path | None, folder: Path | None = None) -> str:
         return Path(os.path.relpath(absolute, folder.resolve())).as_posix()
     except ValueError:  # Windows: they are on two drives
         return absolute.name
+
+
+def named_files(path: str, folder: Path) -> list[Path]:
+    """Return where the file may be that a header, of a generated file in `folder`, names, the likeliest first.
+
+    A header names the file from its project, a folder above; outside of a project from the folder itself.
+    """
+    here = folder.resolve()
+    folders = [here] if path.startswith("../") else [here, *here.parents]
+    return [above / path for above in folders]

@@ -101,9 +101,28 @@ def lines_of(given: Lines, what: str) -> Iterator[Line]:
 
         lines = enumerate(frame_lines(given, what), 1)
         return _of_kind((Line(f"<{what}>", number, raw) for number, raw in lines), kind)
-    if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
+    if not is_lines(given):
         raise DataError(f"{what} must be a path, a list of objects or a data frame, not {type(given).__name__}")
     return _of_kind((_line_of(value, what, number) for number, value in enumerate(given, 1)), kind)
+
+
+def is_lines(given: object) -> bool:
+    """Return whether this is a path, an iterable of objects or a data frame."""
+    if isinstance(given, str | os.PathLike) or is_frame(given):
+        return True
+    return isinstance(given, Iterable) and not isinstance(given, Mapping | bytes)
+
+
+def keep_lines(lines: Lines, kind: str) -> Lines:
+    """Return lines that can be read again: an iterator as a list, a reader of a data frame as a table, a path as it is."""
+    if isinstance(lines, str | os.PathLike):
+        return lines
+    if is_frame(lines):
+        from formulaseed.data.parquet import arrow_table
+
+        table: Lines = arrow_table(lines, kind)
+        return table
+    return list(lines) if isinstance(lines, Iterator) else lines
 
 
 def is_frame(given: object) -> bool:

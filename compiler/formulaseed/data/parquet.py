@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, get_args
 
 from formulaseed.data.results import Failures, Provenance, Result, Source
 from formulaseed.data.tabular import DETAILS, IDENTITY, cells_of, columns_of
-from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extras import require_extra
+from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 from formulaseed.limits import INTEGER_MAX

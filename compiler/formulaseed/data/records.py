@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.data.results import ReviewCounts
 from formulaseed.errors import DataError
-from formulaseed.language.inputs import _iso_date, _typo_of
-from formulaseed.language.json_values import _unreadable
+from formulaseed.language.inputs import _find_typo, _parse_iso_date
+from formulaseed.language.json_values import _why_incomparable
 from formulaseed.limits import INTEGER_MAX, REVIEW_TEXT_CHARACTERS
 
 Amount = Annotated[float, Field(ge=0, lt=1e15)]
@@ -34,7 +34,7 @@ class Record(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise DataError(_reported(error), where) from None
+            raise DataError(describe_errors(error), where) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -55,7 +55,7 @@ _KEPT_CHARACTERS = 1_000
 def _first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
     """The first absent name with the key that resembles it; kept, since the lines of a file have the same few sets of keys."""
     for name in names:
-        typo = _typo_of(name, keys, names) if name not in keys else None
+        typo = _find_typo(name, keys, names) if name not in keys else None
         if typo is not None:
             return name, typo
     return None
@@ -72,7 +72,7 @@ class ReviewRecord(Record):
     @field_validator("date")
     @classmethod
     def _is_iso(cls, date: str | None) -> str | None:
-        if date is not None and _iso_date(date) is None:
+        if date is not None and _parse_iso_date(date) is None:
             raise ValueError(f"must be an ISO date such as 2018-04-14 or 2018-04-14 12:18:05, not {date[:40]!r}")
         return date
 
@@ -351,7 +351,7 @@ class SocialGraph(Record):
 
 def _refuse_unreadable(values: dict[str, Any]) -> None:
     for name, value in values.items():
-        reason = _unreadable(value)
+        reason = _why_incomparable(value)
         if reason:
             raise ValueError(f"`{name}` {reason}")
 
@@ -365,15 +365,17 @@ _WORDS = {
     "less_than": "is too large",
     "less_than_equal": "is too large",
     "string_too_short": "must not be empty",
+    "float_type": "must be a number",
     "list_type": "must be a list",
     "dict_type": "must be an object",
+    "extra_forbidden": "is an unknown key",
     "model_type": "must be an object",
 }
 """Pydantic's kinds of errors in our words."""
 
 
-def _reported(error: ValidationError) -> str:
-    """Every error, as `reviews[3].text: …`."""
+def describe_errors(error: ValidationError) -> str:
+    """Return up to five errors with their places, such as `reviews[3].text`."""
     parts = []
     for fault in error.errors(include_url=False, include_context=False):
         place = ""

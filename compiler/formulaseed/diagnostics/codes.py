@@ -96,8 +96,9 @@ _TABLE = (
     CodeEntry("FS629", "warning", "surrounding-space"),
     CodeEntry("FS630", "warning", "comparison-outside-range"),
     CodeEntry("FS631", "warning", "keys-alike"),
-    # FS7: modules
+    # FS7: modules and other targets
     CodeEntry("FS701", "error", "modified-module"),
+    CodeEntry("FS702", "error", "unsupported-by-target"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors
     CodeEntry("FS801", "error", "invalid-pattern"),
     CodeEntry("FS802", "error", "unsupported-pattern"),

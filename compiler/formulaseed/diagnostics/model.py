@@ -1,4 +1,4 @@
-"""A diagnostic: one problem in one file, as data.
+"""Defines a diagnostic: one problem in one file, as data.
 
 In: a code, a span, a message, a help. Out: an object that `render` turns into text or JSON. Never prints.
 """
@@ -53,9 +53,9 @@ class Diagnostic:
     help: str
     suggestion: Suggestion | None = None
     is_security: bool = False
-    """Whether a formula does what formulas must not do, rather than misspell what they can."""
+    """True if a formula does something forbidden, rather than misspell something allowed."""
     subject: str = ""
-    """What a diagnostic that is merged with others of its code says of this place; empty if it is never merged."""
+    """The text for this place if diagnostics of the code are merged into one; empty if it is never merged."""
     related: tuple[Span, ...] = ()
     """The other places that a merged diagnostic is about."""
 
@@ -70,25 +70,27 @@ class Diagnostic:
 
     @property
     def name(self) -> str:
+        """The name of the code, such as `unknown-name`."""
         return CODES[self.code].name
 
     @property
     def file(self) -> str:
+        """The name of the file: a path, or `<seed>`."""
         return self.span.source.name
 
     @property
     def brief(self) -> str:
-        """Return the place, the code and the message on one line."""
+        """The place, the code and the message on one line."""
         return f"{self.file}:{self.line}:{self.column}: {self.code} {self.message}"
 
     @property
     def pointer(self) -> str:
-        """Return the JSON Pointer (RFC 6901) to the value in the seed."""
+        """The JSON Pointer (RFC 6901) to the value in the seed."""
         return self.span.pointer
 
     @property
     def place(self) -> dict[str, int]:
-        """Return `line`, `column`, `end_line` and `end_column` in the file."""
+        """The `line`, `column`, `end_line` and `end_column` in the file, counted from 1."""
         return place(self.span)
 
     @property
@@ -109,29 +111,30 @@ class Diagnostic:
 
     @property
     def rank(self) -> int:
-        """Return 0 for an error, 1 for a warning, 2 for a note."""
+        """0 for an error, 1 for a warning, 2 for a note."""
         return SEVERITIES.index(self.severity)
 
     @property
     def is_fixable(self) -> bool:
-        """Return whether `--fix` may apply the suggestion."""
+        """True if `--fix` may apply the suggestion."""
         return self.suggestion is not None and self.suggestion.applicability == "safe"
 
     def to_json(self) -> JsonDict:
         """Return the fields that `--format json` prints."""
-        found: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
-        found |= {**self.place, "help": self.help}
+        fields: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
+        fields |= {**self.place, "help": self.help}
         if self.suggestion is not None:
-            replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
-            found["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
+            change = {"replacement": self.suggestion.replacement, "applicability": self.suggestion.applicability}
+            fields["suggestion"] = {"span": self.place, **change}
         if self.related:
-            found["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
-        return found
+            fields["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
+        return fields
 
 
 def place(span: Span) -> dict[str, int]:
     """Return the `line`, `column`, `end_line` and `end_column` of a span, counted from 1."""
-    (line, column), (end_line, end_column) = map(span.source.position, (span.start, span.end))
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
     return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
@@ -143,8 +146,8 @@ def diagnostic(
     if isinstance(help, Suggestion):
         suggestion = help if help.is_verbatim else replace(help, replacement=_as_written(span, help.replacement))
         help = help.text
-    severity, message, help = CODES[code].severity, _readable(message), _readable(help)
-    return Diagnostic(code, severity, message, span, help, suggestion, is_security, subject)
+    severity = CODES[code].severity
+    return Diagnostic(code, severity, _readable(message), span, _readable(help), suggestion, is_security, subject)
 
 
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -152,16 +155,16 @@ def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(replace(d, severity="error") if d.severity == "warning" else d for d in diagnostics)
 
 
-def number_of(count: int, what: str) -> str:
+def number_of(count: int, noun: str) -> str:
     """Return a number with its noun: `1 review`, `2,000 reviews`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def printable(text: str) -> str:
     """Return the text on one line, with characters that a terminal acts on or hides escaped."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.replace("\t", " "))
 
 
 _UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -182,34 +185,36 @@ class Problems:
         self._found: dict[Diagnostic, None] = {}
         self._beyond: list[Diagnostic] = []
 
-    def report(self, found: Diagnostic) -> None:
+    def report(self, problem: Diagnostic) -> None:
         """Add one problem, unless it has been reported before."""
         if len(self._found) < limits.DIAGNOSTICS:
-            self._found[found] = None
+            self._found[problem] = None
         else:
-            self._beyond.append(found)
+            self._beyond.append(problem)
 
-    def discard(self, found: Iterable[Diagnostic]) -> None:
-        for diagnostic in found:
+    def discard(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Remove the diagnostics from those reported."""
+        for diagnostic in diagnostics:
             self._found.pop(diagnostic, None)
 
     def merge(self, merged: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
-        """Put one in the place of those with a subject that have the same code."""
-        found = [*self._found, *self._beyond]
-        self._found, self._beyond = {}, []
+        """Replace the diagnostics with a subject that have the same code by the one that `merged` makes of them."""
+        diagnostics = [*self._found, *self._beyond]
+        self._found = {}
+        self._beyond = []
         by_code: dict[str, list[Diagnostic]] = {}
-        for each in found:
-            if each.subject:
-                by_code.setdefault(each.code, []).append(each)
+        for problem in diagnostics:
+            if problem.subject:
+                by_code.setdefault(problem.code, []).append(problem)
             else:
-                self.report(each)
+                self.report(problem)
         for alike in by_code.values():
             self.report(merged(alike) if len(alike) > 1 else alike[0])
 
     def extend(self, other: Problems) -> None:
-        """Add what another one has collected, up to the same limit."""
-        for found in chain(other._found, other._beyond):
-            self.report(found)
+        """Add the diagnostics that `other` has collected, up to the same limit."""
+        for problem in chain(other._found, other._beyond):
+            self.report(problem)
 
     def places_of(self, code: str) -> frozenset[Span]:
         """Return where a code has been reported."""
@@ -217,15 +222,17 @@ class Problems:
 
     @property
     def has_errors(self) -> bool:
+        """True if an error was reported."""
         return any(d.severity == "error" for d in chain(self._found, self._beyond))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        found = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
+        """Return the diagnostics in the order of the file; one in place of those over the limit."""
+        diagnostics = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
         if self._beyond:  # one in their place; errors before warnings
             first = min(self._beyond, key=lambda d: (d.rank, d.span.start))
             message = f"{number_of(len(self._beyond), 'more problem')} after the first {limits.DIAGNOSTICS:,}"
-            found.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
-        return tuple(found)
+            diagnostics.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
+        return tuple(diagnostics)
 
 
 def _readable(text: str) -> str:

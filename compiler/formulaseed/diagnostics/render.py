@@ -11,7 +11,7 @@ from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 
 _WIDTH = 110
 _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
-"""What is in a column of numbers; where there is none, nothing or a dash."""
+"""A cell in a column of numbers: a number, nothing or a dash."""
 
 
 _STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "place": "34", "help": "32"}
@@ -29,6 +29,7 @@ def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, expl
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return the diagnostics as a JSON array, one object each."""
     import json
 
     return json.dumps([d.to_json() for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
@@ -40,16 +41,16 @@ def render_github(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _annotation(d: Diagnostic) -> str:
-    def escaped(text: str, also: str = "") -> str:
+    def escape(text: str, also: str = "") -> str:
         return "".join(f"%{ord(c):02X}" if c in f"%\r\n{also}" else c for c in text)
 
     level = "notice" if d.severity == "note" else d.severity
     where = {"file": d.file, "line": d.line, "endLine": d.end_line}
     if d.line == d.end_line:  # columns belong to a single line
         where |= {"col": d.column, "endColumn": d.end_column}
-    given = {**where, "title": f"{d.code} {d.name}"}
-    properties = ",".join(f"{key}={escaped(str(value), ':,')}" for key, value in given.items())
-    return f"::{level} {properties}::{escaped(d.message)}%0Ahelp: {escaped(d.help)}"
+    values = {**where, "title": f"{d.code} {d.name}"}
+    properties = ",".join(f"{key}={escape(str(value), ':,')}" for key, value in values.items())
+    return f"::{level} {properties}::{escape(d.message)}%0Ahelp: {escape(d.help)}"
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
@@ -69,7 +70,8 @@ def _draw(d: Diagnostic, styled: bool, explained: set[str]) -> str:
     ]
     if d.span.source.text:
         number = str(d.line)
-        gutter, bar = " " * len(number), style("|", "place")
+        gutter = " " * len(number)
+        bar = style("|", "place")
         text, underline = _excerpt(d)
         below = f"{' ' * (len(underline) - len(underline.lstrip()))}{style(underline.lstrip(), d.severity)}"
         lines += [f"{gutter} {bar}", f"{style(number, 'place')} {bar} {text}", f"{gutter} {bar} {below}"]
@@ -82,21 +84,22 @@ def _draw(d: Diagnostic, styled: bool, explained: set[str]) -> str:
 
 def _excerpt(d: Diagnostic) -> tuple[str, str]:
     """Return the part of the line that shows the span, and what underlines it and the related spans in this part."""
-    line, start = d.span.source.line(d.line), d.column - 1
-    first = 0 if len(line) <= _WIDTH else max(0, min(start - 30, len(line) - _WIDTH))
+    line = d.span.source.line(d.line)
+    first = 0 if len(line) <= _WIDTH else max(0, min(d.column - 31, len(line) - _WIDTH))
     last = min(len(line), first + _WIDTH)
-    at, underline = first, " " if first else ""
-    for start, end in _underlined(d, line):
+    at = first
+    underline = " " if first else ""
+    for start, end in _underlined_parts(d, line):
         if at <= start <= last:
             end = min(end, last)
-            before, width = columns(printable(line[at:start])), columns(printable(line[start:end]))
-            underline += f"{' ' * before}{'^' * max(1, width)}"
+            width = max(1, columns(printable(line[start:end])))
+            underline += " " * columns(printable(line[at:start])) + "^" * width
             at = max(start, end)
     return f"{'…' if first else ''}{printable(line[first:last])}{'…' if last < len(line) else ''}", underline
 
 
-def _underlined(d: Diagnostic, line: str) -> Iterator[tuple[int, int]]:
-    """Yield from where to where the line of a diagnostic is underlined, in the order of the line."""
+def _underlined_parts(d: Diagnostic, line: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each part of the diagnostic's line that is underlined, in the order of the line."""
     begin = d.span.start - (d.column - 1)
     for span in sorted((d.span, *d.related), key=lambda span: span.start):
         if span is d.span or 0 <= span.start - begin <= len(line):
@@ -127,6 +130,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def are_numbers(column: Iterable[str]) -> bool:
-    """Return whether there is a number in a column, and nothing else."""
+    """Return True if there is a number in a column, and nothing else."""
     cells = list(column)
     return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)

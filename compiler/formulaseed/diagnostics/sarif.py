@@ -60,8 +60,8 @@ def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
         "locations": [location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})],
         "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
     }
-    others = [{"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(s)}} for s in d.related]
-    return result | ({"relatedLocations": others} if others else {}) | ({"fixes": [_fix(d)]} if d.is_fixable else {})
+    related = [{"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(s)}} for s in d.related]
+    return result | ({"relatedLocations": related} if related else {}) | ({"fixes": [_fix(d)]} if d.is_fixable else {})
 
 
 def _message(text: str) -> _Json:
@@ -86,8 +86,8 @@ def _region(span: Span) -> dict[str, int]:
 
 def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
     """Return a hash that does not depend on the line; equal problems of one value are numbered."""
-    what = "\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")
-    problem = hashlib.sha256(what).hexdigest()[:32]
+    identity = "\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")
+    problem = hashlib.sha256(identity).hexdigest()[:32]
     key = f"{d.file}\0{problem}"
     seen[key] += 1
     return f"{problem}:{seen[key]}"

@@ -1,4 +1,4 @@
-"""Similar names for help lines: which known name was probably intended, and whether that is certain."""
+"""Finds similar names for help lines: the known name that was probably intended, and whether that is certain."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import chain
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Suggestion
 
-_LEAST_RATIO = 0.66
-_LEAST_PART = 3
+MIN_RATIO = 0.66
+MIN_PART = 3
 """The shortest part of a name that is worth a suggestion, in letters."""
 _NEGATIONS = ("un", "in", "im", "il", "ir", "dis", "non", "not", "no", "without", "anti")
 _OPPOSITES = (
@@ -35,40 +35,51 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     the given one, that differs in at most a third of its letters, or, if there is only one, that contains the given
     one as a word or the other way round. An opposite, or a name with another number, is not similar.
     """
-    if not name or len(name) > limits.NAME_CHARACTERS:
+    if not 0 < len(name) <= limits.NAME_CHARACTERS:
         return []
-    from difflib import SequenceMatcher
-
-    given, spelled = _normalized(name), dict[str, str]()
+    folded = _normalize(name)
+    spelled: dict[str, str] = {}
     for candidate in known:
         if not COMPARED_LETTERS.take(len(name) + len(candidate)):
             return []
-        other = _normalized(candidate)
-        if other == given:
+        other = _normalize(candidate)
+        if other == folded:
             return [candidate]
-        if not _is_opposite(given, other):
+        if not _is_opposite(folded, other):
             spelled.setdefault(other, candidate)
-    longer = [other for other in spelled if min(len(given), len(other)) >= _LEAST_PART]
-    extended = [spelled[other] for other in longer if other.startswith(given)]
+    longer = [other for other in spelled if min(len(folded), len(other)) >= MIN_PART]
+    extended = [spelled[other] for other in longer if other.startswith(folded)]
     if 1 < len(extended) <= 3:
         return extended
-    matcher, best, ratio = SequenceMatcher(b=given), "", _LEAST_RATIO
-    for other in spelled:
-        matcher.set_seq1(other)
-        if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
-            best, ratio = other, matcher.ratio()
-    if best:
+    best = _most_similar(folded, spelled)
+    if best is not None:
         return [spelled[best]]
-    parts = [
-        spelled[other]
-        for other in longer
-        if other.startswith(given) or given.startswith(other) or given in other.split("_") or other in given.split("_")
-    ]
+    parts = [spelled[other] for other in longer if _is_part(*sorted((folded, other), key=len))]
     return parts if len(parts) == 1 else []
 
 
+def _is_part(part: str, name: str) -> bool:
+    """Return True if a name begins with a part, or has it as a word."""
+    return name.startswith(part) or part in name.split("_")
+
+
+def _most_similar(name: str, others: Iterable[str]) -> str | None:
+    """Return the first of the names that have most letters in common with `name`; None if none has two thirds."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=name)
+    best = None
+    ratio = MIN_RATIO
+    for other in others:
+        matcher.set_seq1(other)
+        if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
+            best = other
+            ratio = matcher.ratio()
+    return best
+
+
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the most similar known name, or None."""
+    """Return the most similar known name; None if none is similar."""
     return next(iter(close_matches(name, known)), None)
 
 
@@ -86,9 +97,9 @@ def did_you_mean(
         return suggest_any([f"{prefix}{match}" for match in close], certain=is_certain)
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
-    shown = ", ".join(f"`{prefix}{each}`" for each in names[:limit])
+    listed = ", ".join(f"`{prefix}{known_name}`" for known_name in names[:limit])
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"{what or 'known'}: {shown}{more}"
+    return f"{what or 'known'}: {listed}{more}"
 
 
 def suggest(name: str, *, certain: bool = True, more: str = "") -> Help:
@@ -106,44 +117,45 @@ def suggest_any(names: Sequence[str], *, certain: bool = False, more: str = "") 
 
 
 def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
-    """Return whether a name is certainly the suggested one with a typo.
+    """Return True if a name is certainly the suggested one with a typo.
 
     A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
     swapped. It is not certain if any other known name differs from the given one by a single character.
     """
-    given = _normalized(name)
-    if not _is_name_typo(given, _normalized(suggested)):
+    folded = _normalize(name)
+    if not _is_name_typo(folded, _normalize(suggested)):
         return False
     matches: list[str] = []
     for other in known:
         if not COMPARED_LETTERS.take(len(name) + len(other)):
             return False
-        spelled = _normalized(other)
-        is_edit = _edit(given, spelled) or _edit(name.casefold(), other.casefold())
-        if other == suggested or is_edit or _is_name_typo(given, spelled):
+        spelled = _normalize(other)
+        is_edit = _edit(folded, spelled) or _edit(name.casefold(), other.casefold())
+        if other == suggested or is_edit or _is_name_typo(folded, spelled):
             matches.append(other)
     return matches == [suggested]
 
 
 def _is_name_typo(name: str, other: str) -> bool:
+    """Return True if two names differ in their separators only, or by a typo in one word."""
     if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", other):  # `1_2` is not `12`
         return False
     if name.replace("_", "") == other.replace("_", ""):
         return True
-    words, others = name.split("_"), other.split("_")
-    differing = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
-    return len(words) == len(others) and len(differing) == 1 and _is_word_typo(*differing[0])
+    words = [name.split("_"), other.split("_")]
+    differing = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
+    return len(words[0]) == len(words[1]) and len(differing) == 1 and _is_word_typo(*differing[0])
 
 
 def _is_word_typo(word: str, other: str) -> bool:
-    """Return whether two words differ by a typo: a different first letter, a digit or a short word make another word."""
+    """Return True if two words differ by a typo: a different first letter, a digit or a short word make another word."""
     edit = _edit(word, other)
     if edit is None or not (word + other).isalpha() or word[:1] != other[:1]:
         return False
     kind, at = edit
     longer = max(word, other, key=len)
     if kind == "insertion":
-        return len(longer) > 4 or (len(longer) > _LEAST_PART and longer[at - 1] == longer[at])
+        return len(longer) > 4 or (len(longer) > MIN_PART and longer[at - 1] == longer[at])
     return kind == "transposition" or (len(word) >= 6 and at < len(word) - 1)
 
 
@@ -160,19 +172,23 @@ def _edit(name: str, other: str) -> tuple[str, int] | None:
 
 
 def _is_opposite(name: str, other: str) -> bool:
-    """Return whether a name that resembles another means something else: its opposite, or another number."""
-    numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", each)] for each in (name, other)]
+    """Return True if a name that resembles another means something else: its opposite, or another number."""
+    numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", text)] for text in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True
-    words, others = set(name.split("_")), set(other.split("_"))
-    left, right = words - others, others - words
+    words = set(name.split("_"))
+    other_words = set(other.split("_"))
+    left = words - other_words
+    right = other_words - words
     if any(pair & left and pair & right for pair in _OPPOSITES):
         return True
-    one, two = next(iter(left), ""), next(iter(right), "")
-    is_negated = any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
-    return is_negated and len(left) <= 1 and len(right) <= 1
+    if len(left) > 1 or len(right) > 1:
+        return False
+    one = "".join(left)
+    two = "".join(right)
+    return any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     """Return the name in lower case, its words joined by `_`, without the braces of a placeholder."""
     return _JOIN.sub("_", name.casefold().strip("{}_"))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.model import Diagnostic, number_of
+from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.draft.conversion import Part, parts_of, seed_text
 from formulaseed.draft.task import Task
-from formulaseed.loading import SeedAnalysis, analyse_text
 from formulaseed.source.text import Source
 
 Json = Any

@@ -13,7 +13,7 @@ from difflib import unified_diff
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.draft.acceptance import refusals
+from formulaseed.draft.acceptance import find_losses
 from formulaseed.draft.checking import PARTIAL, CheckedDraft, check
 from formulaseed.draft.conversion import Part, drafted, repaired
 from formulaseed.draft.prompts import (
@@ -100,7 +100,7 @@ class Session:
                 rounds.append(Round(f"no result: {error.message}"))
                 continue
             tried = self._checked(repaired(best.draft, answer))
-            attempt = Attempt(answer, tried, refusals(best, tried, answer, self.task))
+            attempt = Attempt(answer, tried, find_losses(best.draft, tried.draft, answer, self.task))
             is_accepted = tried.defects < best.defects and not attempt.refusals
             is_repeated = last is not None and tried.draft == last.checked.draft
             rounds.append(_round(best, attempt, is_accepted, is_repeated))

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
+
 from formulaseed import limits
+from formulaseed.data.records import describe_errors
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
@@ -187,12 +191,11 @@ REPAIR = _answer(  # the prompt says what each key is for: a larger schema may b
 
 def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
     """Return the JSON object of an answer. Raises `UnusableAnswer` where it does not match the schema."""
-    value = load(text)
+    value: dict[str, Json] = load(text)
     try:
-        _conform(value, schema, "")
-    except UnusableAnswer as error:
-        raise UnusableAnswer(f"the answer does not match its schema: {error.message}") from None
-    assert isinstance(value, dict)
+        _validator(json.dumps(schema)).validate_python(value)
+    except ValidationError as error:
+        raise UnusableAnswer(f"the answer does not match its schema: {describe_errors(error)}") from None
     return value
 
 
@@ -222,37 +225,48 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-_KINDS: dict[str, Any] = {
-    "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
-}  # fmt: skip
+# --- validation
 
 
-def _conform(value: Json, schema: Mapping[str, Json], place: str) -> None:
-    """Raise `UnusableAnswer` for a value that does not match the schema, of which only these keywords are known."""
-    if "$ref" in schema:
-        schema = _DEFINITIONS[schema["$ref"].rpartition("/")[2]]
-    if "anyOf" in schema:  # a step matches the schema of its operation, a literal any
-        op = value.get("op") if isinstance(value, dict) else None
-        of_op = [each for each in schema["anyOf"] if op in each.get("properties", {}).get("op", {}).get("enum", ())]
-        for choice in of_op or schema["anyOf"]:
-            try:
-                _conform(value, choice, place)
-                return
-            except UnusableAnswer:
-                if of_op:
-                    raise
-        raise UnusableAnswer(f"{place} matches none of the allowed forms")
-    kind, shown = schema["type"], place or "it"
-    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        raise UnusableAnswer(f"{shown} is not of the type {kind}")
-    if "enum" in schema and value not in schema["enum"]:
-        raise UnusableAnswer(f"{place} is none of {', '.join(map(str, schema['enum']))}")
-    if kind == "array":
-        for index, item in enumerate(value):
-            _conform(item, schema["items"], f"{place}[{index}]")
-    elif kind == "object":
-        properties = schema["properties"]
-        for key in [*(key for key in properties if key not in value), *(key for key in value if key not in properties)]:
-            raise UnusableAnswer(f"{shown} {'lacks' if key in properties else 'has the unknown key'} `{key}`")
-        for key, item in value.items():
-            _conform(item, properties[key], f"{place}.{key}".lstrip("."))
+@cache
+def _validator(schema: str) -> SchemaValidator:
+    """Return what validates an answer, made of its schema as JSON."""
+    return SchemaValidator(_core_schema(json.loads(schema)))
+
+
+_SCALARS: dict[str, CoreSchema] = {
+    "string": core_schema.str_schema(strict=True),
+    "boolean": core_schema.bool_schema(strict=True),
+    "integer": core_schema.int_schema(strict=True),
+    "number": core_schema.float_schema(strict=True),
+}
+
+
+def _core_schema(schema: Schema) -> CoreSchema:
+    """Return pydantic's form of a schema, of which only the keywords above are known."""
+    match schema:
+        case {"$ref": reference}:
+            return _core_schema(_DEFINITIONS[reference.rpartition("/")[2]])
+        case {"anyOf": [{"type": "object"}, *_] as steps}:
+            by_operation = {name: _core_schema(step) for step in steps for name in step["properties"]["op"]["enum"]}
+            return core_schema.tagged_union_schema(
+                by_operation,
+                "op",
+                custom_error_type="operation",
+                custom_error_message="has an unknown `op`",
+                strict=True,
+            )
+        case {"anyOf": scalars}:
+            message = f"must be a {' or a '.join(scalar['type'] for scalar in scalars)}"
+            choices: list[CoreSchema | tuple[CoreSchema, str]] = [_core_schema(scalar) for scalar in scalars]
+            return core_schema.union_schema(choices, custom_error_type="scalar", custom_error_message=message)
+        case {"enum": values}:
+            return core_schema.literal_schema(values)
+        case {"type": "array", "items": items}:
+            return core_schema.list_schema(_core_schema(items), strict=True)
+        case {"type": "object", "properties": properties}:
+            fields = {name: core_schema.typed_dict_field(_core_schema(value)) for name, value in properties.items()}
+            return core_schema.typed_dict_schema(fields, extra_behavior="forbid", strict=True)
+        case {"type": kind}:
+            return _SCALARS[kind]
+    raise AssertionError(f"unknown schema {schema}")

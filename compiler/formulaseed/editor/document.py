@@ -13,14 +13,14 @@ from functools import cached_property
 
 from formulaseed.data.documents import read_text
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.editor.fitting import fitting, place_at
 from formulaseed.editor.occurrences import Occurrence, at, occurrences
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
-from formulaseed.kinds import SEED
 from formulaseed.language.ast import is_name
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.loading import SeedAnalysis, analyse_text
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.operations import OPERATIONS, step_keys
 from formulaseed.seed.read.sections import FIELD_KEYS, FIELD_TYPES, V1_KEYS, V1_STEP_KEYS, V2_KEYS
 from formulaseed.seed.read.steps import MATCH_MODES

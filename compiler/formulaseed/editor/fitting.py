@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from formulaseed.data.documents import read_text
 from formulaseed.diagnostics.model import Problems
-from formulaseed.kinds import SEED
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Plain
 from formulaseed.source.text import Source

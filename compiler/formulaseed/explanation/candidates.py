@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from formulaseed.explanation.verdict_dependencies import Field, FieldRequirement, VerdictDependencies
-from formulaseed.language.inputs import _iso_date
+from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.types import Value
 from formulaseed.pages.values import format_plain, format_value
 
@@ -120,7 +120,7 @@ def name_of(row: Row, place: int) -> str:
 def _with_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of metadata with the year and the month of its date, if it has one."""
     date = meta.get("date")
-    year_and_month = _iso_date(date) if isinstance(date, str) else None
+    year_and_month = _parse_iso_date(date) if isinstance(date, str) else None
     if year_and_month is None:
         return {**meta}
     return {**meta, "year": year_and_month[0], "month": year_and_month[1]}

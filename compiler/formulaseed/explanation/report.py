@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from formulaseed.arguments import validated
+from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change
@@ -25,7 +26,6 @@ from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.pages.histogram import Histogram, histogram
 from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value

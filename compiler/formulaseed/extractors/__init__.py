@@ -1,1 +1,27 @@
-"""Phase 2: typed fields out of a review's text. Fields, extractors, and how well two extractors agree."""
+"""Extracts typed fields from the texts of reviews: the extractors as values with their options, each imported when first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from formulaseed.extractors.cascade import Cascade
+    from formulaseed.extractors.lexical import Lexical
+    from formulaseed.extractors.model.options import Anthropic
+    from formulaseed.extractors.recorded import Recorded
+    from formulaseed.extractors.trained.extractor import Trained
+
+__all__ = ["Anthropic", "Cascade", "Lexical", "Recorded", "Trained"]
+
+
+def __getattr__(name: str) -> Any:
+    from formulaseed.extractors.registry import EXTRACTORS, options_class
+
+    names = {path.rpartition(".")[2]: extractor for extractor, path in EXTRACTORS.items()}
+    if name not in names:
+        raise AttributeError(f"module 'formulaseed.extractors' has no attribute {name!r}")
+    return options_class(names[name])
+
+
+def __dir__() -> list[str]:
+    return __all__

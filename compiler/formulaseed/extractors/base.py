@@ -1,4 +1,4 @@
-"""What extractors share: the seed's fields, their legal values, and the base of the extractors that answer at once.
+"""Defines what extractors share: the seed's fields, their legal values, and the bases of open extractors.
 
 An extractor turns relevant reviews into field values, or fails a review by name. It never sees more of a review than
 `review_handling` lets through.
@@ -15,7 +15,7 @@ from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.json_values import _shown
+from formulaseed.language.json_values import _quote
 from formulaseed.language.types import is_within
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 from formulaseed.seed.absence import is_claim, value_for_nothing
@@ -57,7 +57,7 @@ class AskedField:
 
     @property
     def for_nothing(self) -> FieldValue | None:
-        """What the field is where nothing is said: its default, else the one value named or described so; None without."""
+        """The field's value if nothing is said: its default, or else the one value that is named or described so; else None."""
         return value_for_nothing(self.values, self.default)
 
     def claims(self, value: FieldValue) -> bool:
@@ -71,17 +71,21 @@ class AskedField:
 
 def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
     """Return the seed's fields as extractors use them."""
-    found = []
-    for each in program.fields:
-        kind = cast(FieldType, "enum" if each.ty.values is not None else each.ty.base.value)
-        values = tuple((value.name, value.description) for value in each.values)
-        bounds = each.minimum, each.maximum
-        found.append(
-            AskedField(
-                each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint, each.reason
-            )
+    return tuple(
+        AskedField(
+            field.name,
+            cast(FieldType, "enum" if field.ty.values is not None else field.ty.base.value),
+            field.description,
+            tuple((value.name, value.description) for value in field.values),
+            field.default,
+            field.evidence,
+            field.minimum,
+            field.maximum,
+            field.hint,
+            field.reason,
         )
-    return tuple(found)
+        for field in program.fields
+    )
 
 
 _KINDS: dict[FieldType, Any] = {"enum": str, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
@@ -92,10 +96,10 @@ def legal(field: AskedField, value: Any) -> FieldValue:
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, _KINDS[field.type]) or isinstance(value, bool) != (field.type == "boolean"):
-        raise DataError(f"`{field.name}` must be of type {field.type}, not {_shown(value)}")
+        raise DataError(f"`{field.name}` must be of type {field.type}, not {_quote(value)}")
     allowed = [name for name, _ in field.values]
     if field.type == "enum" and value not in allowed:
-        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_shown(value)}")
+        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_quote(value)}")
     found: FieldValue = value
     if not isinstance(found, str | bool):
         most = INTEGER_MAX if field.type == "integer" else INPUT_MAX
@@ -106,11 +110,39 @@ def legal(field: AskedField, value: Any) -> FieldValue:
     return found
 
 
-class SyncExtractor(ABC):
-    """Base of the extractors that answer at once."""
+class OpenExtractor(ABC):
+    """An extractor that is ready to extract; the defaults are those of one that asks nobody."""
 
     name: str
     prompt_sha256: str | None = None
+    unanswered = 0
+    """Calls without a usable answer that may have one when they are made again; known at the end of a run."""
+    usd: float | None = 0.0
+    """What the run has cost at most, in US dollars; None if that is unknown. Known at the end of a run."""
+    costs: Sequence[str] = ()
+    """What the run has cost, in lines for people. Known at the end of a run."""
+
+    @property
+    def stopped(self) -> str:
+        """Why nothing more is asked; empty while the run goes on."""
+        return ""
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the same run would get further if it were repeated."""
+        return False
+
+    @abstractmethod
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        """Extract the reviews of each restaurant, in their order. May read ahead."""
+
+    def summary(self) -> list[str]:
+        """Return what a run prints before its closing line."""
+        return []
+
+
+class SyncExtractor(OpenExtractor):
+    """Base of the extractors that answer at once."""
 
     @abstractmethod
     def extract(self, review: ReviewInput) -> Extraction:
@@ -119,10 +151,6 @@ class SyncExtractor(ABC):
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         """Extract the reviews of each restaurant, in their order."""
         return ([self.extract(review) for review in reviews] for reviews in restaurants)
-
-    def summary(self) -> list[str]:
-        """Return what a run prints before its closing line."""
-        return []
 
 
 def unspoken_text(fields: Sequence[AskedField]) -> str:

@@ -20,17 +20,25 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from heapq import nsmallest
-from math import ceil, exp, fsum, lgamma, log
-from typing import Protocol
+from math import ceil, log
+from typing import TYPE_CHECKING, ClassVar
 
-from formulaseed.data.results import NOT_ASKED, Extraction, Extractor, ReviewInput
+from pydantic import Field
+
+from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.agreement import label
-from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import Predictions, RecordedAnswer, Trained
+from formulaseed.extractors.base import AskedField, OpenExtractor
+from formulaseed.extractors.model.options import ModelOptions
+from formulaseed.extractors.options import Callbacks
+from formulaseed.extractors.trained.classifying import Classifiers, Predictions, RecordedAnswer
 from formulaseed.extractors.trained.extractor import with_untrained
+from formulaseed.extractors.trained.features import require_training
+from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.runtime.sampling import draw
+
+if TYPE_CHECKING:
+    from formulaseed.extractors.model.answers import AnswerCache
 
 ROUNDS = 3
 _LEVEL = 0.05 / ROUNDS
@@ -42,20 +50,36 @@ _STEPS = 20
 Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
 
 
-class ModelExtractor(Extractor, Protocol):
-    """Asks a model; `stopped` is why it asks no more, `goes_on` whether the same command would get further."""
+class Cascade(ModelOptions):
+    """Asks a model about a sample, and about what a classifier that learns from its answers cannot predict."""
 
-    stopped: str
-    goes_on: bool
+    name: ClassVar[str] = "cascade"
 
+    sample: int = Field(300, ge=1, description="How many reviews the model is asked about at first.")
+    sample_seed: int = Field(0, description="Another number draws another sample.")
+    target_agreement: float = Field(
+        0.95, ge=0.5, le=0.999, description="How often, at least, a predicted field must be what the model would say."
+    )
 
-@dataclass(frozen=True, slots=True)
-class CascadeOptions:
-    """The size and the seed of the first sample, and the agreement to reach."""
+    def require(self) -> None:
+        super().require()
+        require_training()
 
-    sample: int
-    sample_seed: int = 0
-    target: float = 0.95
+    @property
+    def needs_all_answers(self) -> bool:
+        return False  # which reviews are asked about depends on the answers
+
+    def _ask(self, answers: AnswerCache, source: ReviewSource, callbacks: Callbacks) -> CascadeExtractor:
+        from formulaseed.extractors.model.session import live_asker
+
+        source.require_rereading("extractor", self.name)
+        ask = live_asker(self, answers, callbacks)
+        return CascadeExtractor(answers.spec.fields, ask, source.read_reviews, self, answers.spec.passes)
+
+    def _estimated_parts(self, source: ReviewSource) -> Iterator[tuple[str, Iterator[list[ReviewInput]]]]:
+        source.require_rereading("extractor", self.name)
+        yield "at least, for the first sample:", source.read_reviews(source.draw(self.sample, self.sample_seed))
+        yield "at most, for every review:", source.read_reviews()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +95,30 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    trained: Trained
+    classifiers: Classifiers
     threshold: Threshold
     reached: int
     """Reviews that need not be asked about any more."""
 
 
-class Cascade:
-    """Extracts with a model and what it teaches; `opened` provides what asks the model, anew for each round."""
+class CascadeExtractor(OpenExtractor):
+    """Extracts with a model and what it teaches; `open_asker` provides what asks the model, again for each round."""
 
     def __init__(
         self,
         fields: Sequence[AskedField],
-        opened: Callable[[], ModelExtractor],
-        model: str,
+        open_asker: Callable[[], OpenExtractor],
         reviews: Reviews,
-        options: CascadeOptions,
+        options: Cascade,
         passes: int = 1,
     ) -> None:
         self._fields = tuple(fields)
-        self._opened = opened
+        self._open_asker = open_asker
         self._reviews = reviews
         self._options = options
         self._passes = passes
-        self._asker = opened()
-        self.name = f"cascade:{model}"
+        self._asker = open_asker()
+        self.name = f"cascade:{options.model}"
         self.prompt_sha256 = self._asker.prompt_sha256
         self._answered: dict[int, tuple[ReviewInput, Extraction]] = {}
         """By the place of the review among all."""
@@ -107,89 +130,93 @@ class Cascade:
 
     @property
     def stopped(self) -> str:
-        """Why nothing more is asked; empty while the run goes on."""
         return self._asker.stopped
 
     @property
-    def goes_on(self) -> bool:
-        return self._asker.goes_on
+    def can_resume(self) -> bool:
+        return self._asker.can_resume
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        self._rounds()
+        self._run_rounds()
         pending: deque[list[Extraction | None]] = deque()
 
-        def left() -> Iterator[list[ReviewInput]]:
-            place = 0
+        def unknown_reviews() -> Iterator[list[ReviewInput]]:
+            start = 0
             for reviews in restaurants:
-                found = self._without_asking(place, reviews)
-                place += len(reviews)
-                pending.append(found)
-                yield [review for review, known in zip(reviews, found, strict=True) if known is None]
+                known = self._extract_known(start, reviews)
+                start += len(reviews)
+                pending.append(known)
+                yield [review for review, extraction in zip(reviews, known, strict=True) if extraction is None]
 
         self._is_halted = bool(self.stopped)
-        with _ended(([] for _ in left()) if self._is_halted else self._next_asker().extract_all(left())) as answers:
-            for asked in answers:
-                given = iter(asked)
-                found = [known or _asked(next(given)) for known in pending.popleft()]
-                for extraction in found:
+        if self._is_halted:
+            answers: Iterator[list[Extraction]] = ([] for _ in unknown_reviews())
+        else:
+            answers = self._next_asker().extract_all(unknown_reviews())
+        with _closed(answers):
+            for answered in answers:
+                missing = iter(answered)
+                extractions = [extraction or _as_asked(next(missing)) for extraction in pending.popleft()]
+                for extraction in extractions:
                     if extraction.source:
                         self._counts[extraction.source] += 1
-                yield found
+                yield extractions
 
     def summary(self) -> list[str]:
         """Return what was asked, what that saved, and which agreement is to be expected."""
-        asked, predicted = self._counts.values()
+        asked_count, predicted = self._counts.values()
         saved = number_of(predicted * self._passes, "call")
-        lines = [f"cascade: {number_of(asked, 'review')} asked about, {predicted:,} predicted, which saves {saved}"]
+        lines = [
+            f"cascade: {number_of(asked_count, 'review')} asked about, {predicted:,} predicted, which saves {saved}"
+        ]
         if self._plan is not None:
-            found = self._plan.threshold
+            least = self._plan.threshold
             lines.append(
-                f"cascade: predictions agree with the model in {found.bound:.1%} or more of each field (95% confidence; "
-                f"`{found.field}` agreed least: {found.right:,} of {found.n:,} held-out answers); "
-                f"they have a confidence of {found.confidence:.2f} or more"
+                f"cascade: predictions agree with the model in {least.bound:.1%} or more of each field (95% confidence; "
+                f"`{least.field}` agreed least: {least.right:,} of {least.n:,} held-out answers); "
+                f"they have a confidence of {least.confidence:.2f} or more"
             )
         elif not self.stopped:
             lines.append(
-                f"cascade: an agreement of {self._options.target:.0%} cannot be shown: asked about every review"
+                f"cascade: an agreement of {self._options.target_agreement:.0%} cannot be shown: asked about every review"
             )
         return lines
 
-    def _rounds(self) -> None:
-        """Ask and learn until the plan is made; without one every review has to be asked about."""
-        size = self._options.sample
+    def _run_rounds(self) -> None:
+        """Ask and learn until there is a plan; without one every review has to be asked about."""
         if any(field.type == "string" for field in self._fields):
-            return  # which no classifier predicts
-        wanted: Collection[int] = self._sampled(size)
+            return  # no classifier predicts it
+        size = self._options.sample
+        places: Collection[int] = self._draw(size)
         for number in range(1, ROUNDS + 1):
-            self._ask(wanted)
+            self._ask(places)
             if self.stopped or len(self._answered) >= self._total:
                 return
-            trained = self._trained()
-            threshold = None if trained is None else self._threshold(trained)
-            if trained is not None and threshold is not None:
-                confidences = self._confidences(trained)
-                open_ = [place for place in range(self._total) if place not in self._answered]
-                below = [place for place in open_ if confidences[place] < threshold.confidence]
-                if self._plan is None or self._total - len(below) >= self._plan.reached:
-                    self._plan = _Plan(trained, threshold, self._total - len(below))
-                if not below or number == ROUNDS:
+            classifiers = self._learn()
+            threshold = None if classifiers is None else self._find_threshold(classifiers)
+            is_last = number == ROUNDS
+            if classifiers is not None and threshold is not None:
+                uncertain = self._find_uncertain(classifiers, threshold)
+                reached = self._total - len(uncertain)
+                if self._plan is None or reached >= self._plan.reached:
+                    self._plan = _Plan(classifiers, threshold, reached)
+                if not uncertain or is_last:
                     return
-                most = min(len(self._answered), 1 + len(below) // _PART)
-                wanted = nsmallest(most, below, key=lambda place: (confidences[place], place))
-            elif number < ROUNDS:
+                places = uncertain[: min(len(self._answered), 1 + len(uncertain) // _PART)]
+            elif not is_last:
                 size *= 2
-                wanted = self._sampled(size)
+                places = self._draw(size)
 
-    def _sampled(self, size: int) -> set[int]:
-        """The places of the first `size` reviews of the draw."""
+    def _draw(self, size: int) -> set[int]:
+        """Return the places of a sample of this size; a larger sample contains a smaller one."""
         lengths: list[int] = []
 
-        def counted() -> Iterator[Sequence[ReviewInput]]:
+        def measured_reviews() -> Iterator[Sequence[ReviewInput]]:
             for reviews in self._reviews():
                 lengths.append(len(reviews))
                 yield reviews
 
-        sample = draw(counted(), size, self._options.sample_seed)
+        sample = draw(measured_reviews(), size, self._options.sample_seed)
         starts = [0]
         for length in lengths:
             starts.append(starts[-1] + length)
@@ -197,95 +224,110 @@ class Cascade:
         self._drawn = {starts[restaurant] + at for restaurant, places in sample.chosen.items() for at in places}
         return self._drawn
 
-    def _ask(self, wanted: Collection[int]) -> None:
-        """Ask about the reviews at these places that have not been asked about."""
-        new = set(wanted) - self._answered.keys()
+    def _ask(self, places: Collection[int]) -> None:
+        """Ask about the reviews at these places that have not been asked about, and keep the answers."""
+        new = set(places) - self._answered.keys()
         if not new:
             return
         pending: deque[list[tuple[int, ReviewInput]]] = deque()
 
-        def chosen() -> Iterator[list[ReviewInput]]:
-            place = 0
+        def new_reviews() -> Iterator[list[ReviewInput]]:
+            start = 0
             for reviews in self._reviews():
-                found = [(place + at, review) for at, review in enumerate(reviews) if place + at in new]
-                place += len(reviews)
-                if found:
-                    pending.append(found)
-                    yield [review for _, review in found]
+                located = [(place, review) for place, review in enumerate(reviews, start) if place in new]
+                start += len(reviews)
+                if located:
+                    pending.append(located)
+                    yield [review for _, review in located]
 
-        with _ended(self._next_asker().extract_all(chosen())) as answers:
+        answers = self._next_asker().extract_all(new_reviews())
+        with _closed(answers):
             for extractions in answers:
                 for (place, review), extraction in zip(pending.popleft(), extractions, strict=True):
                     if extraction.failure != NOT_ASKED:
-                        self._answered[place] = review, _asked(extraction)
+                        self._answered[place] = review, _as_asked(extraction)
 
-    def _next_asker(self) -> ModelExtractor:
-        self._asker = self._opened()
+    def _next_asker(self) -> OpenExtractor:
+        """Open what asks the model in the next round. `stopped` and `can_resume` are those of the last one."""
+        self._asker = self._open_asker()
         return self._asker
 
-    def _trained(self) -> Trained | None:
-        """What the answers teach; None where there are none."""
+    def _learn(self) -> Classifiers | None:
+        """Return classifiers that learned from all answers; None if there is no answer."""
         answers = [
-            RecordedAnswer(review.business_id, f"{review.review_id}\0{place}", review.text, found.fields)
-            for place, (review, found) in sorted(self._answered.items())
-            if found.fields is not None
+            RecordedAnswer(review.business_id, f"{review.review_id}\0{place}", review.text, extraction.fields)
+            for place, (review, extraction) in sorted(self._answered.items())
+            if extraction.fields is not None
         ]
-        return Trained(self._fields, answers) if answers else None
+        return Classifiers(self._fields, answers) if answers else None
 
-    def _threshold(self, trained: Trained) -> Threshold | None:
-        held_out = [
-            (
-                {name: label(each.value) == label(answer.fields[name]) for name, each in found.items()},
-                confidence_of(found),
-            )
-            for answer, found in zip(trained.answers, trained.held_out, strict=True)
-            if int(answer.review_id.rpartition("\0")[2]) in self._drawn and len(found) == len(self._fields)
-        ]
-        return threshold_for(held_out, self._options.target, _LEVEL)
+    def _find_threshold(self, classifiers: Classifiers) -> Threshold | None:
+        """Return the least confidence that is enough; None if the sample does not show that any is."""
+        held_out = []
+        for answer, predictions in zip(classifiers.answers, classifiers.held_out, strict=True):
+            is_drawn = int(answer.review_id.rpartition("\0")[2]) in self._drawn
+            if is_drawn and len(predictions) == len(self._fields):
+                agrees = {
+                    name: label(prediction.value) == label(answer.fields[name])
+                    for name, prediction in predictions.items()
+                }
+                held_out.append((agrees, confidence_of(predictions)))
+        return threshold_for(held_out, self._options.target_agreement, _LEVEL)
 
-    def _confidences(self, trained: Trained) -> array[float]:
-        found = array("d")
+    def _find_uncertain(self, classifiers: Classifiers, threshold: Threshold) -> list[int]:
+        """Return the places of the reviews without an answer that are below the threshold, the least certain first."""
+        confidences = array("d")
         for reviews in self._reviews():
-            found.extend(map(confidence_of, trained.predict([review.text for review in reviews]) if reviews else ()))
-        return found
+            if reviews:
+                predictions = classifiers.predict([review.text for review in reviews])
+                confidences.extend(map(confidence_of, predictions))
+        uncertain = [
+            (confidence, place)
+            for place, confidence in enumerate(confidences)
+            if confidence < threshold.confidence and place not in self._answered
+        ]
+        return [place for _, place in sorted(uncertain)]
 
-    def _without_asking(self, start: int, reviews: Sequence[ReviewInput]) -> list[Extraction | None]:
-        """What is known or predicted of a restaurant's reviews; None where the model has to be asked."""
-        found: list[Extraction | None] = [
+    def _extract_known(self, start: int, reviews: Sequence[ReviewInput]) -> list[Extraction | None]:
+        """Return what is answered or predicted of a restaurant's reviews; None if the model has to be asked.
+
+        `start` is the place of the first review. If nothing is asked any more, a review without an answer fails.
+        """
+        extractions: list[Extraction | None] = [
             self._answered[place][1] if place in self._answered else None
             for place in range(start, start + len(reviews))
         ]
-        open_ = [at for at, known in enumerate(found) if known is None]
+        unknown = [at for at, extraction in enumerate(extractions) if extraction is None]
         if self._is_halted:
-            for at in open_:
-                found[at] = Extraction(reviews[at].review_id, None, NOT_ASKED)
-        elif self._plan is not None and open_:
-            for at, predictions in zip(
-                open_, self._plan.trained.predict([reviews[at].text for at in open_]), strict=True
-            ):
+            for at in unknown:
+                extractions[at] = Extraction(reviews[at].review_id, None, NOT_ASKED)
+        elif self._plan is not None and unknown:
+            predicted = self._plan.classifiers.predict([reviews[at].text for at in unknown])
+            for at, predictions in zip(unknown, predicted, strict=True):
                 if confidence_of(predictions) >= self._plan.threshold.confidence:
                     values = with_untrained(self._fields, predictions)
-                    found[at] = Extraction(reviews[at].review_id, values, source="predicted")
-        return found
+                    extractions[at] = Extraction(reviews[at].review_id, values, source="predicted")
+        return extractions
 
 
 @contextmanager
-def _ended(answers: Iterator[list[Extraction]]) -> Iterator[Iterator[list[Extraction]]]:
-    """End the tasks of an extractor here, not when it is collected."""
+def _closed(answers: Iterator[list[Extraction]]) -> Iterator[None]:
+    """End the tasks of an extractor at the end of a block, not when it is collected."""
     try:
-        yield answers
+        yield
     finally:
         if isinstance(answers, Generator):
             answers.close()
 
 
-def _asked(extraction: Extraction) -> Extraction:
+def _as_asked(extraction: Extraction) -> Extraction:
+    """Return an extraction with its source; one that was not asked about has none."""
     return extraction if extraction.failure == NOT_ASKED else replace(extraction, source="asked")
 
 
 def confidence_of(predictions: Predictions) -> float:
     """Return the confidence of a review: that of its least certain field."""
-    return min((each.confidence for each in predictions.values()), default=0.0)
+    return min((prediction.confidence for prediction in predictions.values()), default=0.0)
 
 
 def threshold_for(held_out: Iterable[tuple[dict[str, bool], float]], target: float, level: float) -> Threshold | None:
@@ -312,20 +354,6 @@ def threshold_for(held_out: Iterable[tuple[dict[str, bool], float]], target: flo
 
 def lower_bound(right: int, n: int, level: float) -> float:
     """Return the exact lower bound of a share of which `right` of `n` were seen; it is wrong with the probability `level`."""
-    if right == 0:
-        return 0.0
-    low, high = 0.0, right / n
-    for _ in range(50):
-        share = (low + high) / 2
-        low, high = (share, high) if _at_least(right, n, share) <= level else (low, share)
-    return low
+    from scipy.stats import binomtest
 
-
-def _at_least(right: int, n: int, share: float) -> float:
-    """The probability of so many or more of `n`, each with the probability `share`."""
-    if share in (0.0, 1.0):
-        return share
-    yes, no = log(share), log(1 - share)
-    return fsum(
-        exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * yes + (n - k) * no) for k in range(right, n + 1)
-    )
+    return float(binomtest(right, n, alternative="greater").proportion_ci(1 - level, method="exact").low)

@@ -1,4 +1,4 @@
-"""The lexical extractor: typed fields out of a review by its words alone, with no network and no model.
+"""Extracts typed fields from a review by its words alone, with no network and no model.
 
 It is a heuristic for a first try. It looks for the phrases quoted in the values' descriptions ('friend told me'), the
 things listed there in parentheses, and their words, sentence by sentence; a denied word ("no hives") or a supposed one
@@ -14,117 +14,52 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from formulaseed.data.results import Extraction, FieldValue, ReviewInput
+from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, tied_text, unspoken_text
-
-CHARACTERS = 20_000
-"""What is read of a review."""
-SENTENCE, DENIED = 60, 6
-"""Words of a sentence, of which a longer one is read in parts; words that a negator reaches, at most to its clause's end."""
-PAUSE = ","
-"""The stem of commas and colons, which no cue reaches across."""
-
-
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FUNCTION_WORDS = word_set(
-    """i me the and or but so as at by for from in into of off on onto out over to too up down with about after again all any
-    before if then there here when while until than be have do not no will would can could should just very really what per
-    which who it each even few get got how more most much now only other own same some such where why also still yet might"""
+from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, tied_text, unspoken_text
+from formulaseed.extractors.lexical_text import (
+    NEGATORS,
+    PAUSE,
+    QUOTED,
+    TASK_WORDS,
+    Sentence,
+    Word,
+    content,
+    find_name,
+    find_number,
+    sentences,
+    stems,
+    word_set,
 )
-NEGATORS = word_set("no not never without nobody none nothing neither nor hardly rarely")
-_CONTRASTS = word_set("but although though however yet because then so until except")
-_SUPPOSING = word_set(
-    "if would could might may should afraid scared worry worried fear nervous hope unless wish carry carries"
-)
-_TELLING = word_set("tell hear say read report")
-_TELLERS = word_set("friend sister brother cousin neighbor coworker someon somebody peopl review")
-_SAME = {
-    word: line.split()[0]
-    for line in """i we he she they you|me us him her them|the a an my our your his their this that its one|tell told
-    say said says|hear heard|swell swollen|throw threw thrown|feel felt|break broke broken|take took taken|give gave given
-    eat ate|sit sat|pay paid|leave left|go went gone|come came|bring brought|keep kept|find found|swear swore
-    good better best|mouse mice|fly flies|child children|be was were is are am been being|have has had having
-    do did does|anaphylaxis anaphylactic""".replace("\n", "|").split("|")
-    for word in line.split()
-}
-"""Words that take each other's place, by the first of their line."""
-_ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ively", "ive", "ly", "ic", "y", "e")
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|[0-9]+(?:[.,][0-9]+)*|[$.,;:!?()\n]")
-_ENDS = frozenset(".;!?()\n")
+from formulaseed.extractors.options import Callbacks, ExtractorOptions
+from formulaseed.ir import nodes
+from formulaseed.runtime.reviews import ReviewSource
 
 
-class Word(NamedTuple):
-    stem: str
-    is_denied: bool
-    is_supposed: bool
+class Lexical(ExtractorOptions):
+    """Extracts by words alone: a heuristic for a first try, which needs nothing and has no options."""
 
+    name: ClassVar[str] = "lexical"
 
-Sentence = tuple[list[Word], bool]
-"""Its words, and whether somebody else tells it: "my friend told me"."""
-
-
-def stem(word: str) -> str:
-    """The word in lower case, without its ending."""
-    word = word.removesuffix("'s")
-    word = _SAME.get(word, word)
-    if word in FUNCTION_WORDS or word.endswith("ss"):
-        return word
-    word = word.removesuffix(next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3), ""))
-    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl"
-    return word[:-1] if is_doubled or (len(word) > 3 and word[-1] == "e") else word
-
-
-def stems(text: str) -> tuple[str, ...]:
-    """The stems of a phrase, without its marks."""
-    return tuple(stem(token) for token in _tokens(text) if token[0].isalnum() or token == "$")
-
-
-def content(text: str) -> tuple[str, ...]:
-    """The stems of a phrase that mean something."""
-    return tuple(each for each in stems(text.replace("_", " ")) if each not in FUNCTION_WORDS and each.isalpha())
-
-
-def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a review, as far as it is read."""
-    words: list[Word] = []
-    denied, is_supposed = 0, False
-    for token in _tokens(text[:CHARACTERS] + "\n"):
-        if words and (token in _ENDS or len(words) == SENTENCE):
-            said = {word.stem for word in words}
-            yield words, not (said.isdisjoint(_TELLING) or said.isdisjoint(_TELLERS))
-            words, denied, is_supposed = [], 0, False
-        if token in _ENDS:
-            continue
-        is_break = token in ",:" or token in _CONTRASTS
-        words.append(Word(PAUSE if token in ",:" else stem(token), denied > 0 and not is_break, is_supposed))
-        denied = DENIED if token in NEGATORS else 0 if is_break else max(0, denied - 1)
-        is_supposed = is_supposed or token in _SUPPOSING
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not"))
+    @contextmanager
+    def open(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+    ) -> Iterator[LexicalExtractor]:
+        yield LexicalExtractor(fields_of(program))
 
 
 KINDS = word_set("phrases lists words denial supposition hearsay quantities names")
-"""What is heeded: `bench/lexical.py` measures the extractor without each."""
-SPEAKS = 2.0
+"""The kinds of cues: `bench/lexical.py` measures the extractor without each."""
+MIN_WEIGHT = 2.0
 """The weight from which a sentence speaks for a value: a phrase, a listed thing, three words."""
 _WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
-_TASK = """true false yes mention describe review reviewer author state report say tell name number guest customer someone
-something anything restaurant place visit actual"""
-TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
-"""Words of the seed's author about the task, which speak for no value."""
-QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80}(?:['’]\w[^'\"‘’“”]{0,80}){0,3})['\"’”](?!\w)")
 _LISTED = re.compile(r"\(([^()]*)\)")
 _SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
 Option = tuple[int, int]
@@ -132,17 +67,19 @@ Option = tuple[int, int]
 
 
 class Cue(NamedTuple):
+    """Stems that speak for a value if a sentence has them in this order."""
+
     option: Option
     kind: str
     stems: tuple[str, ...]
 
     def end(self, words: list[Word], start: int) -> int | None:
-        """Where the cue ends that begins at `start`; None if its words do not follow, with one other between two."""
-        for wanted in self.stems[1:]:
+        """Return where the cue ends that begins at `start`; None if its words do not follow, with at most one other between."""
+        for stem in self.stems[1:]:
             following = [word.stem for word in words[start + 1 : start + 3]]
-            if wanted not in following or PAUSE in following[: following.index(wanted)]:
+            if stem not in following or PAUSE in following[: following.index(stem)]:
                 return None
-            start += 1 + following.index(wanted)
+            start += 1 + following.index(stem)
         return start
 
 
@@ -152,7 +89,7 @@ Cues = Mapping[str, Sequence[Cue]]
 
 @dataclass(slots=True)
 class Score:
-    """What a review says for one value: the weight of its best sentence, of all, and of what it denies."""
+    """How much a review says for one value: the weight of its best sentence, of all, and of what it denies."""
 
     best: float = 0.0
     total: float = 0.0
@@ -160,8 +97,8 @@ class Score:
     is_hearsay: bool = False
 
 
-def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
-    """The cues of a field's values, from their names and descriptions; a word of several values speaks for none."""
+def read_cues(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
+    """Yield the cues of a field's values, from their names and descriptions; a word of several values speaks for none."""
     rests = [QUOTED.sub(" ", description) for _, description in options]
     texts = [f"{name} {_LISTED.sub(' ', rest)}" for (name, _), rest in zip(options, rests, strict=True)]
     words = [set(content(text)) - TASK_WORDS - NEGATORS for text in texts]
@@ -175,11 +112,11 @@ def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
         yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
 
 
-def scores_of(cues: Cues, read: Iterable[Sentence], kinds: Collection[str]) -> dict[Option, Score]:
-    """What is said for each value of which anything is said."""
+def score_values(cues: Cues, text: Iterable[Sentence], kinds: Collection[str]) -> dict[Option, Score]:
+    """Return how much a text says for each value that it has a cue of."""
     scores: dict[Option, Score] = defaultdict(Score)
-    for words, is_hearsay in read:
-        for option, weights in _found(cues, words, kinds).items():
+    for words, is_hearsay in text:
+        for option, weights in _weigh_cues(cues, words, kinds).items():
             score = scores[option]
             said = sum(weight for weight in weights.values() if weight > 0)
             if said > score.best:
@@ -189,9 +126,9 @@ def scores_of(cues: Cues, read: Iterable[Sentence], kinds: Collection[str]) -> d
     return scores
 
 
-def _found(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option, dict[str, float]]:
-    """The weights of each value's cues in a sentence, below 0 if denied, by their last stem: none counts twice."""
-    found: dict[Option, dict[str, float]] = defaultdict(dict)
+def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option, dict[str, float]]:
+    """Return the weights of each value's cues in a sentence, below 0 if denied, by their last stem: none counts twice."""
+    weights: dict[Option, dict[str, float]] = defaultdict(dict)
     for start, word in enumerate(words):
         for cue in cues.get(word.stem, ()):
             end = cue.end(words, start)
@@ -199,73 +136,9 @@ def _found(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option
                 continue
             is_denied = words[end].is_denied and "denial" in kinds and NEGATORS.isdisjoint(cue.stems)
             weight = -_WEIGHTS[cue.kind] if is_denied else _WEIGHTS[cue.kind]
-            found[cue.option][cue.stems[-1]] = max(weight, found[cue.option].get(cue.stems[-1], weight))
-    return found
-
-
-_NEAR = 40
-"""So many characters may be between a number and a word of its field."""
-_UNITS = {
-    "min": ("time", 1.0), "minut": ("time", 1.0), "hr": ("time", 60.0), "hour": ("time", 60.0),
-    "day": ("days", 1.0), "week": ("days", 7.0), "month": ("days", 30.0), "year": ("days", 365.0),
-    "$": ("money", 1.0), "dollar": ("money", 1.0), "buck": ("money", 1.0), "cent": ("money", 0.01),
-}  # fmt: skip
-_ONES = "one|two|three|four|five|six|seven|eight|nine"
-_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
-    **{word: float(number) for number, word in enumerate(f"{_ONES}|{_TEENS}".split("|"), 1)},
-    **{word: 10.0 * number for number, word in enumerate(_TENS.split("|"), 2)},
-}
-_QUANTITY = re.compile(
-    rf"""(?<![\w.,])(?P<dollars>\$[ ]?)?
-    (?:(?P<digits>[0-9]{{1,6}}(?:,[0-9]{{3}}){{0,2}}(?:\.[0-9]{{1,2}})?)(?!,?[0-9])
-    |(?P<words>(?:{_TENS})[ -](?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}|half|couple|an?)\b(?:[ ](?:an?|of)\b)?)
-    (?P<half>[ ]and[ ]a[ ]half)?(?:[ -]?(?P<unit>min(?:ute)?|hr|hour|day|week|month|year|dollar|buck|cent)s?\b)?
-    (?P<late_half>[ ]and[ ]a[ ]half)?""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_MOST = frozenset(content("longest largest highest biggest"))
-_NAME = r"[A-Z][\w&]*[a-z](?: [A-Z]\w*[a-z])?"
-_LED = re.compile(rf"(.+?)(?: {_NAME})+")
-_END = re.compile(r"[.!?\n]")
-
-
-def number_in(field: AskedField, text: str) -> float | None:
-    """The first number that a review gives, or the longest and the like if the field asks for it.
-
-    A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
-    """
-    words = content(f"{field.name} {field.description}")
-    unit = next((_UNITS[word] for word in words if word in _UNITS), None)
-    is_named = not _UNITS.keys().isdisjoint(content(field.name))
-    cues = {*words} - _UNITS.keys() - TASK_WORDS
-    found: list[float] = []
-    for match in _QUANTITY.finditer(text[:CHARACTERS]):
-        given = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
-        if (given and given[0]) != (unit and unit[0]) or (not given and match[0].lower() in ("a", "an")):
-            continue
-        before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
-        after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
-        is_near = (given and is_named) or not cues.isdisjoint(before + after)
-        number = _number(match) * (given[1] / unit[1] if given and unit else 1.0)
-        if is_near and NEGATORS.isdisjoint(before[-3:]) and field.allows(number):
-            found.append(number)
-    chosen = next(iter(found), None) if _MOST.isdisjoint(words) else max(found, default=None)
-    return round(chosen) if chosen is not None and field.type == "integer" else chosen
-
-
-def _number(match: re.Match[str]) -> float:
-    digits, words = match["digits"], (match["words"] or "").lower()
-    number = float(digits.replace(",", "")) if digits else sum(_WORDS[word] for word in re.split("[ -]", words))
-    return number + (0.5 if match["half"] or match["late_half"] else 0.0)
-
-
-def name_in(field: AskedField, text: str) -> str | None:
-    """The name that follows what is before a name in a quoted phrase of the field: `ask for Maria`, `our server Tom`."""
-    leads = [re.escape(found[1]) for phrase in QUOTED.findall(field.description) if (found := _LED.fullmatch(phrase))]
-    found = re.search(rf"\b(?i:{'|'.join(leads)})\s+({_NAME})", text[:CHARACTERS]) if leads else None
-    return found[1] if found else None
+            last = cue.stems[-1]
+            weights[cue.option][last] = max(weight, weights[cue.option].get(last, weight))
+    return weights
 
 
 _PRAISE = frozenset(content("good positive great warm happy satisfied pleased praised liked"))
@@ -286,7 +159,7 @@ class LexicalExtractor(SyncExtractor):
         self._cues: dict[str, list[Cue]] = {}
         for place, field in enumerate(fields):
             options = [(field.name, field.description)] if field.type == "boolean" else field.values
-            for cue in dict.fromkeys(cues_of(place, options)):
+            for cue in dict.fromkeys(read_cues(place, options)):
                 if cue.kind in kinds and options[cue.option[1]][0] != self._nothing[place]:
                     self._cues.setdefault(cue.stems[0], []).append(cue)
         self.reviews = self.spoken_for = 0
@@ -300,8 +173,8 @@ class LexicalExtractor(SyncExtractor):
             return Extraction(review.review_id, None, str(error))
 
     def values(self, text: str, facts: Mapping[str, object] = _NO_FACTS, review_id: str = "") -> dict[str, FieldValue]:
-        """Every field with a legal value. Raises `DataError` for a field that nothing speaks for."""
-        scores = scores_of(self._cues, sentences(text), self._kinds)
+        """Return a legal value of every field, and count the review. Raises `DataError` for a field that nothing speaks for."""
+        scores = score_values(self._cues, sentences(text), self._kinds)
         spoken = self._spoken(scores, text, facts)
         self.reviews += 1
         self.spoken_for += bool(spoken)
@@ -310,88 +183,107 @@ class LexicalExtractor(SyncExtractor):
             if len(tied) > 1:
                 values = tuple(field.values[value][0] for value in sorted(tied))
                 self._tied.setdefault((field.name, values), []).append(review_id)
-        found = {f.name: spoken.get(f.name, nothing) for f, nothing in zip(self._fields, self._nothing, strict=True)}
-        silent = [field for field in self._fields if found[field.name] is None]
+        pairs = zip(self._fields, self._nothing, strict=True)
+        chosen = {field.name: spoken.get(field.name, nothing) for field, nothing in pairs}
+        silent = [field for field in self._fields if chosen[field.name] is None]
         if silent:
             raise DataError(unspoken_text(silent))
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in chosen.items() if value is not None}
 
     def summary(self) -> list[str]:
-        """For how many reviews words spoke, for which they spoke in vain, and what that is worth."""
+        """Return for how many reviews words spoke, which reviews speak for several values, and how far to trust it."""
         if not self.reviews:
             return []
         share = f"{self.spoken_for / self.reviews:.0%} of {number_of(self.reviews, 'review')}"
         return [
             f"lexical: spoke for {share}; elsewhere a field is its default, or its value for nothing",
-            *starmap(tied_text, sorted(self._tied.items(), key=lambda each: -len(each[1]))[:5]),
+            *starmap(tied_text, sorted(self._tied.items(), key=lambda item: -len(item[1]))[:5]),
             "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
         ]
 
     def weights(self, text: str) -> dict[tuple[str, FieldValue], float]:
-        """How much the words of a text speak for each value of a field; a value that none speaks for is left out."""
-        scores = scores_of(self._cues, sentences(text), self._kinds)
-        fields = ((self._fields[place], value, score) for (place, value), score in scores.items())
-        named = ((each.name, True if each.type == "boolean" else each.values[value][0], s) for each, value, s in fields)
-        return {(name, value): score.total for name, value, score in named if score.total > 0}
+        """Return how much the words of a text speak for each value of a field; a value that none speaks for is left out."""
+        scores = score_values(self._cues, sentences(text), self._kinds)
+        totals: dict[tuple[str, FieldValue], float] = {}
+        for (place, value), score in scores.items():
+            field = self._fields[place]
+            if score.total > 0:
+                totals[field.name, True if field.type == "boolean" else field.values[value][0]] = score.total
+        return totals
 
     def spoken(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
-        """The fields that the review speaks for."""
-        return self._spoken(scores_of(self._cues, sentences(text), self._kinds), text, facts)
+        """Return the values of the fields that a text speaks for."""
+        return self._spoken(score_values(self._cues, sentences(text), self._kinds), text, facts)
 
     def _spoken(self, scores: Mapping[Option, Score], text: str, facts: Mapping[str, object]) -> dict[str, FieldValue]:
         best = [self._best(place, scores) for place in range(len(self._fields))]
-        found: dict[str, FieldValue | None] = {}
+        spoken: dict[str, FieldValue] = {}
         for place, field in enumerate(self._fields):
             value, speaker = best[place][0], self._speakers[place]
             if field.type in ("integer", "number") and "quantities" in self._kinds:
-                value = number_in(field, text)
+                value = find_number(field, text)
             elif field.type == "string" and "names" in self._kinds:
-                value = name_in(field, text)
+                value = find_name(field, text)
             elif speaker is not None:
-                value = None if best[speaker[0]][0] is None else speaker[2 if best[speaker[0]][1] else 1]
-            found[field.name] = _by_stars(field, facts.get("stars")) if value is None else value
-        return {name: value for name, value in found.items() if value is not None}
+                event, own, hearsay = speaker
+                event_value, is_hearsay = best[event]
+                value = None if event_value is None else hearsay if is_hearsay else own
+            if value is None:
+                value = _read_stars(field, facts.get("stars"))
+            if value is not None:
+                spoken[field.name] = value
+        return spoken
 
     def _best(self, place: int, scores: Mapping[Option, Score]) -> tuple[FieldValue | None, bool]:
-        """The value that most is said for, and whether by hearsay; None where two are equal."""
+        """Return the value that most is said for, and whether by hearsay; None if there is none, or several alike."""
         field = self._fields[place]
         if field.type == "boolean":
             score = scores.get((place, 0), Score())
-            return True if score.best >= SPEAKS else False if score.denied >= SPEAKS else None, score.is_hearsay
+            if score.best >= MIN_WEIGHT:
+                return True, score.is_hearsay
+            return (False if score.denied >= MIN_WEIGHT else None), score.is_hearsay
         foremost = self._foremost(place, scores)
         if len(foremost) != 1:
             return None, False
         return field.values[foremost[0]][0], scores[place, foremost[0]].is_hearsay
 
     def _foremost(self, place: int, scores: Mapping[Option, Score]) -> list[int]:
-        """The values of an enum that most is said for: none, one, or several that as much is said for."""
-        said = [(score, value) for (at, value), score in scores.items() if at == place and score.best >= SPEAKS]
-        most = max(((score.best, score.total) for score, _ in said), default=None)
-        return [value for score, value in said if (score.best, score.total) == most]
+        """Return the places of the values of an enum that most is said for: none, one, or several alike."""
+        ranks = {
+            value: (score.best, score.total)
+            for (at, value), score in scores.items()
+            if at == place and score.best >= MIN_WEIGHT
+        }
+        highest = max(ranks.values(), default=None)
+        return [value for value, rank in ranks.items() if rank == highest]
 
     def _speaker(self, place: int) -> tuple[int, str, str] | None:
-        """Of an enum that asks who tells of an event: the event's field, the values for the first person and for hearsay.
+        """Return an event's field and the values of the first person and of hearsay, if this field asks who tells of the event.
 
-        The event's field shares a word with its name or its value for nothing. None for any other field.
+        The event's field shares a word with the name or the value for nothing of this one. None for any other field.
         """
         quoted = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
         hearsay = [name for name, phrases in quoted if {"hear", "tell"} & {*phrases}]
         own = [name for name, phrases in quoted if phrases[:1] == ("i",) and name not in hearsay]
-        others = [*range(place), *range(place + 1, len(self._fields))]
-        event = next((other for other in others if self._topic(other) & self._topic(place)), None)
-        return None if event is None or not len(hearsay) == len(own) == 1 else (event, own[0], hearsay[0])
+        places = (other for other in range(len(self._fields)) if other != place)
+        event = next((other for other in places if self._topic(other) & self._topic(place)), None)
+        if event is None or len(hearsay) != 1 or len(own) != 1:
+            return None
+        return event, own[0], hearsay[0]
 
     def _topic(self, place: int) -> set[str]:
+        """Return the words of a field's name and of its value for nothing; none if that has no description."""
         field = self._fields[place]
         about = " ".join(about for name, about in field.values if name == self._nothing[place])
         return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
 
 
-def _by_stars(field: AskedField, stars: object) -> FieldValue | None:
-    """What a review's stars say where the seed has them speak: few are blame, many praise, three neither."""
+def _read_stars(field: AskedField, stars: object) -> FieldValue | None:
+    """Return what a review's stars say if the seed lets them speak: few are blame, many praise, three neither (None)."""
     if field.hint != "stars" or not isinstance(stars, int | float) or 2 < stars < 4:
         return None
     if field.type == "boolean":
         return stars >= 4
-    chosen = [n for n, about in field.values if (_PRAISE if stars >= 4 else _BLAME) & {*content(f"{n} {about}")}]
-    return chosen[0] if len(chosen) == 1 else None
+    words = _PRAISE if stars >= 4 else _BLAME
+    values = [name for name, description in field.values if words & {*content(f"{name} {description}")}]
+    return values[0] if len(values) == 1 else None

@@ -1,4 +1,4 @@
-"""Recorded extractions: the extractor that takes values from a file, and the recorder that writes another one's.
+"""Takes recorded extractions from a file, and records those of another extractor.
 
 In: lines of recorded extractions and the seed's fields. A value that the seed does not allow is refused with its
 line; a review without a line fails.
@@ -8,22 +8,61 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
-from formulaseed.data.jsonl import Line, parsed
+from pydantic import Field
+
+from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
 from formulaseed.data.records import ExtractionLine
-from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, find_quote, write_line
+from formulaseed.data.results import Extraction, Extractor, Failures, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, legal
-from formulaseed.language.inputs import _typo_of
+from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, legal
+from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption
+from formulaseed.ir import nodes
+from formulaseed.language.inputs import _find_typo
+from formulaseed.runtime.reviews import ReviewSource
+
+
+class RecordedOptions(ExtractorOptions):
+    """The options of the extractors that take recorded extractions."""
+
+    positional: ClassVar[str] = "extractions"
+
+    extractions: LinesOption = Field(description="Recorded extractions, JSON Lines.")
+    strict: bool = Field(False, description="Refuse recorded extractions with fields that the seed does not have.")
+
+    def read(self, program: nodes.Program, failures: Failures, *, keeps_texts: bool = False) -> RecordedExtractor:
+        """Read the recorded extractions; lines that cannot be used are added to `failures`."""
+        lines = lines_of(self.extractions, "extractions")
+        recorded = RecordedExtractor(fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
+        for place, reason in recorded.faults:
+            failures.add_unreadable(place, reason)
+        return recorded
+
+
+class Recorded(RecordedOptions):
+    """Takes the values of reviews from recorded extractions: a path, a list of objects or a data frame."""
+
+    name: ClassVar[str] = "recorded"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, extractions: Lines, *, strict: bool = False) -> None: ...
+
+    @contextmanager
+    def open(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+    ) -> Iterator[RecordedExtractor]:
+        yield self.read(program, failures)
 
 
 class RecordedExtractor(SyncExtractor):
     """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
 
-    With `strict` a field that the seed does not have makes a line unusable. `texts` are those of lines that have one, where
-    they are kept.
+    With `strict` a field that the seed does not have makes a line unusable. With `keeps_texts`, `texts` are those of lines that
+    have one.
     """
 
     name = "recorded"
@@ -48,15 +87,16 @@ class RecordedExtractor(SyncExtractor):
         return self.find(review) or Extraction(review.review_id, None, "no extraction is recorded for it")
 
     def find(self, review: ReviewInput) -> Extraction | None:
-        """Return what is recorded for a review; None where nothing is."""
-        found = self._known.get((review.business_id, review.review_id))
+        """Return what is recorded for a review; None if nothing is."""
+        extraction = self._known.get((review.business_id, review.review_id))
         quotes = self._quotes.get((review.business_id, review.review_id))
-        if found is None or quotes is None:
-            return found
-        return replace(found, quotes={name: find_quote(quote, review.text) for name, quote in quotes.items()})
+        if extraction is None or quotes is None:
+            return extraction
+        return replace(extraction, quotes={name: find_quote(quote, review.text) for name, quote in quotes.items()})
 
-    def _of_fields(self, given: Mapping[str, str]) -> dict[str, str]:
-        return {name: given[name] for name in self._names if name in given}
+    def _select_fields(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Return the texts of fields that the seed has, in its order."""
+        return {name: texts[name] for name in self._names if name in texts}
 
     def _add(self, record: ExtractionLine) -> str:
         """Add a recorded extraction; return why it cannot be used, if so."""
@@ -72,10 +112,10 @@ class RecordedExtractor(SyncExtractor):
             self._known[key] = Extraction(
                 record.review_id,
                 {k: v for k, v in values.items() if v is not None},
-                reasons=self._of_fields(record.reasons),
+                reasons=self._select_fields(record.reasons),
             )
             if record.quotes:
-                self._quotes[key] = self._of_fields(record.quotes)
+                self._quotes[key] = self._select_fields(record.quotes)
             if self._keeps_texts and record.text is not None:
                 self.texts[key] = record.text
             return ""
@@ -89,7 +129,7 @@ def recorded_value(field: AskedField, given: Mapping[str, Any], names: Sequence[
 
     Raises `DataError` for an illegal one, and for a key that is a typo of the field and none of `names`.
     """
-    typo = _typo_of(field.name, given, names) if field.name not in given else None
+    typo = _find_typo(field.name, given, names) if field.name not in given else None
     if typo is not None:
         fix = f"rename it, or give `{field.name}` as null"
         raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
@@ -133,5 +173,5 @@ class ExtractionRecorder:
             "quotes": {name: quote.text for name, quote in extraction.quotes.items()},
             "reasons": dict(extraction.reasons),
         }
-        found = {name: value for name, value in optional.items() if value or name == "fields"}
-        return {"business_id": review.business_id, "review_id": review.review_id, **found}
+        present = {name: value for name, value in optional.items() if value or name == "fields"}
+        return {"business_id": review.business_id, "review_id": review.review_id, **present}

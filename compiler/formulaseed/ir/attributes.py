@@ -11,19 +11,20 @@ from formulaseed.language.json_values import JsonObject, JsonValue
 _ATTRIBUTE_CHARACTERS = 2_000
 
 
-def _attribute_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
-    """The value at a path, the first string on the way read as Yelp writes attributes; None where there is none."""
-    found: JsonValue = record
-    was_read = False
+def _attribute_at_path(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """Return the value at a path, whose first string is parsed as an attribute; None if it leads to nothing."""
+    value: JsonValue = record
+    is_parsed = False
     for key in path:
-        if isinstance(found, str) and not was_read:
-            found, was_read = _read_attribute(found), True
-        found = found.get(key) if isinstance(found, dict) else None
-    return _read_attribute(found) if isinstance(found, str) and not was_read else found
+        if isinstance(value, str) and not is_parsed:
+            value = _read_attribute(value)
+            is_parsed = True
+        value = value.get(key) if isinstance(value, dict) else None
+    return _read_attribute(value) if isinstance(value, str) and not is_parsed else value
 
 
 def _read_attribute(text: str) -> JsonValue:
-    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; any other is itself."""
+    """Parse a string of Yelp's attributes: `True`, `u'free'`, `{'casual': True}`. Return any other as it is."""
     if text in ("True", "False", "None"):
         return text == "True" if text != "None" else None
     if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:

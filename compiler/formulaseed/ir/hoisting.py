@@ -20,7 +20,7 @@ _NAME_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class Hoisted:
-    """A program with aggregates as steps of their own. `authors` has for each new step the one that it is a part of."""
+    """A program with aggregates as steps of their own. `authors` maps each new step to the one that it is a part of."""
 
     program: nodes.Program
     authors: Mapping[str, str]
@@ -30,11 +30,11 @@ class Hoisted:
         return self.program.steps
 
     def author(self, step: nodes.Step) -> str:
-        """Return the name of the step in whose formula this one was written, its own for a step of the program."""
+        """Return the name of the step in whose formula `step` was written; its own name if it is a step of the program."""
         return self.authors.get(step.name, step.name)
 
     def is_part(self, step: nodes.Step) -> bool:
-        """Return whether the step is new."""
+        """Return True if the step is new: an aggregate that was a part of a formula."""
         return step.name in self.authors
 
 
@@ -45,25 +45,29 @@ def hoist(program: nodes.Program) -> Hoisted:
     steps: list[nodes.Step] = []
     authors: dict[str, str] = {}
 
-    def named(expression: Expr) -> Expr:
+    def name_aggregates(expression: Expr) -> Expr:
         """Return the expression with names in place of aggregates."""
         if isinstance(expression, typed.Aggregate):
             symbol = Symbol(SymbolKind.STEP, names[expression])
             return typed.Ref(symbol, expression.info, expression_text(expression))
-        return typed.mapped(expression, named)
+        return typed.mapped(expression, name_aggregates)
 
     for step in program.steps:
         whole = step.aggregate
         for aggregate in step.aggregates():
             if aggregate is not whole and aggregate not in names:
                 name = free_name(_name(aggregate, step.name), taken)
-                operation, info = nodes.Formula(typed.mapped(aggregate, named)), aggregate.info
+                operation = nodes.Formula(typed.mapped(aggregate, name_aggregates))
+                info = aggregate.info
                 steps.append(nodes.Step(name, operation, info.ty, info.range, info.span))
-                names[aggregate], authors[name] = name, step.name
+                names[aggregate] = name
+                authors[name] = step.name
         if isinstance(step.operation, nodes.Formula) and step.aggregates():
             expression = step.operation.expression
-            changed = typed.mapped(expression, named) if expression is whole else named(expression)
-            steps.append(replace(step, operation=nodes.Formula(changed)))
+            expression = (
+                typed.mapped(expression, name_aggregates) if expression is whole else name_aggregates(expression)
+            )
+            steps.append(replace(step, operation=nodes.Formula(expression)))
         else:
             steps.append(step)
         if whole is not None:

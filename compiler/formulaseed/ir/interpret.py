@@ -6,31 +6,24 @@ What every backend is compared with; shares nothing with them but the tree and t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from formulaseed import limits
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.attributes import _attribute_at, _read_attribute
+from formulaseed.ir.inputs import Values, check_bounds, object_of, read_row, read_section, read_value, rows_of
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.inputs import _iso_date, _similar, _typo_of
-from formulaseed.language.json_values import _shown
+from formulaseed.language.json_values import _quote
 from formulaseed.language.operators import COMPARE, OPERATORS, Fault, Operation
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import INTEGER, Base, Type, Value
 from formulaseed.source.text import Span
 
-_KINDS = {Base.INTEGER: (int,), Base.NUMBER: (int, float), Base.BOOLEAN: (bool,), Base.STRING: (str,)}
-_NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
-"""A number as Yelp's attributes write it, in a string."""
-Values = dict[Symbol, Any]
 _NO_VALUE = (Fault, KeyError, TypeError)
-"""What a condition raises that is tested although an earlier one is not met."""
+"""A condition may raise these if it is tested although an earlier one is not met."""
 
 
 def interpret(
@@ -72,138 +65,25 @@ def prepare(
     for name, value in object_of({} if parameters is None else parameters, "the parameters").items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
-        parameter, place = known[name], f"param.{name}"
-        shared[Symbol(SymbolKind.PARAMETER, name)] = _within(_read(value, parameter.ty, place), parameter, place)
-    shared.update(_inputs(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
-    for given in program.record:
-        value, spelled = (record or {}).get(given.name), program.spelled(given.name)
-        if value is None and not given.ty.nullable:
-            raise DataError(f"`{spelled}` is missing; it must be {given.ty.noun}")
-        shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, spelled)
-    return Evaluation(shared, [_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
-
-
-def rows_of(given: object) -> Iterable[Any]:
-    """Return the rows as they are given. Raises `DataError` for what holds none."""
-    if type(given) is not list and (isinstance(given, Mapping | str) or not isinstance(given, Iterable)):
-        raise DataError(f"rows must be a list of objects, not {type(given).__name__}")
-    return given
-
-
-def object_of(value: Any, what: str) -> Mapping[str, Any]:
-    """Return a JSON object as it is given. Raises `DataError`, which names it as `what`, for any other value."""
-    if type(value) is dict or isinstance(value, Mapping):  # the first is much faster
-        return value
-    raise DataError(f"{what} must be an object, not {_shown(value)}")
-
-
-def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
-    values: Values = {}
-    for kind, fields in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.META, program.meta)):
-        if any(Symbol(kind, field.name) in used for field in fields):
-            section = _section(row, kind.value)
-            given = _dated(section, used) if kind is SymbolKind.META else section
-            values |= _inputs(program, kind, fields, given, used)
-    return values
-
-
-def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    keys = [key for key in row if isinstance(key, str)]
-    typo = next((key for key in keys if _similar(name, key) or key.casefold().startswith(name)), None)
-    if name not in row:
-        raise DataError(f"`{name}` is missing" + (f", but there is `{typo[:80]}`" if typo is not None else ""))
-    return object_of(row[name], f"`{name}`")
-
-
-def _dated(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
-    """The metadata with what the date says of year and month, as far as these are in use."""
-    parts = [part for part in ("year", "month") if Symbol(SymbolKind.META, part) in used]
-    if meta.get("date") is None or not (parts or Symbol(SymbolKind.META, "date") in used):
-        return meta
-    found = _iso_date(meta["date"]) if isinstance(meta["date"], str) else None
-    if found is None:
-        raise DataError("`meta.date` must be an ISO date or date-time")
-    of_date = dict(zip(("year", "month"), found, strict=True))
-    for part in parts:
-        given = meta.get(part)
-        if given is not None and given != of_date[part]:
-            raise DataError(f"`meta.{part}` is not that of `meta.date`")
-        if given is None:
-            meta = {**meta, part: of_date[part]}
-    return meta
-
-
-def _inputs(
-    program: nodes.Program,
-    kind: SymbolKind,
-    fields: Iterable[nodes.InputField | nodes.ExtractionField],
-    given: Mapping[str, Any],
-    used: frozenset[Symbol],
-) -> Values:
-    known = program.inputs(kind)
-    return {Symbol(kind, f.name): _input(given, kind, f, known) for f in fields if Symbol(kind, f.name) in used}
-
-
-def _input(
-    given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField, known: tuple[str, ...]
-) -> Any:
-    value, place = given.get(field.name), f"{kind.value}.{field.name}"
-    if isinstance(field, nodes.InputField) and value is None and field.path:
-        value = _attribute_at(given, field.path)
-        if value is None:
-            _refuse_misspelt(given, field.path)
-        if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
-            value = float(value) if "." in value else int(value)
-    keys = [key for key in given if isinstance(key, str)]
-    typo = _typo_of(field.name, keys, known) if value is None and field.name not in keys else None
-    if typo is not None:
-        raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
-    if isinstance(field, nodes.ExtractionField):
-        return _within(_read(field.default if value is None else value, field.ty, place), field, place)
-    return _read(value, field.ty, place)
-
-
-def _refuse_misspelt(given: Mapping[str, Any], path: tuple[str, ...]) -> None:
-    """Raise `DataError` where a path leads to nothing because a key is misspelt, or a value is not an object."""
-    found: Any = given
-    for key in path:
-        found = _read_attribute(found) if isinstance(found, str) else found
-        if found is None:
-            return
-        typo = None if key in object_of(found, "a part of the path") else _typo_of(key, found)
-        if typo is not None:
-            raise DataError(f"`{key}` is missing, but there is `{typo[:80]}`")
-        found = found.get(key)
-
-
-def _read(value: Any, ty: Type, place: str) -> Any:
-    if value is None and ty.nullable:
-        return None
-    if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
-        value = int(value)
-    is_kind = isinstance(value, _KINDS[ty.base]) and isinstance(value, bool) is (ty.base is Base.BOOLEAN)
-    if not is_kind or (ty.values is not None and value not in ty.values):
-        raise DataError(f"`{place}` must be of type {ty}, not {_shown(value)}")
-    most = limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
-    if isinstance(value, int | float) and not abs(value) <= most:  # NaN is not
-        raise DataError(f"`{place}` is out of range: {_shown(value)}")
-    return float(value) if ty.base is Base.NUMBER else value
-
-
-def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
-    low, high = field.minimum, field.maximum
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise DataError(f"`{place}` is out of bounds: {_shown(value)}")
-    return value
+        number = read_value(value, known[name].ty, f"param.{name}")
+        shared[Symbol(SymbolKind.PARAMETER, name)] = check_bounds(number, known[name], f"param.{name}")
+    shared.update(read_section(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
+    for input_field in program.record:
+        value = (record or {}).get(input_field.name)
+        spelled = program.spelled(input_field.name)
+        if value is None and not input_field.ty.nullable:
+            raise DataError(f"`{spelled}` is missing; it must be {input_field.ty.noun}")
+        shared[Symbol(SymbolKind.FIELD, input_field.name)] = read_value(value, input_field.ty, spelled)
+    return Evaluation(shared, [read_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
 
 
 @dataclass
 class Observer:
-    """What an evaluation notes of its way, beside the values: it changes none of them.
+    """A record of an evaluation's course. It changes no value.
 
-    `watched` are the identities of expressions, with whether each is tested for null instead of for being true. `counts` says how
-    often the test of each of these was true and false; of how many rows each filter, by its
-    name, is true and false; and how often each lookup, by its identity, found the key at a position, -1 for its default.
+    `watched` has the identities of expressions, each with True if it is tested for null, not for being true. `counts` says how
+    often the test of each of these was true and false; for how many rows each filter, by its name, is true and false; and how
+    often each lookup, by its identity, chose the entry at a position, -1 for its default.
     """
 
     watched: Mapping[int, bool] = field(default_factory=dict)
@@ -278,7 +158,8 @@ class Evaluation:
 
     def terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
         """Yield the position of each matching row with the operand's value for it, None for an aggregate without operand."""
-        where, operand = aggregate.where, aggregate.operand
+        where = aggregate.where
+        operand = aggregate.operand
         for place, row in enumerate(self.rows):
             if where is None or self.value(where, row):
                 term = self.value(operand, row) if operand is not None else None
@@ -290,7 +171,7 @@ class Evaluation:
         """Note which conjuncts each row meets, also those that its value does not depend on."""
         conjuncts = [*dict.fromkeys(self._conjuncts(aggregate.where))]
         observer.terms[aggregate] = {}
-        observer.met[aggregate] = [{each: bool(self._test(each, row)) for each in conjuncts} for row in self.rows]
+        observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
         """Yield the conjuncts of a condition, with those of filters in place of their names."""
@@ -301,25 +182,26 @@ class Evaluation:
                 yield part
 
     def _test(self, condition: Expr, row: Values) -> bool | None:
-        """Return whether a row meets a condition, and None if that has no value; what is inside is not observed."""
+        """Return True if a row meets a condition, None if the condition has no value. Nothing inside it is observed."""
         try:
             return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).value(condition, row))
         except _NO_VALUE:
             return None
 
     def lookup(self, operation: nodes.Lookup) -> Value:
+        """Return the value of a lookup. Raises `Fault` if it finds no key and has no default."""
         source = self.value(operation.source, {})
         is_exact = operation.match == "exact"
-        found = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
-        if not found and not operation.has_default:
-            raise Fault("lookup", f"no key of the table is found in {_shown(source)}", (source,))
+        matches = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
+        if not matches and not operation.has_default:
+            raise Fault("lookup", f"no key of the table is found in {_quote(source)}", (source,))
         values: list[Any] = [value for _, value in operation.table]
-        chosen = (
-            (max(found, key=values.__getitem__) if operation.match == "substring_max" else found[0]) if found else None
-        )
+        chosen = matches[0] if matches else -1
+        if matches and operation.match == "substring_max":
+            chosen = max(matches, key=values.__getitem__)
         if self.observer is not None:
-            self.observer.counts[id(operation), -1 if chosen is None else chosen] += 1
-        result: Value = operation.default if chosen is None else values[chosen]
+            self.observer.counts[id(operation), chosen] += 1
+        result: Value = values[chosen] if matches else operation.default
         return result
 
     def value(self, expression: Expr, row: Values) -> Any:
@@ -341,42 +223,54 @@ class Evaluation:
                     return self.value(self.filters[symbol.name], row)
                 return row[symbol] if symbol in row else self.shared[symbol]
             case typed.Present(operand):
-                found = self.value(operand, row)
-                if found is None:
-                    name = operand.text if isinstance(operand, typed.Ref) else "a value"
-                    raise Fault("null", f"{name} is null", (None,))
-                return found
+                return self._present_value(operand, row)
             case typed.Unary(sign, operand):
                 number = self.value(operand, row)
                 return -number if sign == "-" else number
             case typed.Binary(symbol_, left, right):
                 return OPERATORS[symbol_].value(self.value(left, row), self.value(right, row))
             case typed.Call(name, (first, default)) if FUNCTIONS[name].replaces_null:
-                found = self.value(first, row)
-                return self.value(default, row) if found is None else found
+                value = self.value(first, row)
+                return self.value(default, row) if value is None else value
             case typed.Call(name, arguments):
                 return FUNCTIONS[name].value(*[self.value(argument, row) for argument in arguments])
-            case typed.Comparison(first, operators, rest):
-                left_value = self.value(first, row)
-                for compare, right in zip(operators, rest, strict=True):
-                    right_value = self.value(right, row)
-                    if not COMPARE[compare](left_value, right_value):
-                        return False
-                    left_value = right_value
-                return True
-            case typed.Logical(word, operands):
-                found = None
-                for operand in operands:
-                    found = self.value(operand, row)
-                    if bool(found) is (word == "or"):
-                        break
-                return found
+            case typed.Comparison():
+                return self._holds(expression, row)
+            case typed.Logical():
+                return self._logical_value(expression, row)
             case typed.Not(operand):
                 return not self.value(operand, row)
             case typed.Conditional(condition, then, otherwise):
                 return self.value(then if self.value(condition, row) else otherwise, row)
             case typed.List(items):
                 return [self.value(item, row) for item in items]
+
+    def _present_value(self, operand: Expr, row: Values) -> Any:
+        """Return the value of an operand. Raises `Fault` if it is null."""
+        value = self.value(operand, row)
+        if value is None:
+            name = operand.text if isinstance(operand, typed.Ref) else "a value"
+            raise Fault("null", f"{name} is null", (None,))
+        return value
+
+    def _holds(self, comparison: typed.Comparison, row: Values) -> bool:
+        """Return True if every link of a comparison holds; as in Python, none behind the first that does not is evaluated."""
+        left = self.value(comparison.first, row)
+        for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
+            right = self.value(operand, row)
+            if not COMPARE[operator](left, right):
+                return False
+            left = right
+        return True
+
+    def _logical_value(self, expression: typed.Logical, row: Values) -> Any:
+        """Return the operand that decides `and` or `or`, else the last; as in Python, none behind it is evaluated."""
+        value = None
+        for operand in expression.operands:
+            value = self.value(operand, row)
+            if bool(value) is (expression.operator == "or"):
+                break
+        return value
 
 
 def value_of(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
@@ -394,18 +288,21 @@ def _as_typed(value: Value, ty: Type) -> Value:
 
 
 def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
-    """The span of the operation that failed, or of its step where several could have; None for an unknown step."""
+    """Return the span of the operation that failed, or of its step if several could have; None for an unknown step."""
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
         return None
-    found = [node for node in _reached(program, step) if _may_raise(node, kind)]
-    return found[0].info.span if len(found) == 1 and not isinstance(found[0], typed.Aggregate) else step.span
+    suspects = [node for node in _evaluated_nodes(program, step) if _may_raise(node, kind)]
+    if len(suspects) == 1 and not isinstance(suspects[0], typed.Aggregate):
+        return suspects[0].info.span
+    return step.span
 
 
-def _reached(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
-    """Every expression that is evaluated for the step, those of its filters too."""
+def _evaluated_nodes(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
+    """Yield every expression that is evaluated for the step, including those of its filters."""
     filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
-    stack, seen = list(step.expressions()), set[str]()
+    stack = list(step.expressions())
+    seen: set[str] = set()
     while stack:
         for node in typed.walk(stack.pop()):
             yield node
@@ -415,6 +312,7 @@ def _reached(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
 
 
 def _may_raise(node: Expr, kind: str) -> bool:
+    """Return True if an operation itself, apart from its operands, may fail with the fault `kind`."""
     match node:
         case typed.Present():
             return kind == "null"
@@ -429,4 +327,5 @@ def _may_raise(node: Expr, kind: str) -> bool:
 
 
 def _fails(operation: Operation, kind: str, is_safe: bool) -> bool:
+    """Return True if an operation may fail with the fault `kind`."""
     return not is_safe and any(failure.kind == kind for failure in operation.failures)

@@ -53,7 +53,7 @@ Operation = Filter | Lookup | Formula | Const | Case
 
 @tree_node
 class Step:
-    """A compute step. `range` bounds its value where it is a number."""
+    """A compute step. `range` bounds its value if that is a number; `sources` are the policy's sentences for it."""
 
     name: str
     operation: Operation
@@ -61,6 +61,7 @@ class Step:
     range: Range | None
     span: Span
     description: str = ""
+    sources: tuple[str, ...] = ()
 
     @property
     def aggregate(self) -> typed.Aggregate | None:
@@ -70,10 +71,10 @@ class Step:
 
     def aggregates(self) -> list[typed.Aggregate]:
         """Return every aggregate in the step, each once, in the order of evaluation."""
-        return [each for expression in self.expressions() for each in typed.aggregates_in(expression)]
+        return [aggregate for expression in self.expressions() for aggregate in typed.aggregates_in(expression)]
 
     def expressions(self) -> tuple[Expr, ...]:
-        """Every expression of the step, in the order of evaluation."""
+        """Return every expression of the step, in the order of evaluation."""
         match self.operation:
             case Filter(only) | Lookup(only) | Formula(only):
                 return (only,)
@@ -83,21 +84,21 @@ class Step:
                 return tuple(condition for condition, _ in rules)
 
     def rules(self) -> tuple[tuple[Expr | None, Value], ...]:
-        """The rules by which the step chooses among literals, the last one, `else`, without a condition; else none.
+        """Return the rules by which the step chooses among literals, the last one, `else`, without a condition.
 
-        A case has them, and a formula that is a chain of conditions, as seeds v1 write it.
+        A case has rules, and a formula that is a chain of conditions, as seeds v1 write it. Any other step has none.
         """
-        operation, found = self.operation, list[tuple[Expr | None, Value]]()
-        if isinstance(operation, Case):
-            return (*operation.rules, (None, operation.otherwise))
-        rest = operation.expression if isinstance(operation, Formula) else None
+        if isinstance(self.operation, Case):
+            return (*self.operation.rules, (None, self.operation.otherwise))
+        rules: list[tuple[Expr | None, Value]] = []
+        rest = self.operation.expression if isinstance(self.operation, Formula) else None
         while isinstance(rest, typed.Conditional) and isinstance(rest.then, typed.Literal):
-            found.append((rest.condition, rest.then.value))
+            rules.append((rest.condition, rest.then.value))
             rest = rest.otherwise
-        return (*found, (None, rest.value)) if found and isinstance(rest, typed.Literal) else ()
+        return (*rules, (None, rest.value)) if rules and isinstance(rest, typed.Literal) else ()
 
     def symbols(self) -> Iterator[Symbol]:
-        """Every symbol that the step mentions, repeats included."""
+        """Yield every symbol that the step mentions, repeats included."""
         for expression in self.expressions():
             yield from symbols_in(expression)
 
@@ -133,7 +134,7 @@ class ExtractionField:
 
 @tree_node
 class ReviewedAnswer:
-    """A review with the answer that people gave: what a model is shown. Values, quotes and reasons are by field."""
+    """A review with the answer that people gave, as an example for a model. Values, quotes and reasons are by field."""
 
     text: str
     fields: Mapping[str, str | int | float | bool]
@@ -167,7 +168,7 @@ class Parameter:
 
 @tree_node
 class Property:
-    """A claim that generated tests check: `step` does not fall (`increasing`) or rise (`decreasing`) as `variable` grows."""
+    """A claim that tests check: `step` does not fall (`increasing`) or rise (`decreasing`) as `variable` grows."""
 
     direction: str
     step: str
@@ -181,7 +182,7 @@ class ReviewHandling:
 
 
 class Domain(Protocol):
-    """What a program knows of the entities that its formulas are over. Source: the formula reference."""
+    """The entities that a program's formulas are over, as a formula reference describes them."""
 
     @property
     def root(self) -> str:
@@ -191,10 +192,10 @@ class Domain(Protocol):
         """Return a full name as formulas write it: a field of the root without its prefix, if that is unambiguous."""
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
-        """Return where values hold a field of the root outside its object; empty if an entity has that name."""
+        """Return the keys that lead to a field of the root outside its object; none if an entity has that name."""
 
     def similar(self, full_name: str) -> tuple[str, ...]:
-        """Return the names of other fields and entities that read like a typo of a part of this one."""
+        """Return the names of other fields and entities that a part of `full_name` may be a typo of."""
 
 
 @tree_node
@@ -219,10 +220,10 @@ class Program:
     record: tuple[InputField, ...] = ()
     """The fields in use where the steps are formulas over the entities of a domain."""
     reference: Domain | None = None
-    """What names mean in that domain."""
+    """The meaning of names in that domain."""
 
     def inputs(self, kind: SymbolKind) -> tuple[str, ...]:
-        """The names of all fields or parameters of one of the `INPUT_KINDS`, used or not."""
+        """Return the names of all fields or parameters of one of the `INPUT_KINDS`, used or not."""
         fields: dict[SymbolKind, Iterable[ExtractionField | InputField | Parameter]] = {
             SymbolKind.EXTRACTION: self.fields,
             SymbolKind.META: self.meta,
@@ -232,20 +233,20 @@ class Program:
         return tuple(field.name for field in fields[kind])
 
     def spelled(self, field: str) -> str:
-        """The full name of a record's field as formulas rather write it: one of the root without its prefix."""
+        """Return the full name of a record's field as formulas write it: a field of the root without its prefix."""
         return self.reference.spelled(field) if self.reference is not None else field
 
     def uses(self) -> dict[str, frozenset[str]]:
-        """For each step, the steps and filters that it mentions."""
+        """Return the names of the steps and filters that each step mentions, by its name."""
         kinds = (SymbolKind.STEP, SymbolKind.FILTER)
         return {step.name: frozenset(s.name for s in step.symbols() if s.kind in kinds) for step in self.steps}
 
     def used(self) -> frozenset[Symbol]:
-        """Every symbol that some step mentions."""
+        """Return every symbol that some step mentions."""
         return frozenset(symbol for step in self.steps for symbol in step.symbols())
 
     def row_fields(self) -> list[tuple[SymbolKind, ExtractionField | InputField]]:
-        """The fields of a row that some step mentions, in the order of a module's `Row`."""
+        """Return the fields of a row that some step mentions, in the order of a module's `Row`."""
         used = self.used()
-        given = ((SymbolKind.EXTRACTION, self.fields), (SymbolKind.META, self.meta))
-        return [(kind, field) for kind, fields in given for field in fields if Symbol(kind, field.name) in used]
+        namespaces = ((SymbolKind.EXTRACTION, self.fields), (SymbolKind.META, self.meta))
+        return [(kind, field) for kind, fields in namespaces for field in fields if Symbol(kind, field.name) in used]

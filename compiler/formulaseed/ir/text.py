@@ -12,7 +12,7 @@ from formulaseed.source.text import Source, Span
 
 
 def step_text(step: nodes.Step) -> str:
-    """What the step does, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
+    """Return the operation of a step in words, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
     match step.operation:
         case nodes.Formula(typed.Aggregate() as aggregate):
             return aggregate_text(aggregate)
@@ -29,7 +29,7 @@ def step_text(step: nodes.Step) -> str:
 
 
 def aggregate_text(aggregate: typed.Aggregate) -> str:
-    """Return what an aggregate computes, such as `max of meta.year where $IS_INCIDENT, default 2020`."""
+    """Return an aggregate in words, such as `max of meta.year where $IS_INCIDENT, default 2020`."""
     of = f" of {expression_text(aggregate.operand)}" if aggregate.operand is not None else ""
     matching = f" where {expression_text(aggregate.where)}" if aggregate.where is not None else ""
     default = aggregate.default.value if aggregate.default is not None else None
@@ -38,7 +38,7 @@ def aggregate_text(aggregate: typed.Aggregate) -> str:
 
 
 def dump_program(program: nodes.Program) -> str:
-    """A checked program: every input and step with its type, a number with the range it is known to lie in."""
+    """Return the inputs and steps of a program, one a line, each with its type and, for a number, its known range."""
     lines = [f"task {program.task_name}"]
     lines += [f"field extraction.{f.name}: {f.ty}" for f in program.fields]
     used = program.used()
@@ -56,7 +56,7 @@ def dump_program(program: nodes.Program) -> str:
 
 
 def dump_tree(tree: object) -> str:
-    """Any tree of dataclasses, indented; spans as line:column."""
+    """Return a tree of dataclasses as indented text, with spans as line:column."""
     return "\n".join(_lines(tree, 0, "")) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The table of aggregates: one value of all matching reviews. Adding an aggregate is one entry.
+"""Defines the table of aggregates: one value of all matching reviews. Adding an aggregate is one entry.
 
 An entry states each fact once: what the aggregate takes, its type and range, its value over no reviews, how it is computed row by
 row, how a backend writes that, and its words. The readers, the checker, the reference evaluator, the backends, the
@@ -41,7 +41,7 @@ class Accumulator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """How a backend writes an aggregate: its accumulators, what each matching row does to them, and the value after the loop.
+    """The code of an aggregate in a backend: its accumulators, what each matching row does to them, and the value after the loop.
 
     In the templates the accumulators have the names of their suffixes, and `{value}` is the operand for the row.
     """
@@ -116,12 +116,12 @@ class AggregateFunction:
 
     @property
     def counts(self) -> bool:
-        """Whether the value is the number of matching reviews."""
+        """True if the value is the number of matching reviews."""
         return self.purpose == "count"
 
     @property
     def selects(self) -> bool:
-        """Whether the value is that of one of the matching reviews."""
+        """True if the value is that of one of the matching reviews."""
         return self.purpose == "selection"
 
     def value(self, operands: Iterable[Any], ty: Type) -> Any:
@@ -169,7 +169,7 @@ def _mean_of(state: tuple[Any, int]) -> Value:
     return float(finite(total) / number) if number else None
 
 
-def _added(state: set[Any], operand: Any) -> set[Any]:
+def _add(state: set[Any], operand: Any) -> set[Any]:
     if operand is not None:
         state.add(operand)
     return state
@@ -278,7 +278,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             description="How many different values a field has over the matching reviews; null is no value.",
             result_doc="integer", phrase="the number of different values of {}",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT,
-            start=lambda _: set(), step=_added, finish=len,
+            start=lambda _: set(), step=_add, finish=len,
             example={"name": "N_YEARS", "op": "count_distinct", "field": "meta.year"},
             examples=(((3, 1, 3), 2), (("a", "b", "a"), 2), ((), 0)),
             also_called="distinct unique nunique countdistinct distinct_count",

@@ -1,4 +1,4 @@
-"""Expressions as written. Every node has the span it was read from; names are text, nothing is resolved."""
+"""Defines expressions as written. Every node has the span it was read from; names are strings, nothing is resolved."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_name(text: str) -> bool:
-    """Return whether formulas can name something so: ASCII letters, digits and `_`, not beginning with a digit."""
+    """Return True if formulas can use a name: ASCII letters, digits and `_`, not beginning with a digit."""
     return _NAME.fullmatch(text) is not None
 
 
 def has_inner_name(text: str) -> bool:
-    """Return whether a part of a dotted name is one that Python uses inside objects, such as `__class__`."""
+    """Return True if a part of a dotted name is one that Python uses inside objects, such as `__class__`."""
     return any(part.startswith("__") and part.endswith("__") for part in text.split("."))
 
 
@@ -164,7 +164,7 @@ class Aggregate:
 
 @tree_node
 class Invalid:
-    """What a front end could not place, and has reported."""
+    """A part of a formula without a meaning, which a front end has reported."""
 
     span: Span
 
@@ -175,7 +175,7 @@ Expr = Literal | Name | FilterName | List | _Operation | _LoopSyntax | Aggregate
 
 
 def walk(*nodes: object) -> Iterator[Expr]:
-    """The expressions and everything in them, but for the names of the functions that they call."""
+    """Yield the expressions and everything in them, but for the names of the functions that they call."""
     stack = list(nodes)
     while stack:
         part = stack.pop()
@@ -190,7 +190,7 @@ def walk(*nodes: object) -> Iterator[Expr]:
 
 
 def conjuncts(condition: Expr | None) -> list[Expr]:
-    """What must hold for a condition to hold, as a flat list."""
+    """Return the conditions that `and` joins in a condition, also nested ones; none for None."""
     if isinstance(condition, Logical) and condition.operator == "and":
         return [part for operand in condition.operands for part in conjuncts(operand)]
     return [] if condition is None else [condition]

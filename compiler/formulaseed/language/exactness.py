@@ -1,4 +1,4 @@
-"""How exactly a computed number is known: whether rounding alone may decide that two numbers are not equal.
+"""Tells how exactly a computed number is known: whether rounding alone may decide that two numbers are not equal.
 
 `0.1 + 0.2` is not the float that `0.3` is read as. A number is exact, or the float nearest to the true number, or computed from
 rounded numbers. The tables of operators and functions state for each entry what its result is for given operands.
@@ -16,7 +16,7 @@ _BINARY_PLACES = 2**20
 
 
 class Exactness(IntEnum):
-    """How a float differs from the number that is meant, from best to worst."""
+    """The difference between a float and the number that is meant, from best to worst."""
 
     EXACT = 0
     """It does not: an integer, or a number such as 2.5."""
@@ -29,13 +29,14 @@ class Exactness(IntEnum):
 Operands = Sequence[Exactness]
 
 
-def of_value(value: Value) -> Exactness:
+def exactness_of_value(value: Value) -> Exactness:
     """Return the exactness of a literal."""
     is_exact = not isinstance(value, float) or (value * _BINARY_PLACES).is_integer()
     return Exactness.EXACT if is_exact else Exactness.ROUNDED
 
 
 def inexact(_: Operands) -> Exactness:
+    """Return that the result is computed from rounded numbers, whatever the operands are."""
     return Exactness.INEXACT
 
 

@@ -1,4 +1,4 @@
-"""The table of functions. Adding a function is one entry."""
+"""Defines the table of functions. Adding a function is one entry."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from typing import Literal
 from formulaseed.language import intervals
 from formulaseed.language.exactness import exact_of_exact, nearest, nearest_of_exact, same
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import (
-    OPERATORS,
-    Failure,
-    Operation,
-    Spelling,
-    a_number,
-    outside_domain,
-    widest,
-)
+from formulaseed.language.operators import OPERATORS, Failure, Operation, Spelling, a_number, outside_domain, widest
 from formulaseed.language.types import ERROR, INTEGER, Base, Value, join
 
 
@@ -32,7 +24,7 @@ class Function(Operation):
     returns: str = "number"
     """The name of the result's type in documents."""
     optional: int = 0
-    """So many of the last parameters may be left out."""
+    """The number of last parameters that may be left out."""
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
     list_argument: Literal["no", "may", "must"] = "no"
     """Whether the arguments are given as one list."""
@@ -55,15 +47,16 @@ class Function(Operation):
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
     hints: Mapping[int, str] = field(default_factory=dict)
-    """What helps where so many arguments are given, which are too many or too few."""
+    """The help for a call with a wrong number of arguments, by that number."""
 
     @property
     def chooses(self) -> bool:
-        """Whether the result is one of the arguments, so that it is a float where they are floats."""
+        """True if the result is one of the arguments, so that it is a float if they are floats."""
         return self.selects or self.replaces_null
 
     @property
     def signature(self) -> str:
+        """The call with the names of its parameters, such as `max(a, b, ...)`."""
         parameters = ", ".join(self.parameters)
         return f"{self.name}([{parameters}])" if self.list_argument == "must" else f"{self.name}({parameters})"
 
@@ -74,29 +67,33 @@ class Function(Operation):
 
     @property
     def least(self) -> int:
+        """The smallest number of arguments."""
         return len(self.parameters) - self.optional - self.is_variadic
 
     @property
     def most(self) -> int | None:
+        """The largest number of arguments; None if any number is allowed."""
         return None if self.is_variadic else len(self.parameters)
 
     @property
     def is_variadic(self) -> bool:
+        """True if the function takes any number of arguments."""
         return self.parameters[-1] == "..."
 
     def spelling(self, backend: str) -> Spelling:
+        """Return the code of the function in a backend; a call by its own name if the entry has none."""
         return self.spellings.get(backend) or Spelling(f"{self.name}({{}})")
 
 
 def is_partial(name: str) -> bool:
-    """Return whether an operator or function has no value for some numbers of ordinary size."""
+    """Return True if an operator or function has no value for some numbers of ordinary size."""
     entry = OPERATORS.get(name) or FUNCTIONS.get(name)
     return entry is not None and entry.is_partial
 
 
 def function_table() -> str:
     """Return the functions as a Markdown table, as docs/language.md has it."""
-    rows = [f"| `{each.signature}` | {each.description} | `{each.example}` |" for each in FUNCTIONS.values()]
+    rows = [f"| `{entry.signature}` | {entry.description} | `{entry.example}` |" for entry in FUNCTIONS.values()]
     return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
 
 
@@ -122,7 +119,7 @@ def _log_range(a: Range) -> Range:
 
 
 def _whole_range(a: Range) -> Range:
-    """Between the next integers outside."""
+    """Return the range between the next integers outside."""
     return Range(float(math.floor(a.low)), float(math.ceil(a.high)))
 
 

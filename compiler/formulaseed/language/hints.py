@@ -1,4 +1,4 @@
-"""What people and models write in formulas from other languages, and typing errors, each with the form to write.
+"""Lists syntax of other languages and typing errors in formulas, each with the form to write.
 
 Pure data. `syntax_errors` looks up what stops the parser, `check.unknown_calls` what is called and is no function. Adding a hint
 is one row; the examples are tests.
@@ -23,7 +23,8 @@ class Hint:
     """Syntax that is not in the language, recognised around the place where the parser stops.
 
     In the texts `{0}` is what the pattern matches (its group `at` if it has one, which is also what is underlined), `{1}` its
-    first group. `instead` is read in its place, so that the rest is checked; without one nothing more is reported of the formula.
+    first group, and `{instead}` is what to write. If the row `is_safe`, `instead` is a fix, and is read in its place, so that the
+    rest is checked; else nothing more is reported of the formula.
     """
 
     pattern: str
@@ -37,7 +38,7 @@ class Hint:
     is_security: bool = False
     """Whether it is what formulas must not do, rather than another spelling of what they can."""
     is_safe: bool = False
-    """Whether `instead` cannot mean anything else, whatever is around it, so that a fix writes it."""
+    """Whether it can only mean `instead`, whatever is around it, so that a fix writes that."""
 
 
 _NO_OPERATOR = "`{0}` is not an operator"
@@ -53,26 +54,26 @@ _TYPED = {
 HINTS = (
     # --- operators of other languages
     Hint(r"!==|<>", _NO_OPERATOR, "write `!=`", "1 if N !== 3 else 0", "!=", is_safe=True),
-    Hint(r"~=", _NO_OPERATOR, "write `!=`", "1 if N ~= 3 else 0", "!="),
+    Hint(r"~=", _NO_OPERATOR, "write `!=`", "1 if N ~= 3 else 0"),
     Hint(r"===", _NO_OPERATOR, "write `==` to compare", "1 if N === 3 else 0", "==", is_safe=True),
-    Hint(r"={1,2}>=?|>==", _NO_OPERATOR, "write `>=`", "1 if N => 3 else 0", ">="),
-    Hint(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "1 if N =< 3 else 0", "<="),
-    Hint(r"\?\?", _NO_OPERATOR, "write `coalesce(x, 0)`", "(context.tier ?? 0) * 2", " or "),
+    Hint(r"={1,2}>=?|>==", _NO_OPERATOR, "write `>=`", "1 if N => 3 else 0"),
+    Hint(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "1 if N =< 3 else 0"),
+    Hint(r"\?\?", _NO_OPERATOR, "write `coalesce(x, 0)`", "(context.tier ?? 0) * 2"),
     Hint(r"&&", _NO_OPERATOR, "write `and`", "1 if N > 1 && N < 5 else 0", " and ", is_safe=True),
-    Hint(r"&", _NO_OPERATOR, "write `and`", "1 if N > 1 & N < 5 else 0", " and "),
+    Hint(r"&", _NO_OPERATOR, "write `and`", "1 if N > 1 & N < 5 else 0"),
     Hint(r"\|\|", _NO_OPERATOR, "write `or`", "1 if N > 1 || M > 1 else 0", " or ", is_safe=True),
-    Hint(r"\|", _NO_OPERATOR, "write `or`", "1 if N > 1 | M > 1 else 0", " or "),
-    Hint(r"\^", _NO_OPERATOR, "write `**` for a power", "N ^ 2", "**"),
-    Hint(r"!(?!=)(?!\s*=)", _NO_OPERATOR, "write `not`", "1 if !(N > 1) else 0", " not "),
+    Hint(r"\|", _NO_OPERATOR, "write `or`", "1 if N > 1 | M > 1 else 0"),
+    Hint(r"\^", _NO_OPERATOR, "write `**` for a power", "N ^ 2"),
+    Hint(r"!(?!=)(?!\s*=)", _NO_OPERATOR, "write `not`", "1 if !(N > 1) else 0"),
     Hint(r"(?P<at>([!=<>])\s+=)(?!=)", "the operator is split by a space", "write `{2}=`", "1 if N ! = 3 else 0", "{2}=",
          is_safe=True),
-    Hint(r"(?i:\bmod\b)", _NO_OPERATOR, "write `%` for the remainder", "N mod 2", "%"),
+    Hint(r"(?i:\bmod\b)", _NO_OPERATOR, "write `%` for the remainder", "N mod 2"),
     Hint(r"(?i:\bis(?:\s+(not))?(?:\s+(none|null))?)\b", _NO_OPERATOR, "write `{instead}`", "1 if N is not None else 0",
           lambda match: ("!=" if match[1] else "==") + (" None" if match[2] else "")),
     Hint(r"\b(?!(?:and|or|not|in|if|else)\b)(?i:and|or|not|in|if|else)\b", "`{0}` is written in lower case",
           "write `{instead}`", "1 if N > 1 AND M > 1 else 0", lambda match: match[0].lower(), is_safe=True),
     # --- assignments
-    Hint(r"^\s*(?P<at>=)(?!\s*[=<>])", "a formula does not begin with `=`", "remove it", "= N * 2", ""),
+    Hint(r"^\s*(?P<at>=)(?!\s*[=<>])", "a formula does not begin with `=`", "remove it", "= N * 2"),
     Hint(r"[(,]\s*[A-Za-z_]\w*\s*(?P<at>=)(?!=)", "arguments have no names here",
           "give them by position, such as `round(x, 2)`", "round(value=N)"),
     Hint(r"(?<![<>!=])(?<![<>!=] )=(?!\s*[<>!=])", "`=` does not compare", "write `==`", "N = 5", "==", used_in="condition",
@@ -81,7 +82,7 @@ HINTS = (
           used_in="condition"),
     Hint(r"^\s*([A-Za-z_]\w*)\s*(?P<at>=)(?!=)|[-+*/]=|:=", "`{0}` assigns; a formula is one expression",
           "write the value alone; to compare write `==`", "SCORE = N + 1"),
-    Hint(r"(?<![<>!=])=(?!=)", "`=` assigns; a formula is one expression", "write `==` to compare", "1 if N = 3 else 0", "=="),
+    Hint(r"(?<![<>!=])=(?!=)", "`=` assigns; a formula is one expression", "write `==` to compare", "1 if N = 3 else 0"),
     # --- SQL, JavaScript, spreadsheets
     Hint(r"(?i:\bbetween)\b", _NO_SYNTAX, "write `1 <= x <= 2`", "1 if N BETWEEN 1 AND 2 else 0"),
     Hint(r"(?i:\b(?:i?like|contains)\b)", _NO_SYNTAX, "write `'part' in text`", "1 if context.name LIKE 'Thai' else 0"),
@@ -91,7 +92,7 @@ HINTS = (
           _OPERATION.format("count"), "count(*) + 1", code="FS207"),
     Hint(r"(?i)^\s*(?P<at>if)\b(?!\s*\()", "a formula does not begin with `if`",
           "the value comes first: `a if condition else b`", "if N > 1: 2", code="FS101"),
-    Hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2", "{1}"),
+    Hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2"),
     Hint(r"(?<![\w.])(?P<at>([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)",
           "`%` is the remainder of a division, not per cent", "write {instead} for {2} %", "N * 10%",
           lambda match: hundredth(match[2])),
@@ -101,7 +102,7 @@ HINTS = (
     Hint(r"\bfor\b", "`for` begins a statement here, and a formula is one expression",
           "write `sum(… for e in extractions if …)`", "for e in extractions: n += 1", used_in="v1"),
     Hint(r"(?P<at>\.(?:lower|upper|casefold|strip|trim|toLowerCase|toUpperCase)\(\s*\))\s*\.",
-          "values have no methods such as `{0}`", "remove it; case matters", "1 if context.name.lower().count('bar') else 0", "",
+          "values have no methods such as `{0}`", "remove it; case matters", "1 if context.name.lower().count('bar') else 0",
           is_security=True),
     Hint(r"(?<=[\])])(?P<at>\.\s*[A-Za-z_]\w*)", "values have no methods or attributes",
           "compare the value itself; a review's field is `e['field']`",
@@ -118,7 +119,7 @@ HINTS = (
           "[{2}]", "FS101", is_safe=True),
     Hint(r"\bin\s*\([^()]*(?P<at>,)", "a list is in square brackets", "write it like `in [1, 2]`", "1 if N in (1, (2)) else 0",
           code="FS101"),
-    Hint(r"#.*", "a formula has no comments", "remove it", "N # all of them", ""),
+    Hint(r"#.*", "a formula has no comments", "remove it", "N # all of them"),
     # --- numbers
     Hint(r"(?<![\w.])(?P<at>[0-9]{1,3}(?:,[0-9]{3})+)(?![\w,])", _NO_NUMBER, "write {instead}", "1,000 * N",
           lambda match: match["at"].replace(",", ""), "FS101"),
@@ -174,6 +175,11 @@ CALLS = {
 }  # fmt: skip
 """Functions of other languages, in lower case, and what a call of them is here; methods begin with a dot, and the value before
 it is their first argument. More arguments than two are joined alike."""
+FORMS_OF_WORDS = {
+    word: form for word in ("if", "and", "or") for call, form in CALLS.items() if call.startswith(f"{word}(")
+}
+"""What to write for a word of the language that is called like a function."""
+
 PLACES = (".count", ".find", ".index", ".indexof")
 """Methods that give a number, where a formula only says whether there is one."""
 

@@ -1,4 +1,4 @@
-"""What the checker knows of an expression beside the expression itself."""
+"""Defines the facts that the checker states of every expression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formulaseed.source.text import Span, tree_node
 
 @tree_node
 class Info:
-    """What is known of an expression: its type, the range of its numbers, and where it was written.
+    """The type of an expression, the range of its numbers, and its place.
 
     `is_constant` says that it is made of literals alone; then `constant` is its value.
     """

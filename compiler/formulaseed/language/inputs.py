@@ -1,6 +1,6 @@
-"""What inputs are checked with: keys that read like the name of a field, ISO dates. Copied, as it is, into generated modules.
+"""Check keys for typos, and read ISO dates. Copied, as it is, into generated modules.
 
-Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
+Typed and tested like everything else; standard library only. Each name is private to the module that it is copied into.
 """
 
 import datetime
@@ -8,18 +8,19 @@ import re
 from collections.abc import Iterable
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
+    """Return the name in lower case, without `_`, `-` and spaces."""
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def _similar(name: str, key: str) -> bool:
-    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+def _is_similar(name: str, key: str) -> bool:
+    """Return True if the two differ in case, `_`, `-` and spaces only, or besides in one letter of four or more.
 
-    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    The letter is missing, added, replaced, or swapped with its neighbour. Names with different digits are not similar.
     """
     if len(key) > 2 * len(name) + 1:
         return False
-    a, b = _folded(name), _folded(key)
+    a, b = _fold_name(name), _fold_name(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
     if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
@@ -31,10 +32,10 @@ def _similar(name: str, key: str) -> bool:
     )
 
 
-def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
-    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+def _find_typo(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """Return the first key that reads like `name`; None if there is none. The names in `known` are never typos."""
     for key in keys:
-        if key not in known and _similar(name, key):
+        if key not in known and _is_similar(name, key):
             return key
     return None
 
@@ -42,13 +43,13 @@ def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str |
 _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
 
 
-def _iso_date(text: str) -> tuple[int, int] | None:
-    """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+def _parse_iso_date(text: str) -> tuple[int, int] | None:
+    """Return the year and month of an ISO date or date-time that begins with YYYY-MM-DD; None for any other string."""
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # the usual form; the pattern is slower
     if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:
-        found = datetime.datetime.fromisoformat(text)
+        date = datetime.datetime.fromisoformat(text)
     except ValueError:
         return None
-    return (found.year, found.month)
+    return (date.year, date.month)

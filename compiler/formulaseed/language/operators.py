@@ -1,4 +1,4 @@
-"""The table of operators, and what an entry of this table and of the table of functions says.
+"""Defines the table of operators, and the entries of this table and of the table of functions.
 
 An entry states each fact once: types, intervals, where the operation has no value, how backends write it, examples. The
 checker, the interpreter, the backends, the documents, the schemas and the prompts read it there.
@@ -60,14 +60,14 @@ class Fault(Exception):
 
 @value_node
 class Operands:
-    """The operands of an operation, with the ranges of them and of the result where it is evaluated."""
+    """The operands of an operation, with their ranges and that of the result, where the operation is evaluated."""
 
     infos: Sequence[Info]
     ranges: Sequence[Range]
     result: Range
 
     def is_whole(self, index: int) -> bool:
-        """Whether an operand never has a fraction."""
+        """Return True if an operand never has a fraction."""
         known = self.ranges[index]
         return self.infos[index].ty.base is Base.INTEGER or (known.low == known.high and known.low.is_integer())
 
@@ -118,8 +118,8 @@ def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str
 
     return Failure(
         kind,
-        lambda operands: intervals.compared(sign, operands.ranges[index], limit) is not False,
-        lambda operands: intervals.compared(sign, operands.ranges[index], limit) is True,
+        lambda operands: intervals.compare(sign, operands.ranges[index], limit) is not False,
+        lambda operands: intervals.compare(sign, operands.ranges[index], limit) is True,
         message,
         guard=guard,
         fails=lambda *values: COMPARE[sign](values[index], bound),
@@ -141,7 +141,7 @@ def outside_domain(sign: str, bound: int, needs: str, **more: Any) -> Failure:
 def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
     """Return the failure of a result beyond the largest number. It is warned of where the operands are bounded."""
 
-    def warned(operands: Operands) -> bool:
+    def is_due(operands: Operands) -> bool:
         return all(known.is_bounded for known in operands.ranges) and (is_warned is None or is_warned(operands))
 
     return Failure(
@@ -152,7 +152,7 @@ def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
         "this always fails{where}: the result is too large for a number",
         "use smaller numbers",
         instead="min({}, 100)",
-        is_warned=warned,
+        is_warned=is_due,
         fault="{shown} is too large for a number",
         **more,
     )
@@ -160,7 +160,7 @@ def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
 
 @value_node
 class Spelling:
-    """How a backend writes an operation.
+    """The code of an operation in a backend.
 
     `text` is for operands that it cannot fail for: a template in which `{0}` is the first and `{}` all of them. `in_order`
     is used instead where several operands may raise, and `text` has them in another order. `helper` is called where the
@@ -179,7 +179,7 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What operators and functions have in common. `examples` are formulas with their values; documents show the first."""
+    """An operator or a function. `examples` are formulas with their values; documents show the first."""
 
     name: str
     description: str
@@ -204,23 +204,23 @@ class Operation:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it has no value for some operands, however small the result."""
-        return any(each.effect == "raises" and each.kind != "overflow" for each in self.failures)
+        """True if the operation has no value for some operands, however small the result."""
+        return any(failure.effect == "raises" and failure.kind != "overflow" for failure in self.failures)
 
     def refuses_zero(self, place: int) -> bool:
-        """Whether the operation has no value if the operand at a place is 0."""
-        tests = (each.test for each in self.failures if each.test is not None)
+        """Return True if the operation has no value if the operand at a place is 0."""
+        tests = (failure.test for failure in self.failures if failure.test is not None)
         return any(index == place and COMPARE[sign](0, bound) for index, sign, bound in tests)
 
     def is_safe(self, operands: Operands) -> bool:
-        """Whether computing it cannot raise."""
-        return not any(each.effect == "raises" and each.when(operands) for each in self.failures)
+        """Return True if computing the operation cannot raise."""
+        return not any(failure.effect == "raises" and failure.when(operands) for failure in self.failures)
 
     def value(self, *values: Any) -> Any:
-        """Compute the result. Raises `Fault` where there is none."""
-        for each in self.failures:
-            if each.fails is not None and each.fails(*values):
-                raise Fault(each.kind, each.fault.format(*map(repr, values), shown=self.shown(*values)), values)
+        """Compute the result. Raises `Fault` if there is none."""
+        for failure in self.failures:
+            if failure.fails is not None and failure.fails(*values):
+                raise Fault(failure.kind, failure.fault.format(*map(repr, values), shown=self.shown(*values)), values)
         try:
             return finite(self.apply(*values))
         except OverflowError:
@@ -249,34 +249,35 @@ def finite(value: Number) -> Number:
 
 
 def widest(operands: Sequence[Info]) -> Type:
-    """Integer if all operands are integers, else number."""
-    found = operands[0].ty.present()
+    """Return integer if all operands are integers, else number."""
+    joined = operands[0].ty.present()
     for other in operands[1:]:
-        found = join(found, other.ty.present()) or NUMBER
-    return found
+        joined = join(joined, other.ty.present()) or NUMBER
+    return joined
 
 
 def a_number(_: Sequence[Info]) -> Type:
+    """Return the type number, for operations whose result always is a float."""
     return NUMBER
 
 
 def _power_type(operands: Sequence[Info]) -> Type:
-    """Integer only where both operands are integers and the exponent is never negative."""
+    """Return integer if both operands are integers and the exponent is never negative, else number."""
     exponent = operands[1].range
     is_whole = widest(operands) == INTEGER and exponent is not None and exponent.low >= 0
     return INTEGER if is_whole else NUMBER
 
 
 def _power_guard(operands: Operands) -> tuple[int, str]:
-    """The test that a power does not divide by zero behind."""
+    """Return the operand to test, and the test, that keep a power from dividing by zero."""
     if operands.infos[0].is_constant:
         return 1, ">= 0"
     return 0, "> 0" if operands.ranges[0].low >= 0 or not operands.is_whole(1) else "!= 0"
 
 
 def _may_grow(operands: Operands) -> bool:
-    """Whether a power may be too large for being large: it has no other failure, and its exponent may be above 0."""
-    is_sound = not any(each.when(operands) for each in _POWER_DOMAIN)
+    """Return True if a power may be too large and has no other failure: its exponent may be above 0."""
+    is_sound = not any(failure.when(operands) for failure in _POWER_DOMAIN)
     return is_sound and not (operands.infos[0].ty.base is Base.INTEGER and operands.ranges[1].high <= 0)
 
 
@@ -309,7 +310,7 @@ _POWER_DOMAIN = (
 
 
 def _is_huge(base: Number, exponent: Number) -> bool:
-    """Whether a power of integers is so large that it need not be computed."""
+    """Return True if a power of integers is so large that it need not be computed."""
     is_whole = isinstance(base, int) and isinstance(exponent, int)
     return is_whole and exponent > 0 and (abs(int(base)).bit_length() - 1) * exponent > 1024
 

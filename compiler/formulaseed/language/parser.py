@@ -24,7 +24,6 @@ from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
     from formulaseed.language.hints import Kind
-    from formulaseed.language.syntax_errors import SyntaxMistake
 
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?""")
 _BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
@@ -47,7 +46,7 @@ def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) 
 
 @tree_node
 class _RewrittenText(JsonString):
-    """A formula in which syntax of other languages is replaced by ours; every place is still that of the `written` text.
+    """A formula in which safe fixes are applied; every place is still that of the `written` text.
 
     `origins` gives for every character of `value`, and for its end, its place in `written`.
     """
@@ -58,18 +57,15 @@ class _RewrittenText(JsonString):
     def inside(self, start: int, end: int) -> Span:
         return self.written.inside(self.origins[start], self.origins[end])
 
-    def original(self, start: int, end: int) -> str:
-        return self.written.value[self.origins[start] : self.origins[end]]
-
-    def replaced(self, start: int, end: int, instead: str) -> _RewrittenText:
+    def replaced(self, start: int, end: int, fix: str) -> _RewrittenText:
+        """Return a copy with a fix in place of some characters."""
         origins = self.origins
-        places = (*origins[:start], *(origins[start],) * len(instead), *origins[end:])
-        return _RewrittenText(self.span, self.value[:start] + instead + self.value[end:], self.written, places)
+        places = (*origins[:start], *(origins[start],) * len(fix), *origins[end:])
+        return _RewrittenText(self.span, self.value[:start] + fix + self.value[end:], self.written, places)
 
     def is_replaced(self, start: int, end: int) -> bool:
-        """Whether any of these characters is not the author's, or none is left of a text that had some."""
-        is_empty = start == end and self.value != self.written.value
-        return is_empty or self.value[start:end] != self.original(start, end)
+        """Return True if any of these characters was written by a fix."""
+        return self.value[start:end] != self.written.value[self.origins[start] : self.origins[end]]
 
 
 def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
@@ -90,15 +86,15 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
             fault = explain(reading.value, error.position, error.expected, kind, name)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already
-            if fault.message:
-                span = reading.inside(fault.start, fault.end)
-                help: Help = fault.help
-                if fault.is_safe:
-                    help = Suggestion(fault.help, _escaped(_spaced(reading.value, fault), text), is_verbatim=True)
-                problems.report(diagnostic(fault.code, span, fault.message, help, fault.is_security))
-            if fault.instead is None:
+            help: Help = fault.help
+            if fault.fix is not None:
+                replacement = _spaced(reading.value, fault.start, fault.end, fault.fix)
+                help = Suggestion(fault.help, _escaped(replacement, text), is_verbatim=True)
+            span = reading.inside(fault.start, fault.end)
+            problems.report(diagnostic(fault.code, span, fault.message, help, fault.is_security))
+            if fault.fix is None:
                 return None
-            reading = reading.replaced(fault.start, fault.end, fault.instead)
+            reading = reading.replaced(fault.start, fault.end, fault.fix)  # the rest is checked as if it was fixed
     else:
         return None
     if depth > limits.TREE_DEPTH:
@@ -110,16 +106,15 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
     return None if builder.faults else expression
 
 
-def _spaced(text: str, fault: SyntaxMistake) -> str:
-    """Return what to write in place of a fault, with a space to what is before and behind it where it needs one."""
-    instead = fault.instead or ""
-    if instead.isspace():
-        return instead
-    before, behind = text[: fault.start][-1:], text[fault.end : fault.end + 1]
-    needs_space = instead.startswith(" ")
+def _spaced(text: str, start: int, end: int, fix: str) -> str:
+    """Return the fix as a file shows it: an operator such as ` and ` has a space on each side, but no second one."""
+    if fix.isspace():
+        return fix
+    before, behind = text[:start][-1:], text[end : end + 1]
+    needs_space = fix.startswith(" ")
     head = " " if needs_space and before and not before.isspace() else ""
     tail = " " if needs_space and behind and not behind.isspace() else ""
-    return f"{head}{instead.strip()}{tail}"
+    return f"{head}{fix.strip()}{tail}"
 
 
 def _escaped(formula: str, text: JsonString) -> str:
@@ -205,6 +200,5 @@ class _Builder:
 
     def call(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
         word, arguments = parts
-        behind = start + len(word)
-        name = ast.Name(self.written.inside(start, behind), word, written=self.text.original(start, behind))
+        name = ast.Name(self.written.inside(start, start + len(word)), word)
         return ast.Call(span, name, tuple(arguments or ()))

@@ -1,4 +1,4 @@
-"""Expressions, as written or typed, as text of the formula language.
+"""Prints expressions, as written or typed, in the formula language.
 
 In: an expression without the loops of seeds v1. Out: a formula with as few parentheses as its meaning allows; parsing it gives
 the same expression again.
@@ -6,7 +6,7 @@ the same expression again.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 
 from formulaseed.language import ast, typed
 from formulaseed.language.operators import ADDITIVE, AND, ATOM, COMPARISON, CONDITIONAL, NOT, OPERATORS, OR, UNARY
@@ -15,21 +15,23 @@ from formulaseed.language.types import Value
 
 
 def expression_text(expression: ast.Expr | Expr) -> str:
+    """Return an expression as a formula."""
     return _text(expression)[0]
 
 
 def operand_text(expression: ast.Expr | Expr) -> str:
-    """The expression as a side of a comparison: `a or b` in parentheses."""
+    """Return an expression as a side of a comparison: `a or b` in parentheses."""
     return text_at(expression, ADDITIVE)
 
 
 def text_at(expression: ast.Expr | Expr, least: int) -> str:
-    """The expression beside an operator of the precedence `least`."""
+    """Return an expression beside an operator of the precedence `least`, in parentheses if its own is lower."""
     text, precedence = _text(expression)
     return parenthesized(text, precedence, least)
 
 
 def parenthesized(text: str, precedence: int, least: int) -> str:
+    """Return a text of some precedence, in parentheses if that is below `least`."""
     return text if precedence >= least else f"({text})"
 
 
@@ -40,7 +42,7 @@ def operand_precedences(symbol: str) -> tuple[int, int]:
 
 
 def text_within(expression: Expr, most: int, otherwise: str = "…") -> str:
-    """The expression, or `otherwise` where its text is longer or has as many nodes."""
+    """Return an expression, or `otherwise` if it has more than `most` characters, or more nodes."""
     if next(islice(typed.walk(expression), most, None), None) is not None:
         return otherwise
     text = expression_text(expression)
@@ -48,13 +50,13 @@ def text_within(expression: Expr, most: int, otherwise: str = "…") -> str:
 
 
 def called(expression: Expr) -> str:
-    """The expression in backticks, as messages name it."""
+    """Return an expression in backticks, as messages name it; `this value` for a long one."""
     text = text_within(expression, 40, "")
     return f"`{text}`" if text else "this value"
 
 
 def literal_text(value: Value) -> str:
-    """A literal of the language."""
+    """Return a value as a literal of the language."""
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t")
         return f"'{escaped}'"
@@ -62,11 +64,14 @@ def literal_text(value: Value) -> str:
 
 
 def value_text(value: Value) -> str:
-    """A value as JSON writes it, strings in single quotes."""
-    return str(value).lower() if isinstance(value, bool) else "null" if value is None else literal_text(value)
+    """Return a value as JSON writes it, strings in single quotes."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else literal_text(value)
 
 
 def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
+    """Return the text of an expression, and the precedence of its outermost operator."""
     match expression:
         case ast.Literal(_, value) | typed.Literal(value):
             text = literal_text(value)
@@ -87,8 +92,8 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
             before, behind = operand_precedences(symbol)
             return f"{text_at(left, before)} {symbol} {text_at(right, behind)}", OPERATORS[symbol].precedence
         case ast.Comparison(_, first, operators, rest) | typed.Comparison(first, operators, rest):
-            pairs = [f" {operator} {operand_text(other)}" for operator, other in zip(operators, rest, strict=True)]
-            return f"{operand_text(first)}{''.join(pairs)}", COMPARISON
+            pairs = zip(operators, map(operand_text, rest), strict=True)
+            return " ".join([operand_text(first), *chain.from_iterable(pairs)]), COMPARISON
         case ast.Logical(_, word, operands) | typed.Logical(word, operands):
             precedence = AND if word == "and" else OR
             return f" {word} ".join([text_at(operand, precedence + 1) for operand in operands]), precedence
@@ -98,9 +103,9 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
             text = f"{text_at(then, OR)} if {text_at(condition, OR)} else {text_at(otherwise, CONDITIONAL)}"
             return text, CONDITIONAL
         case ast.Call(_, ast.Name(_, name), arguments) | typed.Call(name, arguments):
-            return f"{name}({_listed(arguments)})", ATOM
+            return f"{name}({_join_items(arguments)})", ATOM
         case ast.List(_, items) | typed.List(items):
-            return f"[{_listed(items)}]", ATOM
+            return f"[{_join_items(items)}]", ATOM
         case ast.Subscript(_, value, index):
             return f"{text_at(value, ATOM)}[{text_at(index, CONDITIONAL)}]", ATOM
         case ast.Comprehension() | ast.Keyword() | ast.Aggregate() | ast.Invalid():
@@ -108,9 +113,9 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
 
 
 def _aggregate_text(aggregate: typed.Aggregate) -> str:
-    """Return an aggregate that its author wrote as a step, such as `count($IS_RECENT)`: documents name no such formula."""
-    return f"{aggregate.function}({_listed(typed.children(aggregate))})"
+    """Return an aggregate that is a step of its own as a call, such as `count($IS_RECENT)`, for messages only."""
+    return f"{aggregate.function}({_join_items(typed.children(aggregate))})"
 
 
-def _listed(items: tuple[ast.Expr, ...] | tuple[Expr, ...]) -> str:
+def _join_items(items: tuple[ast.Expr, ...] | tuple[Expr, ...]) -> str:
     return ", ".join([text_at(item, CONDITIONAL) for item in items])

@@ -1,6 +1,6 @@
-"""How large formulas and files are, without parsing them, so that what is over a limit is refused first.
+"""Measures formulas and files without parsing them, so that those over a limit are refused first.
 
-In: the text of formulas, or a file. Out: how many terms and symbols there are, or what is over a limit. Takes a few milliseconds
+In: the text of formulas, or a file. Out: the number of terms and symbols, or the part over a limit. Takes a few milliseconds
 for a million characters: the text is classified as a whole. Terms are counted as the parser counts them in a formula that can be
 parsed, in others roughly.
 """
@@ -30,14 +30,14 @@ _OTHERS = bytes(byte for byte in range(256) if byte not in _IN_WORDS and byte no
 
 
 class Extent(NamedTuple):
-    """What formulas have of terms (names, numbers and strings), and of symbols, operators and brackets included."""
+    """The number of terms (names, numbers and strings), and of symbols, which include operators and brackets."""
 
     terms: int
     symbols: int
 
 
 def extent(formulas: Iterable[str]) -> Extent:
-    """Count what all the formulas together have."""
+    """Count the terms and symbols of all the formulas together."""
     text = "\n".join(formulas)
     if "'" in text or '"' in text:
         text = _STRING.sub(" 1 ", text)
@@ -51,7 +51,7 @@ def extent(formulas: Iterable[str]) -> Extent:
     return Extent(alike.count(b" w") - alike.count(b"w ("), symbols)
 
 
-_LARGE = 50_000
+MIN_LARGE_TEXT = 50_000
 """A text of fewer characters is read at once, whatever it holds."""
 _WITHOUT_FORMULAS = frozenset((
     "task_name", "version", "description", "parameters", "context", "filter", "filter_keywords", "extract",
@@ -60,28 +60,28 @@ _WITHOUT_FORMULAS = frozenset((
 ))  # fmt: skip
 """The keys of a seed, or of a file of rules, under which there are no formulas."""
 _WITH_FORMULAS = ("examples", "syntax_patterns")
-"""The keys of a formula reference under which there are."""
+"""The keys of a formula reference under which there are formulas."""
 _ENTRIES = frozenset(("table", "in", "then", "else", "default", "value", "values"))
 """The keys of a step under which there are values: each is one term."""
 _FILTER_USE = re.compile(r"\$([^\W\d]\w*)")
 _PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow"))
 
 
-_MOST = {
+_SECTION_LIMITS = {
     "compute": limits.STEPS, "compute_dag": limits.STEPS, "output": limits.OUTPUTS, "output_fields": limits.OUTPUTS,
     "filter_keywords": limits.KEYWORDS, "extraction_fields": limits.FIELDS, "parameters": limits.PARAMETERS,
     "properties": limits.PROPERTIES,
 }  # fmt: skip
-_MOST_INSIDE = {
+_PART_LIMITS = {
     "keywords": limits.KEYWORDS, "fields": limits.FIELDS, "table": limits.TABLE_ENTRIES, "rules": limits.CASE_RULES,
 }  # fmt: skip
-"""The limits of sections, and of what is in them."""
+"""The limits of sections, and of their parts."""
 
 
 def too_many(source: Source) -> Diagnostic | None:
     """Find the first section of a large file that is over its limit, or report that all its formulas together are."""
     text = source.text
-    if len(text) < _LARGE:
+    if len(text) < MIN_LARGE_TEXT:
         return None
     try:
         document = json.loads(text)
@@ -89,19 +89,24 @@ def too_many(source: Source) -> Diagnostic | None:
         return None  # the reader says why
     for key, value, most in _sections(document):
         if isinstance(value, list | dict) and len(value) > most:
-            span = _place(source, re.escape(f'"{key}"'))
+            span = _span_of(source, re.escape(f'"{key}"'))
             return seed_catalogue.too_many(span, f"`{key}`", len(value), most)
     return _large_filter(document, source) or (_too_large(document, source) if len(text) > limits.FILE_TERMS else None)
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
+    """Yield each section of a seed that has a limit, and each limited part of one: its key, its value and the limit."""
     for key, section in seed.items() if isinstance(seed, dict) else ():
-        if key in _MOST:
-            yield key, section, _MOST[key]
-        parts = section if key == "compute" else [section] if key in ("filter", "extract") else ()
-        for part in parts if isinstance(parts, list) else ():
-            inside = part if isinstance(part, dict) else {}
-            yield from ((name, inside[name], most) for name, most in _MOST_INSIDE.items() if name in inside)
+        if key in _SECTION_LIMITS:
+            yield key, section, _SECTION_LIMITS[key]
+        parts: Any = ()
+        if key == "compute":
+            parts = section if isinstance(section, list) else ()
+        elif key in ("filter", "extract"):
+            parts = [section]
+        for part in parts:
+            if isinstance(part, dict):
+                yield from ((name, part[name], most) for name, most in _PART_LIMITS.items() if name in part)
 
 
 def _large_filter(document: Any, source: Source) -> Diagnostic | None:
@@ -111,69 +116,80 @@ def _large_filter(document: Any, source: Source) -> Diagnostic | None:
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, dict) or step.get("op") != "define_filter" or not isinstance(step.get("name"), str):
             continue
-        where, expr = step.get("where"), step.get("expr")
-        texts = [*(where if isinstance(where, dict) else ()), *([expr] if isinstance(expr, str) else ())]
-        used = [sizes[name] for text in texts for name in _FILTER_USE.findall(text) if name in sizes]
-        size, depth = sum(size for size, _ in used), max((depth for _, depth in used), default=0)
+        name = step["name"]
+        used = [sizes[use] for text in _conditions_of(step) for use in _FILTER_USE.findall(text) if use in sizes]
+        size = sum(size for size, _ in used)
+        depth = max((depth for _, depth in used), default=0)
         if size > limits.FILTER_SIZE or depth >= limits.FILTER_NESTING:
-            name = step["name"]
-            span = _place(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
+            span = _span_of(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
             if size > limits.FILTER_SIZE:
                 return seed_catalogue.filter_too_large(span, name, size)
             return seed_catalogue.filters_nested_too_deeply(span, depth + 1)
-        sizes[step["name"]] = max(size, 1), depth + 1
+        sizes[name] = (max(size, 1), depth + 1)
     return None
+
+
+def _conditions_of(step: dict[str, Any]) -> list[str]:
+    """Return the texts of a filter that may use other filters: the keys of `where`, and `expr`."""
+    where = step.get("where")
+    expr = step.get("expr")
+    return [*(where if isinstance(where, dict) else ()), *([expr] if isinstance(expr, str) else ())]
 
 
 def _too_large(document: Any, source: Source) -> Diagnostic | None:
-    """Whether the formulas, conditions, tables and rules of the file are too large together, and where most of it is."""
+    """Report the formulas, conditions, tables and rules of the file if they are too large together, at the largest of them."""
     sizes = [(name, _extent_of(part)) for name, part in _parts(document)]
-    for index, (what, most) in enumerate((("term", limits.FILE_TERMS), ("symbol", limits.FILE_SYMBOLS))):
+    for index, (noun, most) in enumerate((("term", limits.FILE_TERMS), ("symbol", limits.FILE_SYMBOLS))):
         total = sum(size[index] for _, size in sizes)
         if total > most:
-            name, largest = max(sizes, key=lambda each: each[1][index])
+            name, largest = max(sizes, key=lambda part: part[1][index])
             written = re.escape(json.dumps(name, ensure_ascii=False))
-            span = _place(source, rf'"name"\s*:\s*{written}|{written}\s*:')
-            return catalogue.file_too_large(span, what, total, most, str(name), largest[index])
+            span = _span_of(source, rf'"name"\s*:\s*{written}|{written}\s*:')
+            return catalogue.file_too_large(span, noun, total, most, str(name), largest[index])
     return None
 
 
-def _parts(document: Any) -> Iterator[tuple[str, Any]]:
-    """The steps, rules or examples of a document, with their names; also where it is wrapped in something else."""
+def _unwrap(document: Any) -> Any:
+    """Return the innermost list or object that is not alone in another one."""
     while isinstance(document, list | dict) and len(document) == 1:
         (inner,) = document if isinstance(document, list) else document.values()
         if not isinstance(inner, list | dict):
             break
         document = inner
-    sections = list(document.items()) if isinstance(document, dict) else [("rules", document)]
-    if isinstance(document, dict) and "entities" in document:
-        sections = [(key, section) for key, section in sections if key in _WITH_FORMULAS]
-    for key, section in sections:
-        if key in _WITHOUT_FORMULAS:
+    return document
+
+
+def _parts(document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the steps, rules or examples of a document, with their names; also if it is wrapped in something else."""
+    document = _unwrap(document)
+    sections = document if isinstance(document, dict) else {"rules": document}
+    is_reference = "entities" in sections
+    for key, section in sections.items():
+        if key in _WITHOUT_FORMULAS or (is_reference and key not in _WITH_FORMULAS):
             continue
-        items = [(key, section)]
+        items: Iterable[tuple[str, Any]] = [(key, section)]
         if isinstance(section, list):
-            items = [(f"{key}[{place}]", item) for place, item in enumerate(section)]
+            items = ((f"{key}[{place}]", item) for place, item in enumerate(section))
         elif isinstance(section, dict):
-            items = list(section.items())
+            items = section.items()
         for place, item in items:
             name = item.get("name") if isinstance(item, dict) else None
             yield name if isinstance(name, str) else place, item
 
 
 def _extent_of(part: Any) -> Extent:
-    """The size of a step: of its formulas, and a term for each condition, entry of a table, and result of a rule."""
+    """Return the size of a step: of its formulas, and a term for each condition, entry of a table, and result of a rule."""
     formulas: list[str] = []
     values = 0
     stack = [part]
     while stack:
-        found = stack.pop()
-        if isinstance(found, str):
-            formulas.append(found)
-        elif isinstance(found, list):
-            stack += found
-        elif isinstance(found, dict):
-            for key, inner in found.items():
+        value = stack.pop()
+        if isinstance(value, str):
+            formulas.append(value)
+        elif isinstance(value, list):
+            stack += value
+        elif isinstance(value, dict):
+            for key, inner in value.items():
                 if key in _ENTRIES:
                     values += len(inner) if isinstance(inner, list | dict) else 1
                 elif key not in _PROSE:
@@ -184,7 +200,7 @@ def _extent_of(part: Any) -> Extent:
     return Extent(terms + values, symbols + values)
 
 
-def _place(source: Source, pattern: str) -> Span:
-    """Where the pattern first matches; the beginning where it does not."""
-    found = re.search(pattern, source.text)
-    return Span(source, *(found.span() if found else (0, 0)))
+def _span_of(source: Source, pattern: str) -> Span:
+    """Return the span of the first match of a pattern; an empty one at the beginning if there is none."""
+    match = re.search(pattern, source.text)
+    return Span(source, *(match.span() if match else (0, 0)))

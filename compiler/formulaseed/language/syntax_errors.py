@@ -1,4 +1,4 @@
-"""What is wrong with a formula that cannot be parsed.
+"""Explains why a formula cannot be parsed.
 
 In: a formula, where it cannot go on, and what could be there. Out: code, place, message, help. Syntax of other languages and
 typing errors are recognised by the table of hints; anything else is reported by what could be at the place.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.language.hints import HINTS, Hint, Kind
+from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, Hint, Kind
 from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
@@ -25,20 +25,15 @@ _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 @value_node
 class SyntaxMistake:
-    """What is wrong at the characters `start` to `end`. `instead` is read in their place; None where nothing can be.
-
-    Without a message it is only read in another way, and reported when the formula is checked.
-    """
+    """The mistake at the characters `start` to `end`. `fix` is the only thing that they can mean; None if that is unknown."""
 
     code: str
     start: int
     end: int
     message: str
     help: str
-    instead: str | None = None
+    fix: str | None = None
     is_security: bool = False
-    is_safe: bool = False
-    """Whether `instead` is a fix that cannot change what the text means."""
 
 
 def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
@@ -46,19 +41,22 @@ def explain(text: str, position: int, expected: set[str], kind: Kind, subject: s
     if not text.strip():
         return _fault(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
-        return _no_comparison(text, subject)
+        return _missing_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return SyntaxMistake("FS207", position, match.end(), "", "", match[1].upper())
+        return _fault(position, match.end(1), catalogue.word_called(match[1], FORMS_OF_WORDS[match[1]]))
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
-        found = _place(hint, masked, position) if hint.used_in in (None, kind) else None
-        if found is not None:
-            return _hinted(hint, found, text)
-    return _at(text, position, expected, subject or "x")
+        match = _find_hint(hint, masked, position) if hint.used_in in (None, kind) else None
+        if match is not None:
+            return _hint_mistake(hint, match, text)
+    return _unhinted_mistake(text, position, expected, subject or "x")
 
 
-def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
-    """Where the hint matches around the place at which the parser stops; the word before may have been read as a name."""
+def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
+    """Return the match of a hint around the place at which the parser stops, if there is one.
+
+    The word before that place counts, too: the parser may have read it as a name.
+    """
     for match in re.finditer(hint.pattern, text):
         if match.start() > position:
             break
@@ -69,7 +67,7 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hinted(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
+def _hint_mistake(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
     """Return what the hint says of a match; `text` still has the strings that are masked in what was matched."""
     at = "at" if match.groupdict().get("at") else 0
     groups = [text[slice(*match.span(number))] for number in range(1, len(match.groups()) + 1)]
@@ -82,40 +80,39 @@ def _hinted(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     end = start + len(whole) if whole else end
-    return _fault(start, end, (hint.code, message, help), instead, hint.is_security, hint.is_safe)
+    return _fault(start, end, (hint.code, message, help), instead if hint.is_safe else None, hint.is_security)
 
 
 def _fault(
     start: int,
     end: int,
     mistake: catalogue.Mistake,
-    instead: str | None = None,
+    fix: str | None = None,
     is_security: bool = False,
-    is_safe: bool = False,
 ) -> SyntaxMistake:
     code, message, help = mistake
-    return SyntaxMistake(code, start, end, message, help, instead, is_security, is_safe)
+    return SyntaxMistake(code, start, end, message, help, fix, is_security)
 
 
 _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 
 
-def _no_comparison(text: str, subject: str) -> SyntaxMistake:
-    """A `when` that does not begin with a comparison operator, though there is a `source`."""
+def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
+    """Explain a `when` that does not begin with a comparison operator although there is a `source`."""
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
     bare = text[end:].strip()
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
-        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""), "")
+        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""))
     compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
     if assigned := re.match(r"=+([<>]?)", bare):
         compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
-    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
+    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
 
 
-def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
-    """What is wrong at a place that no hint matches."""
+def _unhinted_mistake(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
+    """Explain a place that no hint matches."""
     before = text[:position].rstrip()
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
@@ -131,12 +128,12 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxMis
     if ord(character) > 126 or not character.isprintable():
         return _fault(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
-    found = match.group() if match else character
-    end = position + len(found)
-    if "PLUS" in expected and found not in _WORDS and (found[0].isalnum() or found[0] in "_('\"$"):
+    token = match.group() if match else character
+    end = position + len(token)
+    if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
         words, more = _WORDS_AS_STRING.search(before), _MORE_WORDS.match(text, position)
         unquoted = f"{words[1]} {more.group()}" if words and more else ""
-        return _fault(position, end, catalogue.missing_operator(found, unquoted))
-    if "NAME" in expected and (found in _WORDS or not re.match(r"[\w('\"$\[]", found)):
-        return _fault(position, end, catalogue.missing_value(found, subject))
-    return _fault(position, end, catalogue.misplaced(found, expected))
+        return _fault(position, end, catalogue.missing_operator(token, unquoted))
+    if "NAME" in expected and (token in _WORDS or not re.match(r"[\w('\"$\[]", token)):
+        return _fault(position, end, catalogue.missing_value(token, subject))
+    return _fault(position, end, catalogue.misplaced(token, expected))

@@ -1,7 +1,7 @@
-"""The LALR tables of the formula grammar, and the loop that reads a text by them.
+"""Parses texts by the LALR tables of the formula grammar, and makes the tables.
 
-In: a text. Out: what a builder makes of it, or a `SyntaxFault`. Lark makes the tables of the grammar once; they are saved
-beside it (`python -m formulaseed.language.tables`), and made anew in memory where they are not of this grammar.
+In: a text. Out: the values that a builder makes of it, or a `SyntaxFault`. Lark makes the tables of the grammar once; they are
+saved beside it (`python -m formulaseed.language.tables`), and made again in memory if they are not of this grammar.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _SAVED = "{}.tables.json"
 _STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
 """The parsers: one for seeds v2, one for seeds v1, with their start rules."""
 _VALUES = ("NAME", "CONSTANT")
-"""Terminals with texts in common, also with operators that are words: a scanner finds those that its states accept."""
+"""Terminals whose texts overlap, also with operators that are words: a scanner finds those that its states accept."""
 Builder = Callable[[str, int, int, list[Any]], Any]
-"""Makes the value of a rule, from its name, where it starts and ends, and its parts: texts, and what was built of rules."""
+"""Makes the value of a rule from its name, start and end, and its parts: texts, and the values of rules."""
 
 
 class SyntaxFault(Exception):
@@ -47,23 +47,25 @@ class Parser:
     """Reads texts by the tables of a grammar."""
 
     def __init__(self, saved: dict[str, Any]) -> None:
-        self._starts, self._ends = saved["starts"], saved["ends"]
+        self._starts: dict[str, int] = saved["starts"]
+        self._ends: dict[str, int] = saved["ends"]
         self._rows: list[dict[str, int]] = saved["states"]
         self._rules = saved["rules"]
         self._ignored = re.compile(f"(?:{saved['ignored']})*+")
-        values = [tuple(name in row for name in _VALUES) for row in self._rows]
+        accepts = [tuple(name in row for name in _VALUES) for row in self._rows]
         scanners: dict[tuple[bool, ...], re.Pattern[str]] = {}
-        for accepted in set(values):
-            names = {name for row, found in zip(self._rows, values, strict=True) if found == accepted for name in row}
+        for accepted in set(accepts):
+            names = {name for row, own in zip(self._rows, accepts, strict=True) if own == accepted for name in row}
             terminals = [f"(?P<{name}>{pattern})" for name, pattern in saved["terminals"].items() if name in names]
             scanners[accepted] = re.compile(rf"{self._ignored.pattern}(?:{'|'.join(terminals)}|\Z)")
-        self._scanners = [scanners[found] for found in values]
+        self._scanners = [scanners[accepted] for accepted in accepts]
 
     def read(self, text: str, start: str, build: Builder) -> tuple[Any, int]:
-        """Return what is built of the text, and how deep its rules are nested. Raises `SyntaxFault`."""
+        """Return the value that `build` makes of the text, and how deep its rules are nested. Raises `SyntaxFault`."""
         rows, rules, scanners = self._rows, self._rules, self._scanners
         last = self._ends[start]
-        position, states = 0, [self._starts[start]]
+        position = 0
+        states = [self._starts[start]]
         values: list[Any] = []
         starts: list[int] = []
         ends: list[int] = []
@@ -89,7 +91,8 @@ class Parser:
                     if rule == "*":
                         value: Any = children
                     else:
-                        value, depth = build(rule, starts[-size], ends[-1], children), depth + 1
+                        value = build(rule, starts[-size], ends[-1], children)
+                        depth += 1
                     ends[-size:] = ends[-1:]
                     values[-size:] = (value,)
                     depths[-size:] = (depth,)
@@ -111,15 +114,16 @@ class Parser:
             depths.append(0)
 
     def _refuse(self, text: str, position: int, states: list[int], terminal: str | None) -> NoReturn:
-        found = self._ignored.match(text, position)
-        position = found.end() if found else position
+        """Raise `SyntaxFault` at a place where the text cannot go on, with the terminals that could be there."""
+        ignored = self._ignored.match(text, position)
+        position = ignored.end() if ignored else position
         row = self._rows[states[-1]]
         if terminal is None and not any(scanner.match(text, position) for scanner in set(self._scanners)):
             raise SyntaxFault(position, {name for name in row if name.isupper() and name != "$END"})
         raise SyntaxFault(position, {name for name in row if name.isupper() and self._accepts(list(states), name)})
 
     def _accepts(self, states: list[int], terminal: str) -> bool:
-        """Whether the terminal can be next, after the rules that it ends."""
+        """Return True if the terminal can be next, after the rules that it ends. Changes `states`."""
         while (action := self._rows[states[-1]].get(terminal)) is not None and action < 0:
             origin, size, _, _ = self._rules[action]
             del states[-size:]
@@ -144,33 +148,44 @@ def tables(name: str) -> dict[str, Any]:
 
     grammar = _grammar(name)
     lark: Any = Lark(grammar, parser="lalr", start=list(_STARTS[name]), maybe_placeholders=True)
-    table, lexer = lark.parser.parser._parse_table, lark.parser.lexer.root_lexer
+    table = lark.parser.parser._parse_table
+    lexer = lark.parser.lexer.root_lexer
     rows = {state: sorted(row.items(), key=lambda item: item[0]) for state, row in table.states.items()}
-    order = [table.start_states[start] for start in _STARTS[name]]
-    for state in order:  # numbers that do not depend on the order of Lark's sets
-        reached = dict.fromkeys(argument for _, (action, argument) in rows[state] if action.name == "Shift")
-        order += [following for following in reached if following not in order]
-    states = {state: number for number, state in enumerate(order)}
+    states = _number_states(rows, [table.start_states[start] for start in _STARTS[name]])
     rules = {rule: number - len(lark.rules) for number, rule in enumerate(lark.rules)}
+    patterns = {terminal.name: terminal.pattern.to_regexp() for terminal in lexer.terminals}
     return {
         "grammar": grammar,
         "starts": {start: states[state] for start, state in sorted(table.start_states.items())},
         "ends": {start: states[state] for start, state in sorted(table.end_states.items())},
-        "terminals": {t.name: t.pattern.to_regexp() for t in lexer.terminals if t.name not in lexer.ignore_types},
-        "ignored": "|".join(t.pattern.to_regexp() for t in lexer.terminals if t.name in lexer.ignore_types),
+        "terminals": {name: pattern for name, pattern in patterns.items() if name not in lexer.ignore_types},
+        "ignored": "|".join(pattern for name, pattern in patterns.items() if name in lexer.ignore_types),
         "rules": [_rule(rule) for rule in lark.rules],
         "states": [
             {
-                symbol: rules[argument] if action.name == "Reduce" else states[argument]
+                symbol: (rules if action.name == "Reduce" else states)[argument]
                 for symbol, (action, argument) in rows[state]
             }
-            for state in order
+            for state in states
         ],
     }
 
 
+def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, int]:
+    """Return the numbers of the states in the order in which they are reached, which does not depend on Lark's sets."""
+    order = dict.fromkeys(starts)
+    queue = list(starts)
+    for state in queue:
+        reached = dict.fromkeys(argument for _, (action, argument) in rows[state] if action.name == "Shift")
+        queue += [following for following in reached if following not in order]
+        order |= reached
+    return {state: number for number, state in enumerate(order)}
+
+
 def _rule(rule: Any) -> list[Any]:
-    size, options = len(rule.expansion), rule.options
+    """Return a rule as JSON: the name of its symbol, its size, the rule that builds its value, and its parts."""
+    size = len(rule.expansion)
+    options = rule.options
     parts: list[int | None] = []
     symbols = iter(enumerate(rule.expansion))
     for is_empty in options.empty_indices or [False] * size:
@@ -182,13 +197,16 @@ def _rule(rule: Any) -> list[Any]:
             parts.append(place - size)
         elif options.keep_all_tokens or not (symbol.is_term and symbol.filter_out):
             parts.append(place)
-    name = "*" if rule.origin.name.startswith("_") else rule.alias or options.template_source or rule.origin.name
-    is_itself = options.expand1 and not rule.alias and parts == [0] and size == 1
-    return [rule.origin.name, size, None if is_itself else name, parts]
+    name = rule.alias or options.template_source or rule.origin.name
+    if rule.origin.name.startswith("_"):
+        name = "*"
+    if options.expand1 and not rule.alias and parts == [0] and size == 1:
+        name = None  # the value is that of the only part
+    return [rule.origin.name, size, name, parts]
 
 
 def save(*, is_check: bool) -> int:
-    """Save the tables beside the grammar, or check that they are there; return an exit status."""
+    """Save the tables beside the grammar, or with `is_check` only compare them; return 1 if saved tables are outdated, else 0."""
     outdated = 0
     for name in _STARTS:
         path = resource_folder("grammar") / _SAVED.format(name)

@@ -1,4 +1,4 @@
-"""Typed expressions: every name is resolved, every expression has a type, nothing is left to guess.
+"""Defines typed expressions: every name is resolved, and every expression has a type.
 
 Two expressions are equal if they say the same, wherever they are written; what is known of them (`info`) does not count.
 """
@@ -29,7 +29,7 @@ class SymbolKind(Enum):
 
 
 INPUT_KINDS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
-"""What is given from outside: the namespaces of fields and parameters."""
+"""The namespaces of fields and parameters, whose values are inputs."""
 
 
 @value_node
@@ -39,11 +39,11 @@ class Symbol:
 
     @property
     def is_per_review(self) -> bool:
-        """Whether each review has a value of its own."""
+        """True if each review has a value of its own."""
         return self.kind in (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.FILTER)
 
     def __str__(self) -> str:
-        """The symbol as formulas write it."""
+        """Return the symbol as formulas write it."""
         if self.kind in (SymbolKind.STEP, SymbolKind.FIELD):
             return self.name
         return f"${self.name}" if self.kind is SymbolKind.FILTER else f"{self.kind.value}.{self.name}"
@@ -88,6 +88,7 @@ class Ref:
 
     @property
     def text(self) -> str:
+        """The name as its author wrote it."""
         return self.written or str(self.symbol)
 
 
@@ -196,12 +197,12 @@ class Aggregate:
 
     @property
     def needs_pass(self) -> bool:
-        """Whether its value depends on the single rows, not only on how many there are."""
+        """True if the value depends on the single rows, not only on their number."""
         return not (self.operand is None and self.where is None)
 
     @property
     def needs_default(self) -> bool:
-        """Whether it has no value over no reviews."""
+        """True if the aggregate has no value over no reviews."""
         return self.default is None and self.entry.over_none is None
 
 
@@ -209,7 +210,7 @@ Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | 
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:
-    """The direct operands, in the order in which they are evaluated."""
+    """Return the direct operands, in the order in which they are evaluated."""
     match expression:
         case Literal() | Ref():
             return ()
@@ -228,7 +229,7 @@ def children(expression: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expression: Expr) -> Iterator[Expr]:
-    """The expression and everything in it."""
+    """Yield the expression and everything in it."""
     stack = [expression]
     while stack:
         node = stack.pop()
@@ -236,25 +237,19 @@ def walk(expression: Expr) -> Iterator[Expr]:
         stack.extend(reversed(children(node)))
 
 
-def walk_shared(expression: Expr) -> Iterator[Expr]:
-    """Yield the expression and everything in it that has one value for all reviews: what is inside aggregates is left out."""
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, Aggregate):
-            stack.extend(reversed(children(node)))
-
-
 def aggregates_in(expression: Expr) -> list[Aggregate]:
     """Return the aggregates in an expression, each once, in the order of evaluation: those inside another one before it."""
-    found = [node for node in walk(expression) if isinstance(node, Aggregate)]
-    inner = {node: [each for part in children(node) for each in aggregates_in(part)] for node in dict.fromkeys(found)}
-    return list(dict.fromkeys(each for node, before in inner.items() for each in (*before, node)))
+    aggregates: dict[Aggregate, None] = {}
+    for node in walk(expression):
+        if isinstance(node, Aggregate) and node not in aggregates:
+            for part in children(node):
+                aggregates.update(dict.fromkeys(aggregates_in(part)))
+            aggregates[node] = None
+    return list(aggregates)
 
 
 def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """The expression with each of its operands changed."""
+    """Return the expression with each of its operands changed."""
     changed: dict[str, object] = {}
     for name in expression.__dataclass_fields__:
         part = getattr(expression, name)
@@ -266,12 +261,12 @@ def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def symbols_in(expression: Expr) -> Iterator[Symbol]:
-    """Every symbol that the expression mentions, repeats included."""
+    """Return an iterator of every symbol that the expression mentions, repeats included."""
     return (node.symbol for node in walk(expression) if isinstance(node, Ref))
 
 
 def may_raise(expression: Expr) -> bool:
-    """Whether evaluating it may fail; of a filter it is taken to be so."""
+    """Return True if evaluating the expression may fail; a filter always may."""
     for node in walk(expression):
         match node:
             case Present() | Ref(Symbol(SymbolKind.FILTER)):
@@ -282,7 +277,7 @@ def may_raise(expression: Expr) -> bool:
 
 
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
-    """What must hold for the condition to hold, as a flat list."""
+    """Return the conditions that `and` joins in a condition, also nested ones; none for None."""
     if condition is None:
         return ()
     if isinstance(condition, Logical) and condition.operator == "and":

@@ -1,7 +1,7 @@
-"""The types of values.
+"""Defines the types of values.
 
-A type says what a value is, whether it may be missing, and whether there is one per review or one per
-restaurant. An enum is a string with a closed list of values. Pure data; knows no expressions.
+A type says whether a value is a number, a string or a boolean, and whether it may be missing. An enum is a string with a closed
+list of values. Pure data; knows no expressions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENUM_LIMIT = 100
 
 
 class Base(Enum):
-    """What a value is; the value is its name in messages."""
+    """The kind of a value; the member's value is its name in messages."""
 
     INTEGER = "integer"
     NUMBER = "number"
@@ -51,21 +51,22 @@ class Type:
     def __str__(self) -> str:
         name = self.base.value
         if self.values is not None:
-            shown = ", ".join(f"'{v}'" for v in self.values[:6])
-            name = f"enum ({shown}{', …' if len(self.values) > 6 else ''})"
+            first = ", ".join(f"'{v}'" for v in self.values[:6])
+            name = f"enum ({first}{', …' if len(self.values) > 6 else ''})"
         return f"{name} or null" if self.nullable and self.base is not Base.NULL else name
 
     @property
     def noun(self) -> str:
-        """The type in plain words, as messages use it: `a number`, `a string`."""
+        """The type in plain words, as messages use it: `a number`, `a string or null`."""
         noun = _NOUNS.get(self.base, self.base.value)
         return f"{noun} or null" if self.nullable and self.base is not Base.NULL else noun
 
     def present(self) -> Type:
-        """The same type, known not to be missing."""
+        """Return the same type, not nullable."""
         return replace(self, nullable=False) if self.nullable else self
 
     def or_null(self) -> Type:
+        """Return the same type, nullable."""
         return self if self.nullable else replace(self, nullable=True)
 
 
@@ -75,21 +76,22 @@ BOOLEAN = Type(Base.BOOLEAN)
 STRING = Type(Base.STRING)
 NULL = Type(Base.NULL, nullable=True)
 ERROR = Type(Base.ERROR)
-"""The type of what is wrong already: it fits everywhere, so that one mistake is reported once."""
+"""The type of an expression with an error: it fits everywhere, so that each mistake is reported once."""
 _OF_VALUES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
 
 
 def enum_of(values: tuple[str, ...]) -> Type:
+    """Return the type of a string with these values only."""
     return Type(Base.STRING, values)
 
 
 def type_of(value: Value) -> Type:
-    """The type of a literal. A string is an enum of itself."""
+    """Return the type of a literal. A string is an enum of itself."""
     return enum_of((value,)) if isinstance(value, str) else _OF_VALUES[type(value)]
 
 
 def join(left: Type, right: Type) -> Type | None:
-    """The smallest type that holds both, or None where there is none. Integers widen to number."""
+    """Return the smallest type that holds the values of both; None if there is none. Integers widen to number."""
     if left.is_error or right.is_error:
         return ERROR
     nullable = left.nullable or right.nullable
@@ -107,12 +109,12 @@ def join(left: Type, right: Type) -> Type | None:
 
 
 def is_within(number: float, minimum: float | None, maximum: float | None) -> bool:
-    """Return whether a number is between two bounds, both inclusive, of which each may be absent."""
+    """Return True if a number is between two bounds, both inclusive, of which each may be absent."""
     return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
 
 
 def fits(value: Type, target: Type) -> bool:
-    """Whether a value of the one type can be used where the other is expected."""
+    """Return True if a value of the type `value` can be used where the type `target` is expected."""
     joined = join(value, target)
     if joined is None or joined.is_error:
         return joined is not None

@@ -9,8 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.errors import UnreadableError
-from formulaseed.extras import MissingExtraError, require_extra
+from formulaseed.errors import MissingExtraError, UnreadableError, require_extra
 from formulaseed.llm.failures import CallFailed, line_of
 
 if TYPE_CHECKING:

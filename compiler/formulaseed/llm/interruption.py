@@ -5,12 +5,14 @@ SIGINT, SIGTERM and SIGHUP are one; a signal that the program ignores or handles
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import threading
 from collections.abc import Coroutine
 from types import FrameType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _Result = TypeVar("_Result")

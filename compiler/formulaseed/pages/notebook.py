@@ -11,7 +11,7 @@ from formulaseed.pages.html import as_html
 from formulaseed.pages.values import format_plain
 
 if TYPE_CHECKING:
-    from formulaseed.loading import FormulaSeed
+    from formulaseed.documents import FormulaSeed
 
 _MAX_LISTED = 100
 

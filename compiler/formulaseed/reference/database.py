@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import printable
-from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extras import require_extra
+from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
-from formulaseed.reference.constraints import Bounds, bounds, listed_values
 from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
 from formulaseed.source.json_reader import refuse_constant
 
@@ -151,19 +149,11 @@ class _Reflection:
 
     def entity(self, name: str, table: str, description: str, *, nullable: bool, is_root: bool = False) -> Entity:
         said, comments = self.comments(table)
-        texts = self.constraints(table)
-        checked = {
-            found[0]: (proper if proper[:1].isupper() else "", found[1])
-            for proper, text in texts
-            if (found := listed_values(text)) is not None
-        }
-        ranges = dict(filter(None, (bounds(text) for _, text in texts)))
         keys = self.inspector.get_pk_constraint(table, self.schema).get("constrained_columns") or []
         hidden = set(keys) if len(keys) == 1 else set()
         hidden |= {each.removeprefix(f"{table}.") for each in self.layout.exclude}
         fields, columns = [], self.columns(table)
-        if not is_root and (listed := self.looked_up(table, columns, keys)) is not None:
-            checked.setdefault(listed[0], ("", listed[1]))
+        names = {} if is_root else self.looked_up_names(table, columns, keys)
         for column, reflected in columns.items():
             if column in hidden:
                 continue
@@ -171,19 +161,17 @@ class _Reflection:
                 self.left_out.append(f"{name}.{column}, which no formula can name")
                 continue
             about = reflected.get("comment") or comments.get(column) or _title(column)
-            made = self.field(table, column, reflected, str(about), checked.get(column))
-            known = ranges.get(column, Bounds()) if made.type in ("integer", "float") else Bounds()
-            fields.append(replace(made, minimum=known.minimum, maximum=known.maximum))
+            fields.append(self.field(table, column, reflected, str(about), names.get(column, ())))
         return Entity(name, said or description, nullable, fields=tuple(fields))
 
-    def field(
-        self, table: str, column: str, reflected: Any, about: str, checked: tuple[str, tuple[str, ...]] | None
-    ) -> Field:
-        kind, values = _kind(reflected["type"]), tuple(getattr(reflected["type"], "enums", None) or ())
-        called = str(getattr(reflected["type"], "name", None) or "")
-        if kind == "string" and checked is not None:
-            kind, (called, values) = "enum", checked
-        name = self.enum(table, column, called, values, about) if kind == "enum" else ""
+    def field(self, table: str, column: str, reflected: Any, about: str, looked_up_names: tuple[str, ...]) -> Field:
+        """Return a column as a field. One with names from a lookup table is an enum of these names."""
+        kind = _kind(reflected["type"])
+        values = looked_up_names or tuple(getattr(reflected["type"], "enums", None) or ())
+        name = ""
+        if kind == "enum" or looked_up_names:
+            kind = "enum"
+            name = self.enum(table, column, str(getattr(reflected["type"], "name", None) or ""), values, about)
         nullable = bool(reflected.get("nullable", True))
         return Field(column, kind, about, nullable, name, values, _default(reflected.get("default"), kind))
 
@@ -195,21 +183,16 @@ class _Reflection:
                 return name
         return ""
 
-    def constraints(self, table: str) -> list[tuple[str, str]]:
-        """The name and the text of each check of a table."""
-        try:
-            found = self.inspector.get_check_constraints(table, self.schema)
-        except NotImplementedError:
-            return []
-        return [(str(each.get("name") or ""), str(each["sqltext"]).strip()) for each in found]
-
-    def looked_up(
+    def looked_up_names(
         self, table: str, columns: Mapping[str, Any], keys: Sequence[str]
-    ) -> tuple[str, tuple[str, ...]] | None:
-        """The column of a lookup table, one of an id and a name, with the names in the order of the ids."""
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the name column of a lookup table, one of an id and a name, with its names in the order of the ids.
+
+        Empty if the table is no lookup table.
+        """
         names = [column for column in columns if column not in keys]
         if len(keys) != 1 or len(names) != 1 or _kind(columns[names[0]]["type"]) != "string":
-            return None
+            return {}
         import sqlalchemy
 
         source = sqlalchemy.table(table, schema=self.schema)
@@ -218,7 +201,7 @@ class _Reflection:
         )
         rows = self.connection.execute(query.limit(_LOOKUP_ROWS + 1)).scalars().all()
         values = tuple(dict.fromkeys(row for row in rows if isinstance(row, str) and row))
-        return (names[0], values) if 0 < len(values) == len(rows) <= _LOOKUP_ROWS else None
+        return {names[0]: values} if 0 < len(values) == len(rows) <= _LOOKUP_ROWS else {}
 
     def comments(self, table: str) -> tuple[str, dict[str, str]]:
         """What the database says of a table and, where it keeps no comments, what its definition says of columns."""

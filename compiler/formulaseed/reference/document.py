@@ -46,16 +46,17 @@ def reference_json(reference: Reference) -> dict[str, Any]:
     }
 
 
-def listed_fields(document: dict[str, Any], entity: str) -> Iterator[tuple[dict[str, Any], bool]]:
-    """The published fields of an entity, with whether they are custom ones, which get the keys of the others."""
-    yield from ((field, False) for field in document["entities"][entity]["fields"].values())
+def list_fields(document: dict[str, Any], entity: str) -> Iterator[dict[str, Any]]:
+    """Yield the published fields of an entity, then its custom fields, renamed to the keys of the others."""
+    yield from document["entities"][entity]["fields"].values()
     for custom in document["custom_fields"].get(entity, ()):
-        renamed = {
+        yield {
             "example": custom["access_pattern"],
             "type": custom["field_type"],
             "nullable": not custom["required"],
+            "description": custom["description"],
+            "values": custom.get("options"),
         }
-        yield {**renamed, "description": custom["description"], "values": custom.get("options")}, True
 
 
 def line_of(text: str) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, object_of, place_of
-from formulaseed.language.json_values import _shown
+from formulaseed.ir.inputs import object_of
+from formulaseed.ir.interpret import interpret, place_of
+from formulaseed.language.json_values import _quote
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
 from formulaseed.reference.variables import is_same, nested
@@ -102,7 +103,7 @@ def _refuse_unknown(reference: Reference, given: Mapping[str, Any], names: Known
     """Raise `DataError` for the first name in the values that is not among the `names`, with the nearest that is."""
     for name, value in given.items():
         if not isinstance(name, str):
-            raise DataError(f"{_shown(name)} is no name of a field")
+            raise DataError(f"{_quote(name)} is no name of a field")
         path = (*inside, name)
         if name not in names:
             raise DataError(f"`{'.'.join(path)[:_SHOWN]}` is no field; {_help(reference, names, path)}")
@@ -157,7 +158,7 @@ def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, An
     section = given.get(name)
     if section is None or isinstance(section, Mapping):
         return section
-    raise DataError(f"`{place}` must be an object or null, not {_shown(section)}")
+    raise DataError(f"`{place}` must be an object or null, not {_quote(section)}")
 
 
 # --- the five stages, which are names for what the phases of the compiler report

@@ -6,20 +6,16 @@ of the root entity are also known by their name alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from formulaseed.ir.nodes import InputField
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.inputs import _similar
+from formulaseed.language.inputs import _is_similar
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
-
-if TYPE_CHECKING:
-    from formulaseed.diagnostics.model import Problems
-    from formulaseed.reference.scope import DomainScope
 
 FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
 CUSTOM_TYPES = (
@@ -29,6 +25,8 @@ CUSTOM_TYPES = (
 
 CUSTOM_COLUMNS = ("entity", "key", "type", "description", "required", "options", "default", "active")
 """What a table of definitions says of a custom field."""
+
+_FIELD_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 
 CUSTOM = "custom_fields"
 FIRST_VERSION = "1.0.0"
@@ -222,12 +220,6 @@ class Reference:
         names = [f"{self.root}.{field.name}" for field in root.fields] if root is not None else []
         return tuple(name for name in names if self.spelled(name) == name)
 
-    def scope(self, problems: Problems, places: Mapping[str, int]) -> DomainScope:
-        """Return the scope in which the formulas of these places are checked."""
-        from formulaseed.reference.scope import DomainScope
-
-        return DomainScope(problems, {}, {}, places, {}, frozenset(), reference=self)
-
     def record(self, used: Iterable[str]) -> tuple[InputField, ...]:
         """Return the fields and entities among these full names, in the reference's order, an entity before its fields."""
         wanted = set(used)
@@ -239,7 +231,7 @@ class Reference:
     def similar(self, full_name: str) -> tuple[str, ...]:
         """Return the names of other fields and entities that read like a typo of a part of this one."""
         parts = full_name.split(".")
-        near = {name for part in parts for name in self._parts if part != name and _similar(part, name)}
+        near = {name for part in parts for name in self._parts if part != name and _is_similar(part, name)}
         return tuple(sorted(near))
 
     @cached_property
@@ -264,6 +256,24 @@ def _known_names(entity: Entity) -> KnownNames:
     return {**fields, CUSTOM: names(entity.custom_fields) or fields.get(CUSTOM, {})}
 
 
+def with_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
+    """Return a copy of the entity whose fields have the values of their enums.
+
+    An enum belongs to a field of type enum that names it, and to a string field that the enum's `usage` names.
+    """
+    by_name = {enum.name: enum for enum in enums}
+    by_field = {place: enum for enum in enums for place in _FIELD_PATH.findall(enum.usage)}
+    fields = []
+    for field in entity.fields:
+        enum = by_name.get(field.enum_type) if field.type == "enum" else None
+        if field.type == "string":
+            enum = by_field.get(f"{entity.name}.{field.name}")
+        if enum is not None and enum.values and not field.values:
+            field = replace(field, type="enum", enum_type=enum.name, values=enum.values)
+        fields.append(field)
+    return replace(entity, fields=tuple(fields))
+
+
 def overlaid(base: Reference, overlay: Reference) -> Reference:
     """The base with everything that the overlay states; what it leaves empty stays as it is."""
     entities = {entity.name: entity for entity in base.entities}
@@ -273,7 +283,7 @@ def overlaid(base: Reference, overlay: Reference) -> Reference:
     enums = {enum.name: enum for enum in base.enums} | {enum.name: enum for enum in overlay.enums}
     return replace(
         base,
-        entities=tuple(entities.values()),
+        entities=tuple(with_enum_values(entity, overlay.enums) for entity in entities.values()),
         description=overlay.description or base.description,
         enums=tuple(enums.values()),
         patterns=overlay.patterns or base.patterns,

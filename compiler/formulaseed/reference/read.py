@@ -32,7 +32,6 @@ _CUSTOM_KEYS = ("field_key", "field_type", "description", "access_pattern", "req
 _DATABASE_KEYS = ("root", "schema", "entities", "exclude", "custom_fields")
 _LISTS = {"values": limits.ENUM_VALUES, "examples": limits.EXAMPLES}
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
-_USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 _Record = TypeVar("_Record", model.EnumType, model.SyntaxPattern, model.Example)
 
 
@@ -80,7 +79,7 @@ class _Reader:
                 return None
             entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
         enums = self.records(model.EnumType, "enums", "an enum", "values")
-        closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
+        closed = [model.with_enum_values(entity, enums) for entity in self.with_custom_fields(entities)]
         is_complete = reported.issuperset(shape.problems.sorted())
         return model.Reference(
             entities=tuple(closed),
@@ -297,18 +296,3 @@ class _Reader:
             }
             made.append(make(member.key.value, **said))
         return tuple(made)
-
-
-def _closed(entity: model.Entity, enums: tuple[model.EnumType, ...]) -> model.Entity:
-    """The entity with its enums' values: named by the field, or by an enum that says where it is used."""
-    by_name = {enum.name: enum for enum in enums}
-    used = {place: enum for enum in enums for place in _USED_IN.findall(enum.usage)}
-    fields = []
-    for field in entity.fields:
-        enum = by_name.get(field.enum_type) if field.type == "enum" else None
-        if field.type == "string":
-            enum = used.get(f"{entity.name}.{field.name}")
-        if enum is not None and enum.values and not field.values:
-            field = replace(field, type="enum", enum_type=enum.name, values=enum.values)
-        fields.append(field)
-    return replace(entity, fields=tuple(fields))

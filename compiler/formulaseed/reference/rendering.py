@@ -1,19 +1,15 @@
-"""A reference as Markdown, for people, and as a prompt for models, in as few tokens as are allowed.
+"""Renders a reference as Markdown, for people, and as a prompt, for models.
 
-In: the published document. Out: text. Whatever is in a cell of a table is escaped for one. The tokens of a prompt are
-estimated at one for every three bytes of UTF-8, which is more than tokenizers need for such text; what does not fit is
-left out by rank, and said on the last line.
+In: the published document. Out: text. Markdown is escaped inside the cells of tables.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.reference.document import PREFIXED, line_of, listed_fields
+from formulaseed.reference.document import PREFIXED, line_of, list_fields
 from formulaseed.source.text import end_sentence, join_sentences
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
@@ -24,7 +20,7 @@ def reference_markdown(document: dict[str, Any]) -> str:
     lines = ["# Formula reference", "", _text(document["description"]), "", f"Version {document['version']}.", ""]
     lines += ["## Entities", ""]
     for name, entity in document["entities"].items():
-        lines += _entity_section(name, entity, [field for field, _ in listed_fields(document, name)])
+        lines += _entity_section(name, entity, list_fields(document, name))
     enums = [(_code(name), _codes(e["values"]), _text(e["description"])) for name, e in document["enums"].items()]
     lines += _section("Enums", ("enum", "values", "meaning"), enums)
     lines += ["## Operators", ""]
@@ -54,7 +50,7 @@ def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     return [f"## {title}", "", *_table(head, rows)] if rows else []
 
 
-def _entity_section(name: str, entity: dict[str, Any], fields: Sequence[dict[str, Any]]) -> Iterable[str]:
+def _entity_section(name: str, entity: dict[str, Any], fields: Iterable[dict[str, Any]]) -> Iterable[str]:
     said = [entity["description"], f"Access: {entity['access_pattern']}", entity.get("note", "")]
     rows = [(_code(field["example"]), _kind(field), _text(field["description"])) for field in fields]
     about = join_sentences(_text(part) for part in said)
@@ -90,107 +86,47 @@ def _codes(texts: Sequence[str]) -> str:
 
 # --- the prompt
 
-BYTES_PER_TOKEN = 3
+_BYTES_PER_TOKEN = 3
 _RULES = (
     "A formula is one expression in Python's syntax: no assignments, loops, imports, indexing or methods. Its result "
     "becomes a float (true is 1.0). `?` marks what may be null: guard it, `coalesce(x, 0)` or `x * 5 if entity else 0`."
 )
-_ENTITIES, _FIELDS, _RELATED, _EXAMPLES, _CUSTOM, _FUNCTIONS, _PATTERNS, _UNREADABLE, _MEANINGS = range(1, 10)
-"""The ranks: the lower, the later something is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A line of the prompt; `what` says what it is where it is left out, 0 ranks what never is.
-
-    With `goes_on` it continues the line before, and is there only if that one is.
-    """
-
-    rank: int
-    text: str
-    what: str = ""
-    goes_on: bool = False
+def estimate_tokens(text: str) -> int:
+    """Return an upper estimate of the tokens of a text: one for every three bytes of UTF-8."""
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 
-class BudgetError(ValueError):
-    """Raised for a budget in which not even the rules fit; `needed` tokens would."""
-
-    def __init__(self, needed: int) -> None:
-        self.needed = needed
-        super().__init__(f"the prompt needs {needed} tokens at least")
-
-
-def estimated_tokens(text: str) -> int:
-    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
-
-
-def reference_prompt(document: dict[str, Any], most: int | None = None) -> str:
-    """The prompt, within `most` estimated tokens. Raises `BudgetError` where that is too few."""
-    pieces = _pieces(document)
-    everything = _assembled(pieces, set(range(len(pieces))))
-    if most is None or estimated_tokens(everything) <= most:
-        return everything
-    kept = {index for index, piece in enumerate(pieces) if piece.rank == 0}
-    reserve = estimated_tokens(_left_out(pieces, kept))
-    used = sum(len(pieces[index].text.encode()) + 1 for index in kept)
-    needed = -(-used // BYTES_PER_TOKEN) + reserve
-    if needed > most:
-        raise BudgetError(needed)
-    room = (most - reserve) * BYTES_PER_TOKEN - used
-    for index in sorted(range(len(pieces)), key=lambda i: (pieces[i].rank, i)):
-        size = len(pieces[index].text.encode()) + 1
-        if index not in kept and size <= room and (not pieces[index].goes_on or index - 1 in kept):
-            kept.add(index)
-            room -= size
-    return _assembled(pieces, kept)
-
-
-def _assembled(pieces: list[_Piece], kept: set[int]) -> str:
-    chosen = [piece for index, piece in enumerate(pieces) if index in kept]
-    lines = "".join(piece.text if piece.goes_on else f"\n{piece.text}" for piece in chosen)
-    left = _left_out(pieces, kept)
-    return f"{lines}\n{left}\n".lstrip() if left else f"{lines}\n".lstrip()
-
-
-def _left_out(pieces: list[_Piece], kept: set[int]) -> str:
-    missing = Counter(piece.what for index, piece in enumerate(pieces) if index not in kept)
-    if not missing:
-        return ""
-    return "Left out for brevity: " + ", ".join(f"{number} {what}" for what, number in sorted(missing.items())) + "."
-
-
-def _pieces(document: dict[str, Any]) -> list[_Piece]:
+def reference_prompt(document: dict[str, Any]) -> str:
+    """Return the document as lines for a model: one for each operator group, entity, field, function and example."""
+    functions = document["functions"].values()
     operators = " ".join(symbol for group in document["operators"].values() for symbol in group)
-    signatures = "; ".join(function["signature"] for function in document["functions"].values())
-    always = (_RULES, f"Operators: {operators}", f"Functions: {signatures}; a if condition else b")
-    pieces = [_Piece(0, text) for text in always]
+    signatures = "; ".join(function["signature"] for function in functions)
+    lines = [_RULES, f"Operators: {operators}", f"Functions: {signatures}; a if condition else b"]
     for name in document["entities"]:
-        pieces += _entity(name, document)
-    for function in document["functions"].values():
-        text = f"{function['signature']}: {line_of(function['description'])}"
-        pieces.append(_Piece(_FUNCTIONS, text, "descriptions of functions"))
+        lines += _entity_lines(name, document)
+    lines += [f"{function['signature']}: {line_of(function['description'])}" for function in functions]
     for pattern in document["syntax_patterns"].values():
-        text = f"pattern {pattern['syntax']}: {'; '.join(map(line_of, pattern['examples']))}"
-        pieces.append(_Piece(_PATTERNS, text, "syntax patterns"))
+        lines.append(f"pattern {pattern['syntax']}: {'; '.join(map(line_of, pattern['examples']))}")
     for example in document["examples"].values():
-        text = f"example: {line_of(example['formula'])}  # {line_of(example['description'])}"
-        pieces.append(_Piece(_EXAMPLES, text, "examples"))
-    return pieces
+        lines.append(f"example: {line_of(example['formula'])}  # {line_of(example['description'])}")
+    return "\n".join(lines) + "\n"
 
 
-def _entity(name: str, document: dict[str, Any]) -> list[_Piece]:
-    """The fields of an entity, a line each, with their meanings, which can be left out alone."""
+def _entity_lines(name: str, document: dict[str, Any]) -> Iterable[str]:
+    """Yield the head of an entity, then a line for each of its fields."""
     entity = document["entities"][name]
-    is_root = entity["access_pattern"].startswith("Direct")
-    head = f"[{name}{'?' if entity['nullable'] else ''}] {line_of(entity['description'])}"
-    _, only, hidden = entity["access_pattern"].partition(PREFIXED)
-    access = f"also without its prefix{only}{line_of(hidden)}" if is_root else "dotted"
-    pieces = [_Piece(_ENTITIES, f"{head}; {access}", "entities")]
-    for field, is_custom in listed_fields(document, name):
+    access = "dotted"
+    if entity["access_pattern"].startswith("Direct"):
+        _, prefixed, hidden = entity["access_pattern"].partition(PREFIXED)
+        access = f"also without its prefix{prefixed}{line_of(hidden)}"
+    yield f"[{name}{_null_mark(entity)}] {line_of(entity['description'])}; {access}"
+    for field in list_fields(document, name):
         values = f" ({'|'.join(map(line_of, field['values']))})" if field.get("values") else ""
-        text = f"{field['example']}{'?' if field['nullable'] else ''}: {field['type']}{values}"
-        rank = _UNREADABLE if field["type"] == "json" else _FIELDS if is_root else _RELATED
-        pieces.append(_Piece(_CUSTOM, text, "custom fields") if is_custom else _Piece(rank, text, "fields"))
-        if field["description"]:
-            pieces.append(_Piece(_MEANINGS, f"  # {line_of(field['description'])}", "descriptions of fields", True))
-    return pieces
+        meaning = f"  # {line_of(field['description'])}" if field["description"] else ""
+        yield f"{field['example']}{_null_mark(field)}: {field['type']}{values}{meaning}"
+
+
+def _null_mark(part: dict[str, Any]) -> str:
+    return "?" if part["nullable"] else ""

@@ -7,7 +7,7 @@ formula; every deviation from the format is a diagnostic. Names are not looked u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
@@ -15,13 +15,12 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language import ast
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.parser import parse_formula
+from formulaseed.reference.model import Reference
+from formulaseed.reference.scope import new_scope
 from formulaseed.seed import surface
 from formulaseed.seed.read.shape import Shape, first_character
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
-
-if TYPE_CHECKING:
-    from formulaseed.reference.model import Reference
 
 NAME = "formula"
 """What a formula without a name of its own is called in errors."""
@@ -32,7 +31,13 @@ def lower_formula(text: JsonString, reference: Reference, problems: Problems) ->
     expression = _parsed(text, reference, problems)
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
     name = Named(text.span, NAME)
-    return surface.Program(name, steps=(surface.Step(name, text.span, operation),), output=(name,), reference=reference)
+    return surface.Program(
+        name,
+        steps=(surface.Step(name, text.span, operation),),
+        output=(name,),
+        reference=reference,
+        new_scope=partial(new_scope, reference),
+    )
 
 
 def formulas_shown(document: JsonValue) -> Iterator[JsonString]:
@@ -85,6 +90,7 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
         nameless=tuple(nameless),
         output=tuple(step.name for step in steps),
         reference=reference,
+        new_scope=partial(new_scope, reference),
         gives_numbers=True,
         span=document.span,
     )

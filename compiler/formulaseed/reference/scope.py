@@ -13,7 +13,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
 from formulaseed.diagnostics.catalogue.seed import FIX_OTHERS_FIRST, unknown_field
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
@@ -23,6 +23,12 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.reference.model import CUSTOM, Reference
 from formulaseed.seed.check.scope import SeedScope
+
+
+def new_scope(reference: Reference, problems: Problems, places: Mapping[str, int]) -> DomainScope:
+    """Return the scope in which formulas over a reference are checked; `places` has the place of each formula's step."""
+    return DomainScope(problems, {}, {}, places, {}, frozenset(), reference=reference)
+
 
 _LITERALS = {"none": "None", "null": "None", "nil": "None", "true": "True", "false": "False"}
 

@@ -14,7 +14,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.errors import DataError
 from formulaseed.language.ast import RESERVED_WORDS, is_name
-from formulaseed.language.json_values import _shown
+from formulaseed.language.json_values import _quote
 from formulaseed.reference.model import CUSTOM, FIELD_TYPES, Entity, Field, Reference
 
 _ROOT = "variables"
@@ -33,7 +33,7 @@ def with_variables(
     type. Raises `DataError` for anything else.
     """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
-        raise DataError(f"variables are names with types, not {_shown(variables)}")
+        raise DataError(f"variables are names with types, not {_quote(variables)}")
     if not isinstance(variables, Mapping):
         for name in variables:
             if not isinstance(name, str):
@@ -82,7 +82,7 @@ def _with_fields(entity: Entity, given: Mapping[str, Any], are_values: bool) -> 
 
 def _check(name: Any) -> None:
     if not (isinstance(name, str) and is_name(name) and len(name) <= limits.NAME_CHARACTERS):
-        raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
+        raise DataError(f"{_quote(name)} cannot be the name of a variable: use letters, digits and `_`")
 
 
 def _is_type(value: Mapping[str, Any]) -> bool:
@@ -108,7 +108,7 @@ def _field(name: str, value: Any, is_value: bool = False) -> Field:
         return Field(name, kind)
     found = next((kind for known, kind in _KINDS if isinstance(value, known)), None)
     if found is None:
-        raise DataError(f"the variable `{name}` is {_shown(value)}, which is no type and no value")
+        raise DataError(f"the variable `{name}` is {_quote(value)}, which is no type and no value")
     return Field(name, found, nullable=value is None)
 
 

@@ -1,17 +1,17 @@
-"""How each kind of evidence is evaluated for one restaurant: the one implementation.
+"""Evaluate each kind of evidence for one restaurant.
 
-In: a restaurant and what is known besides, as `parse_restaurant` and `parse_background` give them, and the parts of a
-piece of evidence. Out: 1 (satisfied), 0 (unknown) or -1 (not satisfied). Standard library only: the functions are copied
-as they are into generated modules, and `explain` calls them for what they look at. Nothing of the data is executed.
+In: a restaurant and the background, as `records` converts them, and the parts of a piece of evidence.
+Out: 1 (satisfied), 0 (unknown) or -1 (not satisfied). Standard library only: the functions are copied unchanged into
+generated modules, and `explain` calls those that select and count reviews. No data is executed.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
-from formulaseed.errors import DataError
-from formulaseed.ir.attributes import _attribute_at, _read_attribute
-from formulaseed.language.json_values import JsonObject, JsonValue, _shown, _unreadable
+from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
+from formulaseed.language.json_values import JsonObject, JsonValue
+from formulaseed.requests.records import Background, Restaurant, _review_text, _value_at
 
 Truth: TypeAlias = Literal[-1, 0, 1]
 Scalar: TypeAlias = "str | int | float | bool | None"
@@ -19,89 +19,21 @@ Path: TypeAlias = tuple[str, ...]
 SocialFilter: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
 
-_REVIEW_TEXT_CHARACTERS = 100_000
-_HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
-
-
-class Restaurant(NamedTuple):
-    """A restaurant: the fields of its business object, and its reviews."""
-
-    business: JsonObject
-    reviews: tuple[JsonObject, ...]
-
-
-class Background(NamedTuple):
-    """What is known beside the restaurants.
-
-    `judgements` is keyed by review and aspect; without any, review texts are read. `friends` holds for every name
-    those that it shares an edge with.
-    """
-
-    judgements: Mapping[tuple[str, str], str] | None = None
-    friends: Mapping[str, frozenset[str]] | None = None
-
-
-def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> Restaurant:
-    """A restaurant from its JSON: business fields under `business` or on the top level, reviews inside or beside."""
-    inner, own = record.get("business"), record.get("reviews")
-    fields, listed = inner if isinstance(inner, dict) else {}, own if isinstance(own, list) else []
-    business = {**record, **fields}
-    for name, value in business.items():
-        if value is not fields and value is not listed and _unreadable(value):
-            raise DataError(f"`{name}` {_unreadable(value)}")
-    found: list[JsonValue] = list(listed)
-    found += reviews
-    return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
-
-
-def parse_background(judgements: Sequence[JsonObject] | None = None, social: JsonObject | None = None) -> Background:
-    """Recorded judgements, and a social graph whose edges are read from either end."""
-    judged: dict[tuple[str, str], str] | None = None
-    if judgements is not None:
-        judged = {}
-        for place, line in enumerate(judgements):
-            review_id, aspect, judgement = line.get("review_id"), line.get("aspect"), line.get("judgement")
-            if not (isinstance(review_id, str) and isinstance(aspect, str) and isinstance(judgement, str)):
-                raise DataError(f"`judgements[{place}]` must have the strings `review_id`, `aspect` and `judgement`")
-            judged[review_id, aspect] = judgement
-    friends: dict[str, frozenset[str]] = {}
-    graph = social.get("friend_graph") if social is not None else None
-    for person, others in graph.items() if isinstance(graph, dict) else ():
-        for other in others if isinstance(others, list) else ():
-            if isinstance(other, str):
-                friends[person] = friends.get(person, frozenset()) | {other}
-                friends[other] = friends.get(other, frozenset()) | {person}
-    return Background(judged, friends)
-
-
-def _review(review: JsonValue, place: int) -> JsonObject:
-    if not isinstance(review, dict):
-        raise DataError(f"`reviews[{place}]` must be an object, not {_shown(review)}")
-    if not isinstance(review.get("review_id"), str):
-        raise DataError(f"`reviews[{place}].review_id` must be a string, not {_shown(review.get('review_id'))}")
-    if not isinstance(review.get("text"), str):
-        raise DataError(f"`reviews[{place}].text` must be a string, not {_shown(review.get('text'))}")
-    if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
-        raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
-    stars = review.get("stars")
-    if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
-        raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
-    person = _at(review, ("user", "name"))
-    if person is not None and not isinstance(person, str):
-        raise DataError(f"`reviews[{place}].user.name` must be a string, not {_shown(person)}")
-    for name, value in review.items():
-        if _unreadable(value):
-            raise DataError(f"`reviews[{place}].{name}` {_unreadable(value)}")
-    return review
+_HOURS_PATTERN = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
+_OUTCOMES: Mapping[str, Truth] = {"true": 1, "false": -1, "neutral": 0}
 
 
 def _truth(holds: bool) -> Truth:
+    """Return 1 (satisfied) for True, -1 (not satisfied) for False."""
     return 1 if holds else -1
 
 
-def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
-    """Whether the value at a path meets the rules, which are tried in their order."""
-    value = _attribute_at(place.business, path)
+def _check_attribute(restaurant: Restaurant, path: Path, **rules: Scalar) -> Truth:
+    """Check the value at `path` against the first of `rules` that applies, in the order of this function.
+
+    A missing value is unknown, unless the rule `missing` is 1 or -1. An object of flags is satisfied by one that is true.
+    """
+    value = _attribute_at_path(restaurant.business, path)
     if "not_contains" in rules:
         return _truth(value is None or not _contains(value, rules["not_contains"]))
     if "contains" in rules:
@@ -110,86 +42,101 @@ def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
         return _truth(value is None or not _matches(value, rules["not_true"]))
     if value is None:
         missing = rules.get("missing", 0)
-        return 1 if missing == 1 else -1 if missing == -1 else 0
+        return _truth(missing == 1) if missing in (1, -1) else 0
     if isinstance(value, dict) and value and all(isinstance(flag, bool) for flag in value.values()):
         return _truth(any(value.values()))
-    compared = [name for name in ("true", "false", "neutral") if name in rules]
-    if not compared:
+    return _check_expected(value, rules)
+
+
+def _check_expected(value: JsonValue, rules: Mapping[str, Scalar]) -> Truth:
+    """Return the outcome of the first of the rules `true`, `false` and `neutral` that `value` matches.
+
+    A value that matches none is the opposite of a rule `true` or `false` that is alone, otherwise unknown.
+    """
+    names = [name for name in _OUTCOMES if name in rules]
+    if not names:
         return _truth(value) if isinstance(value, bool) else 0
-    if compared == ["false"]:
-        return _truth(not _matches(value, rules["false"]))
-    for name in compared:
+    for name in names:
         if _matches(value, rules[name]):
-            return 1 if name == "true" else -1 if name == "false" else 0
-    return -1 if compared == ["true"] else 0
+            return _OUTCOMES[name]
+    if names == ["false"]:
+        return 1
+    return -1 if names == ["true"] else 0
 
 
-def _contains(value: JsonValue, expected: Scalar) -> bool:
+def _contains(value: JsonValue, expected: JsonValue) -> bool:
+    """Return True if the text of `expected` is part of that of `value`, case ignored."""
     return str(expected).casefold() in str(value).casefold()
 
 
 def _matches(value: JsonValue, expected: Scalar) -> bool:
-    """Equal, or the expected string occurs in the value's; it may be written as Yelp writes it."""
-    wanted = _read_attribute(expected) if isinstance(expected, str) else expected
-    return str(wanted).casefold() in str(value).casefold()
+    """Return True if `value` contains `expected`, which may be written as Yelp writes attributes."""
+    return _contains(value, _read_attribute(expected) if isinstance(expected, str) else expected)
 
 
-def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
-    """Whether the opening hours at a path contain a range, in minutes after midnight; ends may be the next day's."""
-    found = re.fullmatch(_HOURS, str(_attribute_at(place.business, path)))
-    if found is None:
+def _check_hours(restaurant: Restaurant, path: Path, start: int, end: int) -> Truth:
+    """Check that the opening hours at `path` contain a range; unknown if there are none.
+
+    `start` and `end` are minutes after midnight. An end before its start is on the next day.
+    """
+    hours = re.fullmatch(_HOURS_PATTERN, str(_attribute_at_path(restaurant.business, path)))
+    if hours is None:
         return 0
-    opens = int(found[1]) * 60 + int(found[2])
-    closes = int(found[3]) * 60 + int(found[4])
+    opens = int(hours[1]) * 60 + int(hours[2])
+    closes = int(hours[3]) * 60 + int(hours[4])
     closes += 1440 if closes < opens else 0
-    ends = end + 1440 if end < start else end
-    return _truth(opens <= start and ends <= closes)
+    range_end = end + 1440 if end < start else end
+    return _truth(opens <= start and range_end <= closes)
 
 
-def _review_text(
-    place: Restaurant,
-    known: Background,
+def _check_review_text(
+    restaurant: Restaurant,
+    background: Background,
     aspect: str,
-    least: int = 1,
+    min_matches: int = 1,
     social_filter: SocialFilter | None = None,
     weight: Weight | None = None,
     pattern: str | None = None,
 ) -> Truth:
-    """Whether enough reviews match a pattern, or were judged positive on it as an aspect.
+    """Check that enough reviews match a pattern, or were judged positive on it as an aspect.
 
-    The pattern is the aspect, unless it is given in a form that runs faster.
+    `pattern` is an equivalent of `aspect` that runs faster, or None. Unknown without any reviews, if `social_filter` is
+    None. `weight` requires that enough of the matches are by credible users.
     """
-    if not place.reviews and social_filter is None:
+    if not restaurant.reviews and social_filter is None:
         return 0
-    reviews = _by(place.reviews, social_filter, known)
-    matching = _matching(reviews, known, aspect, aspect if pattern is None else pattern)
-    if weight is not None and len(_credible(matching, weight, _credible_from(reviews, weight))) < weight[2]:
-        return -1
-    return _truth(len(matching) >= least)
+    reviews = _filter_by_people(restaurant.reviews, social_filter, background)
+    matches = _find_matches(reviews, background, aspect, aspect if pattern is None else pattern)
+    if weight is not None:
+        credible = _find_credible(matches, weight, _credibility_bound(reviews, weight))
+        if len(credible) < weight[2]:
+            return -1
+    return _truth(len(matches) >= min_matches)
 
 
-def _matching(reviews: Sequence[JsonObject], known: Background, aspect: str, pattern: str) -> list[JsonObject]:
-    """The reviews that were judged positive on an aspect or, without judgements, match a pattern, case ignored."""
-    if known.judgements is not None:
-        return [review for review in reviews if _judged(review, aspect, known) == "positive"]
+def _find_matches(reviews: Sequence[JsonObject], background: Background, aspect: str, pattern: str) -> list[JsonObject]:
+    """Return the reviews judged positive on `aspect` or, without judgements, those that match `pattern`, case ignored."""
+    if background.judgements is not None:
+        return [review for review in reviews if _judgement(review, aspect, background) == "positive"]
     search = re.compile(pattern, re.IGNORECASE).search
-    return [review for review in reviews if search(_text_of(review)) is not None]
+    return [review for review in reviews if search(_review_text(review)) is not None]
 
 
-def _credible_from(reviews: Sequence[JsonObject], weight: Weight) -> float | None:
-    """The value from which a user is credible: at the percentile of those that are not 0; None without any."""
+def _credibility_bound(reviews: Sequence[JsonObject], weight: Weight) -> float | None:
+    """Return the weight from which a user is credible: the percentile of the weights other than 0; None without any."""
     path, percentile, _ = weight
-    values = sorted(value for value in (_weight(_at(review, path)) for review in reviews) if value != 0)
-    return values[min(int(len(values) * percentile / 100), len(values) - 1)] if values else None
+    all_weights = sorted(_weigh(_value_at(review, path)) for review in reviews)
+    weights = [value for value in all_weights if value != 0]
+    return weights[min(int(len(weights) * percentile / 100), len(weights) - 1)] if weights else None
 
 
-def _credible(reviews: Sequence[JsonObject], weight: Weight, bound: float | None) -> list[JsonObject]:
-    """The reviews by users of at least this weight; none if no user has any."""
-    return [review for review in reviews if bound is not None and _weight(_at(review, weight[0])) >= bound]
+def _find_credible(reviews: Sequence[JsonObject], weight: Weight, bound: float | None) -> list[JsonObject]:
+    """Return the reviews by users whose weight is at least `bound`; none if it is None."""
+    return [review for review in reviews if bound is not None and _weigh(_value_at(review, weight[0])) >= bound]
 
 
-def _weight(value: JsonValue) -> float:
-    """A number is itself; a list, or a string with commas such as Yelp's elite years, counts its entries."""
+def _weigh(value: JsonValue) -> float:
+    """Return a number as it is, and the number of entries of a list or of a string with commas; otherwise 0."""
     if isinstance(value, int | float):
         return float(value)
     if isinstance(value, str):
@@ -198,143 +145,158 @@ def _weight(value: JsonValue) -> float:
 
 
 def _is_filled(value: JsonValue) -> bool:
-    """Whether there is something: neither nothing, 0, False, an empty string, the string `None`, nor a list of these."""
+    """Return False for null, 0, False, an empty string or object, the string `None`, and lists of nothing else."""
     if isinstance(value, list):
         return any(_is_filled(entry) for entry in value)
     return bool(value) and value != "None"
 
 
-def _review_meta(
-    place: Restaurant, path: Path, op: str, value: Scalar, agg: str, count: int = 1, min_stars: float | None = None
+def _check_review_meta(
+    restaurant: Restaurant,
+    path: Path,
+    operator: str,
+    value: Scalar,
+    quantifier: str,
+    count: int = 1,
+    min_stars: float | None = None,
 ) -> Truth:
-    """Whether reviews of enough stars meet a test at a path: any, all, or so many of them."""
-    if not place.reviews:
+    """Check that reviews with enough stars meet a test at `path`; unknown without reviews.
+
+    `quantifier` is `any`, `all` or `count`, for at least `count` of them.
+    """
+    if not restaurant.reviews:
         return 0
-    meeting, counted = _meeting(place, path, op, value, min_stars)
-    if agg == "all":
+    meeting, counted = _count_meeting(restaurant, path, operator, value, min_stars)
+    if quantifier == "all":
         return _truth(0 < meeting == counted)
-    return _truth(meeting >= (count if agg == "count" else 1))
+    return _truth(meeting >= (count if quantifier == "count" else 1))
 
 
-def _meeting(place: Restaurant, path: Path, op: str, value: Scalar, min_stars: float | None) -> tuple[int, int]:
-    """How many reviews meet a test, and how many have the stars to be counted."""
-    counted = [review for review in place.reviews if min_stars is None or _stars(review) >= min_stars]
-    found = [_at(review, path) for review in counted]
-    meeting = sum(1 for each in found if (_is_filled(each) if op == "not_empty" else _compares(each, op, value)))
-    return meeting, len(counted)
+def _count_meeting(
+    restaurant: Restaurant, path: Path, operator: str, value: Scalar, min_stars: float | None
+) -> tuple[int, int]:
+    """Return how many of the reviews with at least `min_stars` meet the test, and how many there are."""
+    counted = [review for review in restaurant.reviews if min_stars is None or _stars(review) >= min_stars]
+    entries = [_value_at(review, path) for review in counted]
+    if operator == "not_empty":
+        return sum(1 for entry in entries if _is_filled(entry)), len(counted)
+    return sum(1 for entry in entries if _compare(entry, operator, value)), len(counted)
 
 
-def _group_rating(
-    place: Restaurant, path: Path, operator: str, value: Scalar, metric: str, comparison: str, threshold: float
+def _check_group_rating(
+    restaurant: Restaurant, path: Path, operator: str, value: Scalar, metric: str, comparison: str, threshold: float
 ) -> Truth:
-    """Whether, of the reviews that pass a filter, the average stars or the number compares with a threshold."""
-    group = _group(place, path, operator, value)
-    found = float(len(group)) if metric == "count" else _average_stars(group)
-    return _truth(bool(group) and _compares(found, comparison, threshold))
+    """Compare the number or the average stars of the reviews that pass a filter with `threshold`.
+
+    Not satisfied if no review passes the filter.
+    """
+    group = _find_group(restaurant, path, operator, value)
+    measure = float(len(group)) if metric == "count" else _average_stars(group)
+    return _truth(bool(group) and _compare(measure, comparison, threshold))
 
 
-def _group(place: Restaurant, path: Path, operator: str, value: Scalar) -> list[JsonObject]:
-    """The reviews that pass a filter."""
-    return [review for review in place.reviews if _compares(_at(review, path), operator, value)]
+def _find_group(restaurant: Restaurant, path: Path, operator: str, value: Scalar) -> list[JsonObject]:
+    """Return the reviews whose value at `path` compares with `value`."""
+    return [review for review in restaurant.reviews if _compare(_value_at(review, path), operator, value)]
 
 
-def _not_only_easy_raters(place: Restaurant, generous_from: float, harsh_below: float) -> Truth:
-    """False if easy raters rate it high while harsh ones rate it low."""
-    generous, harsh = _raters(place)
+def _check_raters(restaurant: Restaurant, generous_from: float, harsh_below: float) -> Truth:
+    """Return -1 if easy raters rate the restaurant high while harsh ones rate it low, otherwise 1."""
+    generous, harsh = _average_by_raters(restaurant)
     is_easy = generous is not None and generous >= generous_from and harsh is not None and harsh < harsh_below
     return _truth(not is_easy)
 
 
-def _raters(place: Restaurant) -> tuple[float | None, float | None]:
-    """The average stars by users who average 4.0 or more, and by those who average under 3.5."""
-    usual = ("user", "average_stars")
-    return _average_stars(_group(place, usual, "gte", 4.0)), _average_stars(_group(place, usual, "lt", 3.5))
+def _average_by_raters(restaurant: Restaurant) -> tuple[float | None, float | None]:
+    """Return the average stars by users who average 4.0 or more, and by users who average under 3.5."""
+    path = ("user", "average_stars")
+    generous = _average_stars(_find_group(restaurant, path, "gte", 4.0))
+    return generous, _average_stars(_find_group(restaurant, path, "lt", 3.5))
 
 
-def _sentiment(
-    place: Restaurant,
-    known: Background,
+def _check_sentiment(
+    restaurant: Restaurant,
+    background: Background,
     topic: str,
     sentiment: str,
-    least: int = 1,
+    min_matches: int = 1,
     social_filter: SocialFilter | None = None,
 ) -> Truth:
-    """Whether enough reviews were judged so on a topic; positive ones must outnumber negative ones too."""
-    if known.judgements is None:
+    """Check that enough reviews were judged so on `topic`; unknown without judgements.
+
+    Positive judgements must also outnumber negative ones.
+    """
+    if background.judgements is None:
         return 0
-    positive, negative = _judgements(_by(place.reviews, social_filter, known), known, topic)
+    reviews = _filter_by_people(restaurant.reviews, social_filter, background)
+    positive, negative = _count_judgements(reviews, background, topic)
     if sentiment == "negative":
-        return _truth(negative >= least)
-    return _truth(positive >= least and positive > negative)
+        return _truth(negative >= min_matches)
+    return _truth(positive >= min_matches and positive > negative)
 
 
-def _judgements(reviews: Sequence[JsonObject], known: Background, topic: str) -> tuple[int, int]:
-    """How many reviews were judged positive, and how many negative."""
-    judged = [_judged(review, topic, known) for review in reviews]
-    return sum(1 for each in judged if each == "positive"), sum(1 for each in judged if each == "negative")
+def _count_judgements(reviews: Sequence[JsonObject], background: Background, topic: str) -> tuple[int, int]:
+    """Return how many reviews were judged positive on `topic`, and how many negative."""
+    judgements = [_judgement(review, topic, background) for review in reviews]
+    positive = sum(1 for judgement in judgements if judgement == "positive")
+    return positive, sum(1 for judgement in judgements if judgement == "negative")
 
 
-def _social_rating(
-    place: Restaurant, known: Background, min_stars: float, least: int, social_filter: SocialFilter
+def _check_social_rating(
+    restaurant: Restaurant, background: Background, min_stars: float, min_matches: int, social_filter: SocialFilter
 ) -> Truth:
-    """Whether enough reviews by these people gave so many stars."""
-    return _truth(len(_liked(_by(place.reviews, social_filter, known), min_stars)) >= least)
+    """Check that enough reviews by the people of `social_filter` have at least `min_stars`."""
+    reviews = _filter_by_people(restaurant.reviews, social_filter, background)
+    return _truth(len(_filter_by_stars(reviews, min_stars)) >= min_matches)
 
 
-def _liked(reviews: Sequence[JsonObject], min_stars: float) -> list[JsonObject]:
+def _filter_by_stars(reviews: Sequence[JsonObject], min_stars: float) -> list[JsonObject]:
+    """Return the reviews with at least `min_stars`."""
     return [review for review in reviews if _stars(review) >= min_stars]
 
 
-def _by(reviews: Sequence[JsonObject], social_filter: SocialFilter | None, known: Background) -> Sequence[JsonObject]:
-    """The reviews by the friends and those up to so many hops from them; all without a social filter."""
+def _filter_by_people(
+    reviews: Sequence[JsonObject], social_filter: SocialFilter | None, background: Background
+) -> Sequence[JsonObject]:
+    """Return the reviews by the friends of `social_filter` and those up to its hops from them; all if it is None."""
     if social_filter is None:
         return reviews
     people = set(social_filter[0])
     for _ in range(social_filter[1]):
-        people |= {other for person in people for other in (known.friends or {}).get(person, ())}
-    return [review for review in reviews if _at(review, ("user", "name")) in people]
-
-
-def _at(review: JsonObject, path: Path) -> JsonValue:
-    """The value at a path of a review; None where there is none."""
-    found: JsonValue = review
-    for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
-
-
-def _text_of(review: JsonObject) -> str:
-    text = review.get("text")
-    return text if isinstance(text, str) else ""
+        people |= {friend for person in people for friend in (background.friends or {}).get(person, ())}
+    return [review for review in reviews if _value_at(review, ("user", "name")) in people]
 
 
 def _stars(review: JsonObject) -> float:
+    """Return the stars of a review; 0 if it has none."""
     stars = review.get("stars")
     return float(stars) if isinstance(stars, int | float) else 0.0
 
 
 def _average_stars(reviews: Sequence[JsonObject]) -> float | None:
-    """Of those reviews that have stars; None where there are none."""
+    """Return the average of the reviews that have stars; None if none has."""
     stars = [_stars(review) for review in reviews if review.get("stars") is not None]
     return sum(stars) / len(stars) if stars else None
 
 
-def _judged(review: JsonObject, aspect: str, known: Background) -> str:
-    return (known.judgements or {}).get((str(review.get("review_id")), aspect), "not_mentioned")
+def _judgement(review: JsonObject, aspect: str, background: Background) -> str:
+    """Return the recorded judgement on `aspect`; `not_mentioned` if there is none."""
+    return (background.judgements or {}).get((str(review.get("review_id")), aspect), "not_mentioned")
 
 
-def _compares(value: JsonValue, operator: str, other: Scalar) -> bool:
-    """Numbers with numbers, strings with strings, dates too; anything else compares with nothing."""
+def _compare(value: JsonValue, operator: str, other: Scalar) -> bool:
+    """Return True if `value operator other` holds; False unless both are numbers, or both are strings such as dates."""
     if isinstance(value, bool) or isinstance(other, bool):
         return False
     if isinstance(value, int | float) and isinstance(other, int | float):
-        return _ordered(operator, value < other, value == other)
+        return _apply_operator(operator, value < other, value == other)
     if isinstance(value, str) and isinstance(other, str):
-        return _ordered(operator, value < other, value == other)
+        return _apply_operator(operator, value < other, value == other)
     return False
 
 
-def _ordered(operator: str, is_less: bool, is_equal: bool) -> bool:
+def _apply_operator(operator: str, is_less: bool, is_equal: bool) -> bool:
+    """Return True if `operator` holds for a value that is less than, equal to or greater than another."""
     if operator in ("eq", "ne"):
         return is_equal is (operator == "eq")
     if is_equal:
@@ -343,10 +305,10 @@ def _ordered(operator: str, is_less: bool, is_equal: bool) -> bool:
 
 
 def and_(*values: Truth) -> Truth:
-    """All hold: the least of the values."""
+    """Return the minimum: 1 if all values are 1, -1 if one is -1."""
     return min(values)
 
 
 def or_(*values: Truth) -> Truth:
-    """One holds: the greatest of the values."""
+    """Return the maximum: 1 if one value is 1, -1 if all are -1."""
     return max(values)

@@ -1,7 +1,7 @@
-"""The evidence of a condition, one kind after the other, as nodes of `model`.
+"""Lower the evidence of a condition, one kind after the other, to nodes of `model`.
 
-In: the JSON of an evidence object. Out: the node, or None if something is wrong; everything that is wrong has been
-reported. `KINDS` says which keys each kind takes. Source: the reference of evidence types; docs/requests.md.
+In: the JSON of an evidence object. Out: the node, or None with every error reported. `KINDS` lists the keys of each kind.
+Source: the reference of evidence types; docs/requests.md.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from formulaseed.requests.patterns import parse_pattern
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 
-STARS = 5.0
-"""The most stars that there are."""
+MAX_STARS = 5.0
 OPERATORS: tuple[str, ...] = get_args(ir.Ordering)
 RULES: tuple[str, ...] = ("not_contains", "contains", "not_true", "missing", "true", "false", "neutral")
 """The rules of `item_meta` in the order in which they are tried."""
 
-_DECIDES_ALONE = ("not_contains", "contains", "not_true")
+_FINAL_RULES = ("not_contains", "contains", "not_true")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HOURS = re.compile(r"([0-9]{1,2}):([0-9]{1,2})-([0-9]{1,2}):([0-9]{1,2})")
 
@@ -65,50 +64,58 @@ _SECTIONS = {
 
 @dataclass
 class EvidenceDecoder:
-    """Typed access to the keys of one evidence object. What is wrong is reported, and something else is returned."""
+    """Typed access to the keys of one evidence object. Reports an invalid value, and returns a default instead."""
 
     section: JsonObject
     shape: Shape
-    what: str
+    subject: str
     keys: Keys
 
-    def report(self, found: Diagnostic) -> None:
-        self.shape.problems.report(found)
+    def report(self, diagnostic: Diagnostic) -> None:
+        self.shape.problems.report(diagnostic)
 
     def need(self, key: str) -> JsonValue | None:
-        return self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
+        """Return the value of a key; None, reported, if it is missing."""
+        return self.shape.need(self.section, key, self.subject, f'"{key}": {_EXAMPLES[key]}')
 
     def get(self, key: str) -> JsonValue | None:
-        """The value of a key; a needed one that is missing is reported."""
+        """Return the value of a key; None if it is missing, reported if the key is needed."""
         return self.need(key) if key in self.keys.needed else self.section.get(key)
 
     def string(self, key: str) -> str:
+        """Return the string at a key; an empty one if it is missing or invalid."""
         return self.nonempty(self.get(key), f"`{key}`", _EXAMPLES[key])
 
-    def nonempty(self, value: JsonValue | None, what: str, example: str) -> str:
-        found = self.shape.text(value, what)
-        if found is not None and not found.value.strip():
-            self.report(catalogue.empty_value(found.span, what, example))
-        return found.value if found is not None else ""
+    def nonempty(self, value: JsonValue | None, subject: str, example: str) -> str:
+        """Return a string, and report it if it is blank; an empty one if `value` is not a string."""
+        string = self.shape.text(value, subject)
+        if string is None:
+            return ""
+        if not string.value.strip():
+            self.report(catalogue.empty_value(string.span, subject, example))
+        return string.value
 
     def choice(self, key: str, allowed: Collection[str], default: str = "") -> Any:
-        found = self.shape.text(self.get(key), f"`{key}`")
-        if found is None or found.value in allowed:
-            return found.value if found is not None else default
-        self.report(catalogue.invalid_choice(found.span, key, found.value, allowed, OPERATORS))
+        """Return the string at a key if it is one of `allowed`, otherwise `default`."""
+        string = self.shape.text(self.get(key), f"`{key}`")
+        if string is None:
+            return default
+        if string.value in allowed:
+            return string.value
+        self.report(catalogue.invalid_choice(string.span, key, string.value, allowed, OPERATORS))
         return default
 
-    def whole(self, key: str, default: int, least: int = 1, most: int = limits.MATCHES) -> int:
-        found = self.shape.whole(self.get(key), f"`{key}`", least, most)
-        return default if found is None else found
+    def whole(self, key: str, default: int, minimum: int = 1, maximum: int = limits.MATCHES) -> int:
+        number = self.shape.whole(self.get(key), f"`{key}`", minimum, maximum)
+        return default if number is None else number
 
-    def number(self, key: str, default: float = 0.0, most: float = STARS) -> float:
+    def number(self, key: str, default: float = 0.0, maximum: float = MAX_STARS) -> float:
         value = self.get(key)
-        found = self.shape.number(value, f"`{key}`", 0.0, most) if value is not None else None
-        return default if found is None else found
+        number = self.shape.number(value, f"`{key}`", 0.0, maximum) if value is not None else None
+        return default if number is None else number
 
     def threshold(self, key: str) -> str | float | None:
-        """A number, or a string for dates and the like; it is needed."""
+        """Return a number, or a string such as a date; None, reported, if it is missing or anything else."""
         value = self.need(key)
         if isinstance(value, JsonString | JsonNumber):
             return value.value
@@ -117,7 +124,10 @@ class EvidenceDecoder:
         return None
 
     def path(self, key: str, *, or_string: bool = False) -> Path:
-        """A list of keys, such as `["attributes", "WiFi"]`; with `or_string` a single key need not be in a list."""
+        """Return a list of keys, such as `["attributes", "WiFi"]`; with `or_string` a single key need not be in a list.
+
+        Empty if it is missing or invalid.
+        """
         value = self.get(key)
         if value is None:
             return ()
@@ -135,14 +145,15 @@ class EvidenceDecoder:
         return self.nonempty(item, f"a key of `{path}`", _EXAMPLES[path])
 
     def inner(self, key: str) -> EvidenceDecoder | None:
-        """The object at a key, None if there is none; its own keys are checked."""
-        found = self.shape.object(self.get(key), f"`{key}`", _EXAMPLES[key])
-        if found is None:
+        """Check the keys of the object at a key, and return its decoder; None if there is no object."""
+        section = self.shape.object(self.get(key), f"`{key}`", _EXAMPLES[key])
+        if section is None:
             return None
-        self.shape.keys(found, _SECTIONS[key].all, f"`{key}`")
-        return EvidenceDecoder(found, self.shape, f"`{key}`", _SECTIONS[key])
+        self.shape.keys(section, _SECTIONS[key].all, f"`{key}`")
+        return EvidenceDecoder(section, self.shape, f"`{key}`", _SECTIONS[key])
 
     def social_filter(self) -> ir.SocialFilter | None:
+        """Return the filter; None if there is none."""
         inner = self.inner("social_filter")
         if inner is None:
             return None
@@ -153,52 +164,55 @@ class EvidenceDecoder:
         return ir.SocialFilter(tuple(inner.key(item, "friends") for item in items), inner.whole("hops", 1, 0, 2))
 
     def min_matches(self) -> int:
-        """From beside `social_filter`, or from inside of it."""
-        found, social = self.whole("min_matches", 1), self.section.get("social_filter")
+        """Return `min_matches` of `social_filter`, or else of the evidence; report it if both differ."""
+        outer = self.whole("min_matches", 1)
+        social = self.section.get("social_filter")
         value = social.get("min_matches") if isinstance(social, JsonObject) else None
-        inside = self.shape.whole(value, "`min_matches`", 1, limits.MATCHES)
-        if value is None or inside is None:
-            return found
-        if self.section.get("min_matches") is not None and inside != found:
+        inner = self.shape.whole(value, "`min_matches`", 1, limits.MATCHES)
+        if value is None or inner is None:
+            return outer
+        if self.section.get("min_matches") is not None and inner != outer:
             self.report(catalogue.conflicting_min_matches(value.span))
-        return inside
+        return inner
 
-    def unused(self, key: str, why: str) -> None:
+    def report_unused(self, key: str, reason: str) -> None:
         """Report that a key has no effect, if it is there."""
         value = self.section.get(key)
         if value is not None:
-            self.report(catalogue.key_without_effect(value.span, key, why))
+            self.report(catalogue.key_without_effect(value.span, key, reason))
 
 
 def lower_evidence(value: JsonValue | None, shape: Shape) -> ir.Evidence | None:
-    """One evidence object, such as `{"kind": "review_text", "pattern": "cozy"}`."""
+    """Lower an object such as `{"kind": "review_text", "pattern": "cozy"}`; None, reported, if it has errors."""
     section = shape.object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
     if section is None:
         return None
-    named = shape.text(shape.need(section, "kind", "the evidence", '"kind": such as "item_meta"'), "`kind`")
-    chosen = shape.choice(named, "kind of evidence", KINDS) if named else None
-    if chosen is None:
+    kind_string = shape.text(shape.need(section, "kind", "the evidence", '"kind": such as "item_meta"'), "`kind`")
+    kind = shape.choice(kind_string, "kind of evidence", KINDS) if kind_string else None
+    if kind is None:
         return None
-    (keys, lower), own = KINDS[chosen], Shape(Problems())
-    own.keys(section, ("kind", *keys.all), f"`{chosen}`")
-    own.text(section.get("description"), "`description`")
-    evidence = lower(EvidenceDecoder(section, own, f"`{chosen}`", keys))
-    shape.problems.extend(own.problems)
-    return evidence if not own.problems.has_errors else None
+    keys, lower = KINDS[kind]
+    own_shape = Shape(Problems())
+    own_shape.keys(section, ("kind", *keys.all), f"`{kind}`")
+    own_shape.text(section.get("description"), "`description`")
+    evidence = lower(EvidenceDecoder(section, own_shape, f"`{kind}`", keys))
+    shape.problems.extend(own_shape.problems)
+    return evidence if not own_shape.problems.has_errors else None
 
 
-def _item_meta(decoder: EvidenceDecoder) -> ir.ItemMeta:
+def _lower_item_meta(decoder: EvidenceDecoder) -> ir.ItemMeta:
     path = decoder.path("path")
-    rules = tuple(rule for name in RULES if (rule := _rule(decoder, name)) is not None)
+    rules = tuple(rule for name in RULES if (rule := _lower_rule(decoder, name)) is not None)
     names = [rule.name for rule in rules]
-    alone = next((name for name in _DECIDES_ALONE if name in names), None)
-    for name in names[names.index(alone) + 1 :] if alone else ():
-        decoder.unused(name, f"`{alone}` decides alone")
-    _restated(decoder, names)
+    final = next((name for name in _FINAL_RULES if name in names), None)
+    for name in names[names.index(final) + 1 :] if final else ():
+        decoder.report_unused(name, f"`{final}` decides alone")
+    _check_restated(decoder, names)
     return ir.ItemMeta(path, rules)
 
 
-def _rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
+def _lower_rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
+    """Return the rule of this name, reported if its value is invalid; None if the evidence has none."""
     value = decoder.section.get(name)
     if value is None:
         return None
@@ -213,7 +227,7 @@ def _rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
 
 
 def _expected(value: JsonValue) -> str | None:
-    """What a rule names, as the string that it is compared as; None for what cannot be compared."""
+    """Return the value of a rule as the string that values are compared with; None if it cannot be compared."""
     if isinstance(value, JsonString):
         return value.value
     if isinstance(value, JsonNumber) or (isinstance(value, JsonLiteral) and value.value is not None):
@@ -221,72 +235,82 @@ def _expected(value: JsonValue) -> str | None:
     return None
 
 
-def _restated(decoder: EvidenceDecoder, names: Sequence[str]) -> None:
-    """`op` and `value` may restate a rule; if they state another one the rule holds."""
-    op, value = decoder.section.get("op"), decoder.section.get("value")
-    named = decoder.choice("op", RULES)
+def _check_restated(decoder: EvidenceDecoder, names: Sequence[str]) -> None:
+    """Report `op` and `value` if they differ from the rule that they restate; the rule holds."""
+    op = decoder.section.get("op")
+    value = decoder.section.get("value")
+    operator = decoder.choice("op", RULES)
     restated = op if op is not None else value
     if restated is None:
         return
     if not names:
-        decoder.report(catalogue.nothing_to_restate(restated.span, decoder.what, named or "true"))
-    elif op is not None and named and named not in names:
-        decoder.report(catalogue.restated_otherwise(op.span, "op", named, f"is `{names[0]}`"))
+        decoder.report(catalogue.nothing_to_restate(restated.span, decoder.subject, operator or "true"))
+    elif op is not None and operator and operator not in names:
+        decoder.report(catalogue.restated_otherwise(op.span, "op", operator, f"is `{names[0]}`"))
     elif value is not None:
-        rule = named if named in names else names[0]
-        said, holds = _expected(value), _expected(cast(JsonValue, decoder.section.get(rule)))
-        if said != holds:
-            decoder.report(catalogue.restated_otherwise(value.span, "value", said, f"`{rule}` says `{holds}`"))
+        rule = operator if operator in names else names[0]
+        restated_value = _expected(value)
+        rule_value = _expected(cast(JsonValue, decoder.section.get(rule)))
+        if restated_value != rule_value:
+            meaning = f"`{rule}` says `{rule_value}`"
+            decoder.report(catalogue.restated_otherwise(value.span, "value", restated_value, meaning))
 
 
-def _item_hours(decoder: EvidenceDecoder) -> ir.ItemHours | None:
-    path, value = decoder.path("path"), decoder.section.get("path")
-    if len(path) == 2 and path[0] == "hours" and path[1] not in _DAYS and isinstance(value, JsonArray):
-        decoder.report(catalogue.unknown_day(value.items[1].span, path[1], _DAYS))
-    text, value = decoder.string("true"), decoder.section.get("true")
-    times = _times(text)
+def _lower_item_hours(decoder: EvidenceDecoder) -> ir.ItemHours | None:
+    """Lower opening hours; None, reported, if the range is invalid."""
+    path = decoder.path("path")
+    keys = decoder.section.get("path")
+    if len(path) == 2 and path[0] == "hours" and path[1] not in _DAYS and isinstance(keys, JsonArray):
+        decoder.report(catalogue.unknown_day(keys.items[1].span, path[1], _DAYS))
+    text = decoder.string("true")
+    value = decoder.section.get("true")
+    times = _parse_hours(text)
     if value is not None and text and (times is None or times[0] == times[1]):
         decoder.report(catalogue.invalid_hours(value.span, text))
-    _restated(decoder, ["true"] if value is not None else [])
+    _check_restated(decoder, ["true"] if value is not None else [])
     return ir.ItemHours(path, *times) if times is not None else None
 
 
-def _times(text: str) -> tuple[int, int] | None:
-    """Both ends of a range in minutes after midnight."""
+def _parse_hours(text: str) -> tuple[int, int] | None:
+    """Return both ends of a range such as `18:0-21:30` in minutes after midnight; None if it is invalid."""
     match = _HOURS.fullmatch(text.strip())
     if match is None:
         return None
-    first, last = (int(match[i]) * 60 + int(match[i + 1]) for i in (1, 3))
-    good = int(match[2]) < 60 and int(match[4]) < 60 and first <= 24 * 60 and last <= 24 * 60
-    return (first, last) if good else None
+    start, end = (int(match[i]) * 60 + int(match[i + 1]) for i in (1, 3))
+    is_valid = int(match[2]) < 60 and int(match[4]) < 60 and max(start, end) <= 24 * 60
+    return (start, end) if is_valid else None
 
 
-def _review_text(decoder: EvidenceDecoder) -> ir.ReviewText | None:
-    pattern, value = decoder.string("pattern"), decoder.section.get("pattern")
+def _lower_review_text(decoder: EvidenceDecoder) -> ir.ReviewText | None:
+    """Lower a pattern; None, reported, if it is missing or refused."""
+    pattern = decoder.string("pattern")
+    value = decoder.section.get("pattern")
     source = parse_pattern(value, decoder.shape.problems) if isinstance(value, JsonString) else None
-    social_filter, least = decoder.social_filter(), decoder.min_matches()
-    inner = decoder.inner("weight_by")
+    social_filter = decoder.social_filter()
+    min_matches = decoder.min_matches()
+    weight_decoder = decoder.inner("weight_by")
     percentile = decoder.number("credibility_percentile", 50.0, 100.0)
-    credible = decoder.whole("min_credible_matches", 2)
+    min_credible = decoder.whole("min_credible_matches", 2)
     weight = None
-    if inner is not None:
-        weight = ir.Weight(inner.path("field", or_string=True), percentile, credible)
+    if weight_decoder is not None:
+        weight = ir.Weight(weight_decoder.path("field", or_string=True), percentile, min_credible)
     else:
         for key in ("credibility_percentile", "min_credible_matches"):
-            decoder.unused(key, "there is no `weight_by`")
-    return ir.ReviewText(pattern, weight, social_filter, least, source) if source is not None else None
+            decoder.report_unused(key, "there is no `weight_by`")
+    return ir.ReviewText(pattern, weight, social_filter, min_matches, source) if source is not None else None
 
 
-def _review_meta(decoder: EvidenceDecoder) -> ir.ReviewMeta:
-    path, op = decoder.path("path"), decoder.choice("op", ("not_empty", "gte", "lte"))
+def _lower_review_meta(decoder: EvidenceDecoder) -> ir.ReviewMeta:
+    path = decoder.path("path")
+    op = decoder.choice("op", ("not_empty", "gte", "lte"))
     value = decoder.threshold("value") if op in ("gte", "lte") else None
     agg = decoder.choice("agg", ("any", "all", "count"), "any")
     count = decoder.whole("count", 1)
     min_stars = decoder.number("min_stars") if not _is_null(decoder.section.get("min_stars")) else None
     if op == "not_empty" and not _is_null(decoder.section.get("value")):
-        decoder.unused("value", "`not_empty` compares with nothing")
+        decoder.report_unused("value", "`not_empty` compares with nothing")
     if agg != "count" and count != 1:
-        decoder.unused("count", f'`agg` is "{agg}"')
+        decoder.report_unused("count", f'`agg` is "{agg}"')
     return ir.ReviewMeta(path, op, value, agg, count, min_stars)
 
 
@@ -294,46 +318,53 @@ def _is_null(value: JsonValue | None) -> bool:
     return value is None or (isinstance(value, JsonLiteral) and value.value is None)
 
 
-def _group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
-    inner = decoder.inner("group_filter")
+def _lower_group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
+    """Lower a comparison of a group; None, reported, if it has no filter."""
+    group = decoder.inner("group_filter")
     decoder.shape.text(decoder.section.get("group"), "`group`")
     metric = decoder.choice("metric", ("avg_stars", "count"))
-    threshold = decoder.number("threshold", 0.0, STARS if metric == "avg_stars" else float(limits.MATCHES))
+    threshold = decoder.number("threshold", 0.0, MAX_STARS if metric == "avg_stars" else float(limits.MATCHES))
     comparison = decoder.choice("operator", OPERATORS)
-    if inner is None:
+    if group is None:
         return None
-    field, operator = inner.path("field", or_string=True), inner.choice("operator", OPERATORS)
-    return ir.GroupRating(field, operator, inner.threshold("value"), metric, comparison, threshold)
+    field = group.path("field", or_string=True)
+    operator = group.choice("operator", OPERATORS)
+    return ir.GroupRating(field, operator, group.threshold("value"), metric, comparison, threshold)
 
 
-def _not_only_easy_raters(decoder: EvidenceDecoder) -> ir.NotOnlyEasyRaters | None:
-    inner = decoder.inner("condition")
-    return ir.NotOnlyEasyRaters(*map(inner.number, _SECTIONS["condition"].needed)) if inner is not None else None
+def _lower_not_only_easy_raters(decoder: EvidenceDecoder) -> ir.NotOnlyEasyRaters | None:
+    """Lower the bounds for easy and harsh raters; None, reported, if there are none."""
+    bounds = decoder.inner("condition")
+    return ir.NotOnlyEasyRaters(*map(bounds.number, _SECTIONS["condition"].needed)) if bounds is not None else None
 
 
-def _sentiment(decoder: EvidenceDecoder) -> ir.Sentiment:
+def _lower_sentiment(decoder: EvidenceDecoder) -> ir.Sentiment:
     topic = decoder.string("topic")
-    feeling: Literal["positive", "negative"] = decoder.choice("sentiment", ("positive", "negative"), "positive")
-    least = {name: decoder.whole(f"min_{name}", 1) for name in ("positive", "negative")}
-    decoder.unused(f"min_{'negative' if feeling == 'positive' else 'positive'}", f"the sentiment is {feeling}")
-    return ir.Sentiment(topic, feeling, least[feeling], decoder.social_filter())
+    sentiment: Literal["positive", "negative"] = decoder.choice("sentiment", ("positive", "negative"), "positive")
+    minimums = {name: decoder.whole(f"min_{name}", 1) for name in ("positive", "negative")}
+    opposite = "negative" if sentiment == "positive" else "positive"
+    decoder.report_unused(f"min_{opposite}", f"the sentiment is {sentiment}")
+    return ir.Sentiment(topic, sentiment, minimums[sentiment], decoder.social_filter())
 
 
-def _social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
-    stars, social_filter = decoder.number("min_stars", 4.0), decoder.social_filter()
-    least = decoder.min_matches()
-    return ir.SocialRating(stars, least, social_filter) if social_filter is not None else None
+def _lower_social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
+    """Lower a number of ratings by people; None, reported, if it has no social filter."""
+    min_stars = decoder.number("min_stars", 4.0)
+    social_filter = decoder.social_filter()
+    min_matches = decoder.min_matches()
+    return ir.SocialRating(min_stars, min_matches, social_filter) if social_filter is not None else None
 
 
 _CREDIBILITY = ("weight_by", "credibility_percentile", "min_credible_matches")
+_MINIMUMS = ("min_positive", "min_negative")
 KINDS: dict[str, tuple[Keys, Callable[[EvidenceDecoder], ir.Evidence | None]]] = {
-    "item_meta": (Keys(("path",), (*RULES, "op", "value")), _item_meta),
-    "item_meta_hours": (Keys(("path", "true"), ("op", "value")), _item_hours),
-    "review_text": (Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _review_text),
-    "review_meta": (Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _review_meta),
-    "review_group_rating": (Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _group_rating),
-    "review_group_rating_negative": (Keys(("condition",)), _not_only_easy_raters),
-    "review_sentiment": (Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _sentiment),
-    "social_rating": (Keys(("social_filter",), ("min_stars", "min_matches")), _social_rating),
+    "item_meta": (Keys(("path",), (*RULES, "op", "value")), _lower_item_meta),
+    "item_meta_hours": (Keys(("path", "true"), ("op", "value")), _lower_item_hours),
+    "review_text": (Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _lower_review_text),
+    "review_meta": (Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _lower_review_meta),
+    "review_group_rating": (Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _lower_group_rating),
+    "review_group_rating_negative": (Keys(("condition",)), _lower_not_only_easy_raters),
+    "review_sentiment": (Keys(("topic",), ("sentiment", *_MINIMUMS, "social_filter")), _lower_sentiment),
+    "social_rating": (Keys(("social_filter",), ("min_stars", "min_matches")), _lower_social_rating),
 }
-"""What each kind of evidence takes, and how it is lowered."""
+"""The keys of each kind of evidence, and the function that lowers it."""

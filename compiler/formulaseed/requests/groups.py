@@ -1,7 +1,7 @@
-"""The ten groups of requests, the pattern that a structure of each has, and a new request of each to fill in.
+"""Define the ten groups of requests: the pattern that a structure of each has, and a new request of each to fill in.
 
 The request structure reference prints one pattern a group with a single anchor. Requests of that benchmark have any
-number of anchors, none too, and their G02 to G04 are flat `AND`s distinguished by what they look at. Both count here.
+number of anchors, also none, and their G02 to G04 are flat `AND`s distinguished by kinds of evidence. Both count here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from formulaseed.source.text import Source
 class Group:
     """A group's name and pattern as the reference prints them, the test of a structure, and the same in words.
 
-    `template` is the shorthand of a new request: what is to be filled in is in `<` and `>`, or a name `condition_…`.
+    `template` is the shorthand of a new request: the places to fill in are in `<` and `>`, or names `condition_…`.
     """
 
     name: str
@@ -40,31 +40,34 @@ class _Parts:
     blocks: tuple[ir.Junction, ...]
 
     @property
-    def flat(self) -> bool:
+    def is_flat(self) -> bool:
         return not self.blocks and bool(self.anchors)
 
     def looks_at(self, *kinds: type) -> bool:
+        """Return True if the evidence of an anchor is of one of these kinds."""
         return any(isinstance(condition.evidence, kinds) for condition in self.anchors)
 
     def hops(self) -> set[int]:
-        filters = (getattr(found.evidence, "social_filter", None) for found in ir.conditions(self.structure))
-        return {found.hops for found in filters if found is not None}
+        """Return the numbers of hops of all social filters."""
+        filters = (getattr(leaf.evidence, "social_filter", None) for leaf in ir.conditions(self.structure))
+        return {social_filter.hops for social_filter in filters if social_filter is not None}
 
-    def ors(self, blocks: int, conditions: int, ands: int = 0) -> bool:
-        """Whether so many of the blocks, and all, are an `OR` of so many conditions and `AND`s of conditions, or more."""
-        return len(self.blocks) >= blocks and all(_is_or(block, conditions, ands) for block in self.blocks)
+    def has_ors(self, min_blocks: int, conditions: int, ands: int = 0) -> bool:
+        """Return True if there are `min_blocks` blocks or more, and each passes `_is_or`."""
+        return len(self.blocks) >= min_blocks and all(_is_or(block, conditions, ands) for block in self.blocks)
 
-    def one_or(self, conditions: int, ands: int = 0) -> bool:
-        return len(self.blocks) == 1 and self.ors(1, conditions, ands)
+    def has_one_or(self, conditions: int, ands: int = 0) -> bool:
+        """Return True if there is one block, and it passes `_is_or`."""
+        return len(self.blocks) == 1 and self.has_ors(1, conditions, ands)
 
 
 def _is_or(block: ir.Junction, conditions: int, ands: int) -> bool:
-    """Whether a block is an `OR` of at least so many; where that is 0, of none."""
-    joined = [arg for arg in block.args if isinstance(arg, ir.Junction)]
-    plain = len(block.args) - len(joined)
-    are_flat = all(each.op == "AND" and all(isinstance(a, ir.Condition) for a in each.args) for each in joined)
-    numbers = ((plain, conditions), (len(joined), ands))
-    return block.op == "OR" and are_flat and all(n >= least and bool(n) == bool(least) for n, least in numbers)
+    """Return True if a block is an `OR` of at least so many conditions and `AND`s of conditions; 0 means none."""
+    junctions = [arg for arg in block.args if isinstance(arg, ir.Junction)]
+    are_flat = all(j.op == "AND" and all(isinstance(arg, ir.Condition) for arg in j.args) for j in junctions)
+    counts = ((len(block.args) - len(junctions), conditions), (len(junctions), ands))
+    has_enough = all(count >= minimum and bool(count) == bool(minimum) for count, minimum in counts)
+    return block.op == "OR" and are_flat and has_enough
 
 
 _REVIEWS = (ir.ReviewText, ir.ReviewMeta, ir.GroupRating, ir.NotOnlyEasyRaters, ir.Sentiment, ir.SocialRating)
@@ -72,27 +75,27 @@ _ONE_OR = "AND(condition_a, OR(condition_b, condition_c))"
 
 GROUPS: dict[str, Group] = {
     "G01": Group("Simple AND", "AND(a, b, c)", "AND(condition_a, condition_b, condition_c)",
-                 lambda p: p.flat, "a plain `AND` of conditions"),
+                 lambda p: p.is_flat, "a plain `AND` of conditions"),
     "G02": Group("Simple OR", "AND(anchor, OR(a, b))", _ONE_OR,
-                 lambda p: p.one_or(2) or (p.flat and p.looks_at(*_REVIEWS)),
+                 lambda p: p.has_one_or(2) or (p.is_flat and p.looks_at(*_REVIEWS)),
                  "an `OR` of conditions with its anchors, or an `AND` that looks at reviews"),
     "G03": Group("AND-OR Combination", "AND(a, OR(b, c))", _ONE_OR,
-                 lambda p: p.one_or(2) or (p.flat and p.looks_at(ir.ItemHours)),
+                 lambda p: p.has_one_or(2) or (p.is_flat and p.looks_at(ir.ItemHours)),
                  "an `OR` of conditions with its anchors, or an `AND` that looks at opening hours"),
     "G04": Group("Review Metadata Weighting", "AND(a, review_meta_*)", "AND(condition_a, condition_b_by_experts)",
-                 lambda p: p.flat and p.looks_at(*_REVIEWS), "a plain `AND` in which a condition looks at reviews"),
+                 lambda p: p.is_flat and p.looks_at(*_REVIEWS), "a plain `AND` in which a condition looks at reviews"),
     "G05": Group("Triple OR with Anchor", "AND(a, OR(b, c, d))",
                  "AND(condition_a, OR(condition_b, condition_c, condition_d))",
-                 lambda p: p.one_or(3), "an `OR` of three conditions or more, with or without anchors"),
+                 lambda p: p.has_one_or(3), "an `OR` of three conditions or more, with or without anchors"),
     "G06": Group("Nested OR+AND", "AND(a, OR(AND(b,c), AND(d,e)))",
                  "AND(condition_a, OR(AND(condition_b, condition_c), AND(condition_d, condition_e)))",
-                 lambda p: p.one_or(0, 2), "an `OR` of two `AND`s or more, with or without anchors"),
+                 lambda p: p.has_one_or(0, 2), "an `OR` of two `AND`s or more, with or without anchors"),
     "G07": Group("Chained OR", "AND(a, OR(b,c), OR(d,e))",
                  "AND(condition_a, OR(condition_b, condition_c), OR(condition_d, condition_e))",
-                 lambda p: p.ors(2, 2), "two `OR`s of conditions, or more"),
+                 lambda p: p.has_ors(2, 2), "two `OR`s of conditions, or more"),
     "G08": Group("Unbalanced Structure", "AND(a, OR(b, AND(c,d)))",
                  "AND(condition_a, OR(condition_b, AND(condition_c, condition_d)))",
-                 lambda p: p.one_or(1, 1), "an `OR` of a condition and an `AND`, with or without anchors"),
+                 lambda p: p.has_one_or(1, 1), "an `OR` of a condition and an `AND`, with or without anchors"),
     "G09": Group("Direct Friends (1-hop)", "1HOP([friends], pattern)", "1HOP(['<friend>'], '<pattern>')",
                  lambda p: p.hops() == {1}, "a condition with a social filter of one hop, and none of two"),
     "G10": Group("Social Circle (2-hop)", "2HOP([friends], pattern)", "2HOP(['<friend>'], '<pattern>')",
@@ -101,18 +104,18 @@ GROUPS: dict[str, Group] = {
 """The table of groups."""
 
 
-_OF_BENCHMARK = re.compile(r"R(0[1-9]|[1-9][0-9]|100)")
+_BENCHMARK_ID = re.compile(r"R(0[1-9]|[1-9][0-9]|100)")
 """The ids of the request structure reference."""
 
 
 def group_of(id: str) -> str | None:
     """Return the group of an id of the benchmark: R01 to R10 are G01, R91 to R100 are G10; None for any other id."""
-    match = _OF_BENCHMARK.fullmatch(id)
+    match = _BENCHMARK_ID.fullmatch(id)
     return f"G{(int(match[1]) - 1) // 10 + 1:02d}" if match else None
 
 
 def fits(group: str, structure: ir.Node) -> bool:
-    """Whether a structure has its group's pattern. An `OR` at the top is a block without anchors."""
+    """Return True if a structure has its group's pattern. An `OR` at the top is a block without anchors."""
     args = structure.args if isinstance(structure, ir.Junction) and structure.op == "AND" else (structure,)
     anchors = tuple(arg for arg in args if isinstance(arg, ir.Condition))
     return GROUPS[group].fits(_Parts(structure, anchors, tuple(arg for arg in args if isinstance(arg, ir.Junction))))
@@ -142,7 +145,7 @@ _EXPERTS = "_by_experts"
 
 
 def request_template(group: str) -> dict[str, Plain]:
-    """A request of a group, to be filled in."""
+    """Return a request of a group, to be filled in."""
     pattern = parse_shorthand(Source("<template>", GROUPS[group].template), Problems())
     assert pattern is not None, "the templates are shorthands"
     structure = _template(pattern, in_or=False)
@@ -158,7 +161,7 @@ def request_template(group: str) -> dict[str, Plain]:
 
 
 def _template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
-    """The anchor is a fact of the restaurant, alternatives are what reviews say."""
+    """Return a structure to fill in: anchors look at the restaurant, conditions inside an `OR` at reviews."""
     if isinstance(tree, AspectName):
         return {"aspect": tree.text, "evidence": _template_evidence(tree.text, in_or)}
     if isinstance(tree, Hop):
@@ -169,8 +172,8 @@ def _template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
 
 
 def _template_evidence(name: str, in_or: bool) -> dict[str, Plain]:
-    which = name.removeprefix("condition_").removesuffix(_EXPERTS)
+    letter = name.removeprefix("condition_").removesuffix(_EXPERTS)
     if not in_or and not name.endswith(_EXPERTS):
-        return {"kind": "item_meta", "path": ["attributes", f"<attribute {which}>"], "true": "True"}
+        return {"kind": "item_meta", "path": ["attributes", f"<attribute {letter}>"], "true": "True"}
     weight: dict[str, Plain] = {"weight_by": {"field": ["user", "review_count"]}} if name.endswith(_EXPERTS) else {}
-    return {"kind": "review_text", "pattern": f"<pattern {which}>", **weight}
+    return {"kind": "review_text", "pattern": f"<pattern {letter}>", **weight}

@@ -63,7 +63,7 @@ class ItemHours:
 
 @value_node
 class ReviewText:
-    """Reviews match a pattern, case ignored; or, where judgements are given, are judged positive on it as an aspect.
+    """Reviews match a pattern, case ignored; or, if there are judgements, are judged positive on it as an aspect.
 
     `source` is the pattern as `re` runs it.
     """
@@ -89,7 +89,7 @@ class ReviewMeta:
 
 @value_node
 class GroupRating:
-    """Of the reviews that pass a filter, the average stars or the number compares with a threshold."""
+    """The average stars or the number of the reviews that pass a filter compares with a threshold."""
 
     field: Path
     operator: Ordering
@@ -101,7 +101,7 @@ class GroupRating:
 
 @value_node
 class NotOnlyEasyRaters:
-    """Not so: easy raters (averaging 4.0 or more) rate it high while harsh ones (under 3.5) rate it low."""
+    """Fails if easy raters (who average 4.0 or more) rate the restaurant high while harsh ones (under 3.5) rate it low."""
 
     generous_avg_gte: float
     harsh_avg_lt: float
@@ -113,7 +113,7 @@ class Sentiment:
 
     topic: str
     sentiment: Literal["positive", "negative"]
-    least: int
+    min_matches: int
     social_filter: SocialFilter | None
 
 
@@ -172,7 +172,7 @@ class Request:
 class InvalidRequest:
     """A line of a requests file that has errors; `errors` are their places and messages.
 
-    Of the rest, what the line says as a string: None where it says nothing, and everywhere in a line that is no JSON.
+    The other attributes are the strings of the line; None if it has no such string, or is not JSON.
     """
 
     id: str | None
@@ -195,17 +195,15 @@ class Requests:
     requests: tuple[Request, ...]
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Every distinct piece of evidence, in the order of its first use."""
-        found = (condition.evidence for request in self.requests for condition in conditions(request.structure))
-        return tuple(dict.fromkeys(found))
+        """Return every distinct piece of evidence, in the order of first use."""
+        leaves = (condition for request in self.requests for condition in conditions(request.structure))
+        return tuple(dict.fromkeys(condition.evidence for condition in leaves))
 
 
 def conditions(node: Node) -> Iterator[Condition]:
-    """The leaves of a tree, from left to right."""
-    stack = [node]
-    while stack:
-        found = stack.pop()
-        if isinstance(found, Condition):
-            yield found
-        else:
-            stack.extend(reversed(found.args))
+    """Yield the leaves of a tree, from left to right."""
+    if isinstance(node, Condition):
+        yield node
+    else:
+        for arg in node.args:
+            yield from conditions(arg)

@@ -1,4 +1,4 @@
-"""Regular expressions of requests: parsed, and refused where a review could make Python's `re` take long.
+"""Parse the regular expressions of requests; refuse those with which Python's `re` may take long on some review.
 
 In: a pattern inside a JSON string. Out: the pattern as `re.search` runs it, with `re.IGNORECASE`, or a diagnostic and
 None.
@@ -35,17 +35,17 @@ from formulaseed.source.text import Span
 Characters = frozenset[str]
 _NONE: Characters = frozenset()
 _SAMPLE = f"{ascii_lowercase}{digits} {punctuation}\n\t\réßſıµяж中ñ٣½’\xa0"
-"""Characters by which tests are distinguished, besides those of the pattern."""
+"""Characters that a `test` is tried with, in addition to those of the pattern."""
 _TOKENS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]|\{([0-9]*),?([0-9]*)\}", re.DOTALL)
 
-_FAULT = re.compile(
+_UNSUPPORTED = re.compile(
     r"\\(?:p\{\w*\}?|.\w*|$)|\(\?(?:<?[=!]|P?[<=]\w*[>)]?|[\w-]*[:)]|[>(]|#[^)]*\)?)?|[*+?]|\{[^}]*\}|\[:\^?\w*:\]|&&|~~|\|\||.",
     re.DOTALL,
 )
-"""What is underlined where the pattern cannot be read on."""
+"""The text that is underlined at an error of the pattern."""
 
-OF_FILE = limits.Budget("pattern parts")
-"""The characters, or parts where these are more, of all patterns of a file."""
+FILE_BUDGET = limits.Budget("pattern parts")
+"""Limits the characters, or the parts if there are more, of all patterns of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Node:
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether it is repeated without a bound, or so often that it makes no difference."""
+        """True for a repeat without a bound, or so high a bound that it makes no difference."""
         return self.kind == "repeat" and (self.most is None or self.most > limits.PATTERN_FEW)
 
     def written(self, text: str) -> str:
@@ -79,23 +79,27 @@ class _Refused(Exception):
 
 
 def parse_pattern(text: JsonString, problems: Problems) -> str | None:
-    """Return a regular expression such as `wi-?fi` as it is run; report what is wrong with it, or would take long."""
+    """Return a regular expression such as `wi-?fi` as it is run; None, reported, if it is invalid or may take long."""
     try:
         _refuse_large(text)
         _refuse_malformed(text)
-        tree = _tree(text)
-        _refuse_parts(tree, text)
+        tree = _parse(text)
+        _refuse_many_parts(tree, text)
         _refuse_ambiguous(tree, text)
-        return _source(tree, text)
+        return _plan_source(tree, text)
     except _Refused as refused:
         problems.report(refused.args[0])
         return None
 
 
 def _refuse_large(text: JsonString) -> None:
-    pattern, most, depth = text.value, limits.PATTERN_CHARACTERS, 0
-    if len(pattern) > most:
-        raise _Refused(catalogue.pattern_over_limit(text.inside(most, len(pattern)), len(pattern), "characters", most))
+    """Raise `_Refused` for a pattern over a limit of characters, nesting or repeats."""
+    pattern = text.value
+    maximum = limits.PATTERN_CHARACTERS
+    depth = 0
+    if len(pattern) > maximum:
+        span = text.inside(maximum, len(pattern))
+        raise _Refused(catalogue.pattern_over_limit(span, len(pattern), "characters", maximum))
     for match in _TOKENS.finditer(pattern):
         span = text.inside(match.start(), match.end())
         depth += (match.group() == "(") - (match.group() == ")")
@@ -104,157 +108,176 @@ def _refuse_large(text: JsonString) -> None:
             raise _Refused(catalogue.pattern_over_limit(span, depth, "levels of groups", limits.PATTERN_NESTING))
         if times > limits.PATTERN_REPEAT:
             raise _Refused(catalogue.pattern_over_limit(span, times, "repeats", limits.PATTERN_REPEAT))
-    _take(text, len(pattern))
+    _charge(text, len(pattern))
 
 
-def _take(text: JsonString, parts: int) -> None:
-    """Take this many of the parts that all patterns of the file may have."""
-    if not OF_FILE.take(parts):
+def _charge(text: JsonString, parts: int) -> None:
+    """Charge the budget of the file with a number of parts. Raises `_Refused` if it is exhausted."""
+    if not FILE_BUDGET.take(parts):
         raise _Refused(catalogue.patterns_over_limit(text.inside(0, len(text.value)), limits.FILE_PATTERN_PARTS))
 
 
 def _refuse_malformed(text: JsonString) -> None:
-    """Refuse what `re` does not accept, in its words."""
+    """Raise `_Refused` for a pattern that `re` does not accept, with its message."""
     try:
         with warnings.catch_warnings(action="ignore"):
             re.compile(text.value)
     except re.error as error:
-        span, written = _at(text, error.pos or 0)
+        span, written = _locate(text, error.pos or 0)
         raise _Refused(catalogue.malformed_pattern(span, error.msg, written)) from None
 
 
-def _at(text: JsonString, position: int) -> tuple[Span, str]:
-    """What is underlined at a position, and its characters; `(?` is one sign."""
+def _locate(text: JsonString, position: int) -> tuple[Span, str]:
+    """Return the span to underline at a position, and its characters; `(?` is one sign."""
     position -= text.value.startswith("(?", position - 1) if position else 0
-    found = _FAULT.match(text.value, position)
-    written = found.group() if found else ""
+    match = _UNSUPPORTED.match(text.value, position)
+    written = match.group() if match else ""
     return text.inside(position, position + len(written)), written
 
 
 # --- time
 
 
-def _parts(node: Node) -> int:
-    """How many parts a node has with its repeats written out, but for those that count as unbounded."""
-    parts = 1 + sum(map(_parts, node.parts))
+def _count_parts(node: Node) -> int:
+    """Count the parts of a node with its repeats written out, except those that count as unbounded."""
+    parts = 1 + sum(map(_count_parts, node.parts))
     return parts * max(node.most or 1, 1) if node.kind == "repeat" and not node.is_unbounded else parts
 
 
-def _refuse_parts(tree: Node, text: JsonString) -> None:
-    """Refuse repeats inside one another whose steps would take long to count."""
-    parts = _parts(tree)
+def _refuse_many_parts(tree: Node, text: JsonString) -> None:
+    """Raise `_Refused` for nested repeats whose steps would take long to count."""
+    parts = _count_parts(tree)
     if parts > limits.PATTERN_PARTS:
-        what = "parts, with its repeats written out"
-        raise _Refused(catalogue.pattern_over_limit(text.inside(0, len(text.value)), parts, what, limits.PATTERN_PARTS))
-    _take(text, max(parts - len(text.value), 0))
+        unit = "parts, with its repeats written out"
+        raise _Refused(catalogue.pattern_over_limit(text.inside(0, len(text.value)), parts, unit, limits.PATTERN_PARTS))
+    _charge(text, max(parts - len(text.value), 0))
 
 
 def _refuse_ambiguous(node: Node, text: JsonString) -> None:
-    """Refuse an unbounded repeat that can match one text in several ways."""
+    """Raise `_Refused` for an unbounded repeat that can match one text in several ways."""
     if node.is_unbounded:
-        item, span = node.parts[0], text.inside(node.start, node.end)
-        if inner := _unbounded(item):
+        item = node.parts[0]
+        span = text.inside(node.start, node.end)
+        if inner := _find_unbounded(item):
             raise _Refused(catalogue.nested_repeat(span, inner.written(text.value)))
-        begins, may_be_empty = _begin(item)
-        if may_be_empty:
+        if _can_be_empty(item):
             raise _Refused(catalogue.empty_repeat(span, item.written(text.value)))
-        if clash := _clash(item, begins):
+        if clash := _find_clash(item, _first_characters(item)):
             raise _Refused(catalogue.ambiguous_repeat(span, item.written(text.value), clash))
     for part in node.parts:
         _refuse_ambiguous(part, text)
 
 
-def _unbounded(node: Node) -> Node | None:
-    return node if node.is_unbounded else next((found for part in node.parts if (found := _unbounded(part))), None)
+def _find_unbounded(node: Node) -> Node | None:
+    """Return the first unbounded repeat, or None."""
+    if node.is_unbounded:
+        return node
+    return next((inner for part in node.parts if (inner := _find_unbounded(part))), None)
 
 
-def _begin(node: Node) -> tuple[Characters, bool]:
-    """The characters that a match can begin with, and whether it can be empty."""
+def _can_be_empty(node: Node) -> bool:
+    """Return True if the node can match the empty string."""
     if node.kind in ("test", "place"):
-        return node.accepts, node.kind == "place"
-    parts = [_begin(part) for part in node.parts]
+        return node.kind == "place"
     if node.kind == "all":
-        length = next((n for n, (_, empty) in enumerate(parts, 1) if not empty), len(parts))
-        return _NONE.union(*(first for first, _ in parts[:length])), all(empty for _, empty in parts)
-    return _NONE.union(*(first for first, _ in parts)), node.least == 0 or any(empty for _, empty in parts)
+        return all(map(_can_be_empty, node.parts))
+    return node.least == 0 or any(map(_can_be_empty, node.parts))
 
 
-def _with(node: Node, follow: Characters) -> Characters:
-    """The characters that can come at the place before a node."""
-    first, empty = _begin(node)
-    return first | follow if empty else first
+def _first_characters(node: Node) -> Characters:
+    """Return the characters that a match can begin with."""
+    first = node.accepts
+    for part in node.parts:
+        first |= _first_characters(part)
+        if node.kind == "all" and not _can_be_empty(part):
+            break
+    return first
 
 
-def _clash(node: Node, follow: Characters) -> str | None:
-    """A character with which a match can go on in two ways, where `follow` can come behind the node."""
+def _next_characters(node: Node, follow: Characters) -> Characters:
+    """Return the characters that can come before a node which `follow` can come after."""
+    return _first_characters(node) | follow if _can_be_empty(node) else _first_characters(node)
+
+
+def _find_clash(node: Node, follow: Characters) -> str | None:
+    """Return a character with which a match can continue in two ways if `follow` can come after the node, or None."""
     if node.kind == "all":
         for part in reversed(node.parts):
-            if clash := _clash(part, follow):
+            if clash := _find_clash(part, follow):
                 return clash
-            follow = _with(part, follow)
+            follow = _next_characters(part, follow)
     elif node.kind == "any":
         seen = _NONE
         for part in node.parts:
-            begins = _with(part, follow)
-            if clash := min(seen & begins, default=None) or _clash(part, follow):
+            first = _next_characters(part, follow)
+            if clash := min(seen & first, default=None) or _find_clash(part, follow):
                 return clash
-            seen |= begins
+            seen |= first
     elif node.kind == "repeat":
-        begins = _begin(node.parts[0])[0]
-        if node.least != node.most and begins & follow:
-            return min(begins & follow)
-        return _clash(node.parts[0], follow if node.most == 1 else begins | follow)
+        first = _first_characters(node.parts[0])
+        if node.least != node.most and first & follow:
+            return min(first & follow)
+        return _find_clash(node.parts[0], follow if node.most == 1 else first | follow)
     return None
 
 
-_GROUP, _CHOICE, _BOUNDED = 32, 10, 3
-"""What one more turn takes beside the steps in it: of a group, more if it has a choice, and of a repeat with an end."""
+_GROUP_STEPS = 32
+_CHOICE_STEPS = 10
+_BOUNDED_STEPS = 3
+"""The cost of one more turn of a repeat: of a group, in addition if it has a choice, and of one character with a bound."""
 
 
 def _steps(node: Node, after: int, follow: Characters) -> int:
-    """The most steps of `re` from one position of a text, where the rest of the pattern takes `after`."""
+    """Return the maximum of steps of `re` from one position of a text, if the rest of the pattern takes `after`."""
     if node.kind == "all":
         for part in reversed(node.parts):
-            after, follow = _steps(part, after, follow), _with(part, follow)
-        return after - _spared(node)
+            after = _steps(part, after, follow)
+            follow = _next_characters(part, follow)
+        return after - _saved_steps(node)
     if node.kind == "any":
         return min(limits.PATTERN_STEPS, sum(1 + _steps(part, after, follow) for part in node.parts))
-    if node.kind != "repeat":
-        return after + 1
-    item, begins = node.parts[0], _begin(node.parts[0])[0]
-    leaving = after if begins & follow or not follow else 1  # else the next character decides against it
-    if not after and not follow:  # at the end of the pattern: there is a match as soon as there are enough
-        return node.least * _steps(item, 0, begins)
-    entering = _GROUP + _CHOICE * _has_choice(item)
+    return _repeat_steps(node, after, follow) if node.kind == "repeat" else after + 1
+
+
+def _repeat_steps(node: Node, after: int, follow: Characters) -> int:
+    item = node.parts[0]
+    first = _first_characters(item)
+    # At the end of the pattern there is a match as soon as there are enough turns.
+    if not after and not follow:
+        return node.least * _steps(item, 0, first)
+    # If no character can both continue and follow the repeat, the next one decides.
+    leaving = after if first & follow or not follow else 1
+    entering = _GROUP_STEPS + _CHOICE_STEPS * _has_choice(item)
     if item.kind == "test":
-        entering = 1 if node.most is None else _BOUNDED
-    if node.is_unbounded:  # in which nothing is ambiguous
+        entering = 1 if node.most is None else _BOUNDED_STEPS
+    # Nothing in an unbounded repeat is ambiguous, so that its turns add up.
+    if node.is_unbounded:
         times = node.most or limits.PATTERN_TEXT // (_width(item) or 1)
-        return min(limits.PATTERN_STEPS, times * (entering + _steps(item, 0, begins | follow) + leaving) + after)
+        return min(limits.PATTERN_STEPS, times * (entering + _steps(item, 0, first | follow) + leaving) + after)
     for count in range(node.most or 0, 0, -1):
-        ways = entering + _steps(item, after, begins | follow) + (leaving if count > node.least else 0)
+        ways = entering + _steps(item, after, first | follow) + (leaving if count > node.least else 0)
         after = min(limits.PATTERN_STEPS, ways)
     return after
 
 
 def _has_choice(node: Node) -> bool:
-    """Whether `re` remembers places in it to go back to; alternatives of one character each are a set to it."""
+    """Return True if `re` remembers places in the node to go back to; it treats one-character alternatives as a set."""
     is_set = all(len(option.parts) == 1 and option.parts[0].kind == "test" for option in node.parts)
     return node.kind == "repeat" or (node.kind == "any" and not is_set) or any(map(_has_choice, node.parts))
 
 
-def _spared(node: Node) -> int:
-    """The steps that a word such as `service` spares: at most places of any text, no more than its first letters match."""
-    word = len(list(takewhile(lambda part: part.kind == "test", node.parts)))
-    return max(0, word - 2 - word // 4)
+def _saved_steps(node: Node) -> int:
+    """Return the steps that a word such as `service` saves: at most positions, only its first letters can match."""
+    length = len(list(takewhile(lambda part: part.kind == "test", node.parts)))
+    return max(0, length - 2 - length // 4)
 
 
 def _is_fast(steps: int) -> bool:
     return limits.PATTERN_TEXT * steps <= limits.PATTERN_STEPS
 
 
-def _source(tree: Node, text: JsonString) -> str:
-    """The pattern as it is run. Raises `_Refused` if some text makes that take long."""
+def _plan_source(tree: Node, text: JsonString) -> str:
+    """Return the pattern as it is run. Raises `_Refused` if it takes long on some text."""
     source = text.value if _is_fast(_steps(tree, 0, _NONE)) else _without_backtracking(tree, text.value)
     if source is None:
         raise _Refused(catalogue.slow_pattern(text.inside(0, len(text.value))))
@@ -262,47 +285,48 @@ def _source(tree: Node, text: JsonString) -> str:
 
 
 def _without_backtracking(tree: Node, text: str) -> str | None:
-    """The pattern with the first of its two `.*` searched without backtracking; None if that is no help."""
+    """Return the pattern with the first of its two `.*` searched without backtracking; None if it is still not fast."""
     gaps = [n for n, part in enumerate(tree.parts) if part.kind == "repeat" and part.most is None]
     if tree.kind != "all" or len(gaps) != 2:
         return None
     first, second = gaps
     lazy, greedy = (tree.parts[n].written(text).rstrip("?") for n in gaps)
     middle = tree.parts[first + 1 : second]
-    steady = bool(middle) and all(_width(part) is not None and "\n" not in _accepted(part) for part in middle)
+    is_steady = bool(middle) and all(_width(part) is not None and "\n" not in _all_characters(part) for part in middle)
     after = _steps(replace(tree, parts=tree.parts[second:]), 0, _NONE)
     after += limits.PATTERN_TEXT * (1 + _steps(replace(tree, parts=middle), 0, _NONE))
     steps = _steps(replace(tree, parts=tree.parts[:first]), after, _NONE)
-    if {lazy, greedy} - {".*", ".+"} or not steady or not _is_fast(steps):
+    if {lazy, greedy} - {".*", ".+"} or not is_steady or not _is_fast(steps):
         return None
-    begin, end, next_gap = tree.parts[first].start, tree.parts[first].end, tree.parts[second].start
-    return f"{text[:begin]}(?>{lazy}?{text[end:next_gap]}){text[next_gap:]}"
+    gap, next_gap = tree.parts[first], tree.parts[second].start
+    return f"{text[: gap.start]}(?>{lazy}?{text[gap.end : next_gap]}){text[next_gap:]}"
 
 
-def _accepted(node: Node) -> Characters:
-    return node.accepts.union(*map(_accepted, node.parts))
+def _all_characters(node: Node) -> Characters:
+    return node.accepts.union(*map(_all_characters, node.parts))
 
 
 def _width(node: Node) -> int | None:
-    """How many characters every match has; None where that differs."""
-    widths = [_width(part) for part in node.parts]
-    known = [width for width in widths if width is not None]
-    if len(known) < len(widths) or (node.kind == "any" and len(set(known)) > 1) or node.least != node.most:
-        return None
+    """Return the number of characters of every match; None if it differs."""
     if node.kind in ("test", "place"):
         return int(node.kind == "test")
-    return sum(known) if node.kind == "all" else known[0] * node.least
+    if node.least != node.most:
+        return None
+    widths = [width for part in node.parts if (width := _width(part)) is not None]
+    if len(widths) < len(node.parts) or (node.kind == "any" and len(set(widths)) > 1):
+        return None
+    return sum(widths) if node.kind == "all" else widths[0] * node.least
 
 
 # --- syntax
 
 
-def _tree(text: JsonString) -> Node:
-    """The tree of a pattern that `re` accepts. Raises `_Refused` for what is not supported."""
+def _parse(text: JsonString) -> Node:
+    """Return the tree of a pattern that `re` accepts. Raises `_Refused` for syntax that is not supported."""
     try:
         return _Builder(text.value).transform(_lark().parse(text.value))
     except UnexpectedInput as error:
-        raise _Refused(catalogue.unsupported_pattern(*_at(text, error.pos_in_stream or 0))) from None
+        raise _Refused(catalogue.unsupported_pattern(*_locate(text, error.pos_in_stream or 0))) from None
 
 
 @cache
@@ -313,7 +337,7 @@ def _lark() -> Lark:
 
 @v_args(meta=True)
 class _Builder(Transformer_NonRecursive[Token, Node]):
-    """Lark's tree to ours. Every method is named for a rule of the grammar."""
+    """Converts Lark's tree to ours. Every method is named for a rule of the grammar."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -336,18 +360,13 @@ class _Builder(Transformer_NonRecursive[Token, Node]):
     def repetition(self, meta: Meta, children: list[Node]) -> Node:
         item, token = children
         assert isinstance(token, Token)
-        if token[0] != "{":
-            least, most = int(token[0] == "+"), 1 if token[0] == "?" else None
-        else:
-            first, comma, last = token.rstrip("?")[1:-1].partition(",")
-            least = int(first)
-            most = int(last) if last else None if comma else least
+        least, most = _bounds(token)
         return Node("repeat", *_span(meta), (item,), least=least, most=most)
 
     def character(self, meta: Meta, children: list[Token]) -> Node:
         start, end = _span(meta)
-        found = re.compile(self.text[start:end], re.IGNORECASE)
-        accepts = frozenset(character for character in self.sample if found.fullmatch(character))
+        expression = re.compile(self.text[start:end], re.IGNORECASE)
+        accepts = frozenset(character for character in self.sample if expression.fullmatch(character))
         return Node("test", start, end, accepts=accepts)
 
     category = set = character
@@ -355,3 +374,13 @@ class _Builder(Transformer_NonRecursive[Token, Node]):
 
 def _span(meta: Meta) -> tuple[int, int]:
     return (0, 0) if meta.empty else (meta.start_pos, meta.end_pos)
+
+
+def _bounds(quantifier: str) -> tuple[int, int | None]:
+    """Return the minimum and the maximum of a quantifier such as `*`, `+?` or `{2,5}`; None is no maximum."""
+    if quantifier[0] != "{":
+        return int(quantifier[0] == "+"), 1 if quantifier[0] == "?" else None
+    minimum, comma, maximum = quantifier.rstrip("?")[1:-1].partition(",")
+    if not comma:
+        return int(minimum), int(minimum)
+    return int(minimum), int(maximum) if maximum else None

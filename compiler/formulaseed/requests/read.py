@@ -1,4 +1,4 @@
-"""Reads a file of requests, one JSON object a line, a list of them or one laid out after another, as the lines of `model`.
+"""Read a file of requests as the lines of `model`: one JSON object a line, a list of them or one laid out after another.
 
 In: the file's text. Out: every request, or an invalid one with its errors; every deviation from the format is a
 diagnostic. A structure alone, without the request around it, is read too. Evidence is lowered in `evidence`, the groups'
@@ -20,9 +20,10 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
+from formulaseed.requests.agreement import disagreements
 from formulaseed.requests.evidence import lower_evidence
 from formulaseed.requests.groups import GROUPS, fits, group_of
-from formulaseed.requests.shorthand import disagreements, parse_shorthand, shorthand_of
+from formulaseed.requests.shorthand import parse_shorthand, shorthand_of
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import (
     JsonArray,
@@ -46,40 +47,40 @@ _EXAMPLES = {
     "gold_restaurant": '"gold_restaurant": the business_id of the correct answer',
 }
 KEYS = tuple(_EXAMPLES)
-_VALUE = re.compile(r"[^ \t\n\r]")
+_VALUE_START = re.compile(r"[^ \t\n\r]")
 _NODE_KEYS = ("aspect", "evidence", "op", "args")
 
 
 def lower_requests(source: Source, problems: Problems, *, benchmark: bool = False) -> tuple[ir.Line, ...]:
-    """Lower every request; nothing if the file is not JSON. With `benchmark` ids are R01 to R100."""
-    whole = Span(source, 0, 0)
+    """Lower every request; none if the file is not JSON or too long, which is reported. With `benchmark` ids are R01 to R100."""
+    file_start = Span(source, 0, 0)
     entries: Iterable[tuple[Span, JsonValue | None, list[JsonFault]]]
     if is_json_lines(source):
-        number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
+        count = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
         entries = ((line, *read_json_line(source, line, limits.REQUEST_DEPTH)) for line in json_lines(source))
     else:
         values, faults = read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)
-        number = len(values)
-        if number > limits.REQUESTS:
-            problems.report(catalogue.too_many_requests(whole))
+        count = len(values)
+        if count > limits.REQUESTS:
+            problems.report(catalogue.too_many_requests(file_start))
             return ()
-        entries = ((value.span, value, inside) for value, inside in values)
+        entries = ((value.span, value, inner_faults) for value, inner_faults in values)
         for fault in faults:
             problems.report(reading.invalid_json(fault))
-    if number == 0 and not problems.has_errors:
-        problems.report(catalogue.no_requests(whole))
-    if number > limits.REQUESTS:
-        Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
+    if count == 0 and not problems.has_errors:
+        problems.report(catalogue.no_requests(file_start))
+    if count > limits.REQUESTS:
+        Shape(problems).too_many(file_start, "the file", count, limits.REQUESTS)
         return ()
     first_lines: dict[str, int] = {}
     with (
         COMPARED_LETTERS.of(limits.SUGGESTION_LETTERS),
-        patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
-        shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
+        patterns.FILE_BUDGET.of(limits.FILE_PATTERN_PARTS),
+        shorthand.FILE_BUDGET.of(limits.FILE_SHORTHAND_TERMS),
     ):
         return tuple(
-            _lower_entry(_Entry(span, at, first_lines, benchmark), value, inside, problems)
-            for at, (span, value, inside) in enumerate(entries, 1)
+            _lower_entry(_Entry(span, place, first_lines, benchmark), value, inner_faults, problems)
+            for place, (span, value, inner_faults) in enumerate(entries, 1)
         )
 
 
@@ -91,9 +92,9 @@ def request_values(source: Source) -> list[Plain]:
 
 
 def is_json_lines(source: Source) -> bool:
-    """Return whether each line is to be read alone, rather than a list, or values that are laid out over several lines.
+    """Return True if each line is to be read alone, rather than a list, or values that are laid out over several lines.
 
-    Where both fail, a first line that is a whole value decides, else how the lines begin.
+    If the text is neither, a first line that is a whole value decides, or else the beginnings of the lines.
     """
     lines = list(islice(json_lines(source), limits.REQUESTS + 1))
     texts = [source.text[line.start : line.end] for line in lines]
@@ -107,49 +108,51 @@ def is_json_lines(source: Source) -> bool:
 
 def _count_values(text: str) -> int:
     """Return how many JSON values a text holds, one after another, up to the limit; 0 if it is anything else."""
-    decode, count, at = json.JSONDecoder().raw_decode, 0, 0
+    decoder = json.JSONDecoder()
+    count = end = 0
     try:
-        while count <= limits.REQUESTS and (match := _VALUE.search(text, at)):
-            _, at = decode(text, match.start())
+        while count <= limits.REQUESTS and (match := _VALUE_START.search(text, end)):
+            _, end = decoder.raw_decode(text, match.start())
             count += 1
     except (ValueError, RecursionError):
         return 0
     return count
 
 
-def _lower_entry(reader: _Entry, value: JsonValue | None, faults: Iterable[JsonFault], problems: Problems) -> ir.Line:
-    """Lower one request. With errors it is invalid as a whole, whatever else could be read of it."""
-    document = reader.read(value, faults)
-    request = reader.request(document) if document is not None else None
-    problems.extend(reader.problems)
-    if request is not None and not reader.problems.has_errors:
+def _lower_entry(entry: _Entry, value: JsonValue | None, faults: Iterable[JsonFault], problems: Problems) -> ir.Line:
+    """Lower one request, and add its problems to `problems`. With errors it is invalid as a whole."""
+    document = entry.read(value, faults)
+    request = entry.lower_request(document) if document is not None else None
+    problems.extend(entry.problems)
+    if request is not None and not entry.problems.has_errors:
         return request
-    id, group, scenario, gold = (_string_of(document, key) for key in ("id", "group", "scenario", "gold_restaurant"))
-    errors = tuple(d.brief for d in reader.problems.sorted() if d.severity == "error")
-    return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, reader.number, reader.span)
+    keys = ("id", "group", "scenario", "gold_restaurant")
+    id, group, scenario, gold = (_nonblank_string(document, key) for key in keys)
+    errors = tuple(d.brief for d in entry.problems.sorted() if d.severity == "error")
+    return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, entry.line, entry.span)
 
 
-def _string_of(document: JsonObject | None, key: str) -> str | None:
-    """What an invalid request says under a key, if that is a string that says something."""
+def _nonblank_string(document: JsonObject | None, key: str) -> str | None:
+    """Return the string at a key of an invalid request; None if there is none, or it is blank."""
     value = document.get(key) if document is not None else None
     return value.value if isinstance(value, JsonString) and value.value.strip() else None
 
 
 class _Entry:
-    """Lowers the request at a place of the file, counted from 1.
+    """The request at a place of the file, counted from 1, while it is lowered.
 
-    `first_lines` has the lines of the ids before it, and gets that of its own.
+    `first_lines` maps the ids of the file so far to their lines; the entry adds its own id.
     """
 
     def __init__(self, span: Span, place: int, first_lines: dict[str, int], benchmark: bool) -> None:
         self.span = span
         self.place = place
-        self.number, _ = span.source.position(span.start)
+        self.line, _ = span.source.position(span.start)
         self.problems = Problems()
         self.shape = Shape(self.problems)
         self.first_lines = first_lines
         self.benchmark = benchmark
-        self.conditions = 0
+        self.condition_count = 0
 
     def read(self, value: JsonValue | None, faults: Iterable[JsonFault]) -> JsonObject | None:
         """Report the faults of the request's JSON, and return its object; None if it is not one."""
@@ -157,83 +160,101 @@ class _Entry:
             self.problems.report(reading.invalid_json(fault))
         return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
 
-    def request(self, document: JsonObject) -> ir.Request | None:
-        """Return the request, or None if too little of it could be read; with errors it is not used."""
+    def lower_request(self, document: JsonObject) -> ir.Request | None:
+        """Return the request; None, with an error reported, if a part of it cannot be read."""
         keys = {key.value for key in document.names()}
         if not keys & {*KEYS} and keys & {*_NODE_KEYS}:
-            return self.bare_structure(document)
+            return self.lower_bare_structure(document)
         self.shape.keys(document, KEYS, "a request")
-        given = {key: self.text(document, key) for key in KEYS if key != "structure"}
-        id, group, text = given["id"], given["group"], given["shorthand"]
-        is_id = id is not None and self.is_id(id)
-        is_group = group is not None and self.shape.choice(group, "group", GROUPS) is not None
-        expected = group_of(id.value) if id is not None and is_id else None
-        if id is not None and group is not None and is_group and expected not in (None, group.value):
-            self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
+        strings = {key: self.string(document, key) for key in KEYS if key != "structure"}
+        group = self.check_group(strings["id"], strings["group"])
         value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
-        structure = self.node(value, "`structure`")
+        structure = self.lower_node(value, "`structure`")
+        text = strings["shorthand"]
         shorthand = parse_shorthand(text, self.problems) if text is not None else None
         if structure is None:
             return None
-        for found in disagreements(structure, shorthand) if shorthand is not None else ():
-            self.problems.report(found)  # a warning: the structure decides
-        if group is not None and is_group and not fits(group.value, structure):
-            known = GROUPS[group.value]
-            found = catalogue.group_pattern(structure.span, group.value, known.name, known.pattern, known.meaning)
-            self.problems.report(found)
-        if None in given.values():
+        # Disagreements are warnings: the structure decides.
+        for disagreement in disagreements(structure, shorthand) if shorthand is not None else ():
+            self.problems.report(disagreement)
+        if group is not None:
+            self.check_pattern(group, structure)
+        values = {key: string.value for key, string in strings.items() if string is not None}
+        if len(values) < len(strings):
             return None
-        texts = {key: value.value for key, value in given.items() if value is not None}
-        return ir.Request(structure=structure, line=self.number, span=self.span, **texts)
+        return ir.Request(structure=structure, line=self.line, span=self.span, **values)
 
-    def bare_structure(self, document: JsonObject) -> ir.Request | None:
+    def check_group(self, id: JsonString | None, group: JsonString | None) -> str | None:
+        """Check the id, the group, and that they agree; return the group, or None if it is not one of `GROUPS`."""
+        is_valid = id is not None and self.check_id(id)
+        if group is None or self.shape.choice(group, "group", GROUPS) is None:
+            return None
+        expected = group_of(id.value) if id is not None and is_valid else None
+        if id is not None and expected not in (None, group.value):
+            self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
+        return group.value
+
+    def check_pattern(self, name: str, structure: ir.Node) -> None:
+        """Report a structure without the pattern of its group."""
+        if not fits(name, structure):
+            group = GROUPS[name]
+            self.problems.report(
+                catalogue.group_pattern(structure.span, name, group.name, group.pattern, group.meaning)
+            )
+
+    def lower_bare_structure(self, document: JsonObject) -> ir.Request | None:
         """Read a structure without the request around it: it has no gold restaurant, and its place in the file as its id."""
-        structure = self.node(document, "the structure")
+        structure = self.lower_node(document, "the structure")
         if structure is None:
             return None
         self.problems.report(catalogue.bare_structure(document.span))
         id = f"structure {self.place}"
-        if id in self.first_lines:
-            self.problems.report(catalogue.duplicate_id(document.span, id, self.first_lines[id]))
-        self.first_lines.setdefault(id, self.number)
-        return ir.Request(id, None, "", "", shorthand_of(structure), structure, None, self.number, self.span)
+        self.register_id(id, document.span)
+        return ir.Request(id, None, "", "", shorthand_of(structure), structure, None, self.line, self.span)
 
-    def text(self, document: JsonObject, key: str) -> JsonString | None:
-        found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
-        if found is not None and not found.value.strip():
-            self.problems.report(catalogue.empty_string(found.span, key, _EXAMPLES[key].split(": ", 1)[1]))
+    def string(self, document: JsonObject, key: str) -> JsonString | None:
+        """Return the string at a key; None, reported, if there is none or it is blank."""
+        string = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
+        if string is not None and not string.value.strip():
+            self.problems.report(catalogue.empty_string(string.span, key, _EXAMPLES[key].split(": ", 1)[1]))
             return None
-        return found
+        return string
 
-    def is_id(self, id: JsonString) -> bool:
+    def check_id(self, id: JsonString) -> bool:
+        """Return True if the id is valid, and register it; False, reported, if it is not."""
         if self.benchmark and group_of(id.value) is None:
             self.problems.report(catalogue.foreign_id(id.span, id.value, _suggested_id(id.value)))
             return False
-        is_seen = id.value.isprintable() and id.value == id.value.strip()
-        if not is_seen or len(id.value) > limits.REQUEST_ID_CHARACTERS or set("<>") & set(id.value):
+        is_visible = id.value.isprintable() and id.value == id.value.strip()
+        if not is_visible or len(id.value) > limits.REQUEST_ID_CHARACTERS or set("<>") & set(id.value):
             self.problems.report(catalogue.invalid_id(id.span, id.value))
             return False
-        if id.value in self.first_lines:
-            self.problems.report(catalogue.duplicate_id(id.span, id.value, self.first_lines[id.value]))
-        self.first_lines.setdefault(id.value, self.number)
+        self.register_id(id.value, id.span)
         return True
+
+    def register_id(self, id: str, span: Span) -> None:
+        """Report an id that an earlier line has; otherwise add it to `first_lines`."""
+        if id in self.first_lines:
+            self.problems.report(catalogue.duplicate_id(span, id, self.first_lines[id]))
+        self.first_lines.setdefault(id, self.line)
 
     # --- the structure, whose conditions are counted
 
-    def node(self, value: JsonValue | None, what: str) -> ir.Node | None:
+    def lower_node(self, value: JsonValue | None, subject: str) -> ir.Node | None:
+        """Lower a condition or a junction; None, reported, if it has errors."""
         example = 'an object such as {"op": "AND", "args": […]} or {"aspect": "…", "evidence": {…}}'
-        section = self.shape.object(value, what, example)
+        section = self.shape.object(value, subject, example)
         if section is None:
             return None
         names = {key.value for key in section.names()}
         if not names & {*_NODE_KEYS}:
-            shown = example.removeprefix("an object such as ")
-            self.problems.report(catalogue.neither_condition_nor_junction(section.span, what, shown))
+            forms = example.removeprefix("an object such as ")
+            self.problems.report(catalogue.neither_condition_nor_junction(section.span, subject, forms))
             return None
-        condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
-        return self.condition(section) if condition else self.junction(section)
+        is_condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
+        return self.lower_condition(section) if is_condition else self.lower_junction(section)
 
-    def condition(self, section: JsonObject) -> ir.Condition | None:
+    def lower_condition(self, section: JsonObject) -> ir.Condition | None:
         self.shape.keys(section, ("aspect", "evidence"), "a condition")
         value = self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
         aspect = self.shape.text(value, "`aspect`")
@@ -241,21 +262,21 @@ class _Entry:
             self.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
         example = '"evidence": {"kind": "item_meta", …}'
         evidence = lower_evidence(self.shape.need(section, "evidence", "a condition", example), self.shape)
-        self.conditions += 1
-        if self.conditions == limits.REQUEST_CONDITIONS + 1:
+        self.condition_count += 1
+        if self.condition_count == limits.REQUEST_CONDITIONS + 1:
             self.problems.report(catalogue.too_many_conditions(section.span, limits.REQUEST_CONDITIONS))
         if evidence is None or aspect is None:
             return None
         return ir.Condition(aspect.value, evidence, section.span)
 
-    def junction(self, section: JsonObject) -> ir.Junction | None:
+    def lower_junction(self, section: JsonObject) -> ir.Junction | None:
         self.shape.keys(section, ("op", "args"), "an `AND` or `OR`")
         op = self.shape.text(self.shape.need(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
         value = self.shape.need(section, "args", "this object", '"args": the conditions that it joins')
         items = self.shape.list(value, "`args`", limits.CONDITIONS)
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.no_arguments(value.span))
-        nodes = tuple(node for item in items if (node := self.node(item, "an item of `args`")) is not None)
+        nodes = tuple(node for item in items if (node := self.lower_node(item, "an item of `args`")) is not None)
         if op is not None and op.value not in ("AND", "OR"):
             self.problems.report(catalogue.unknown_junction(op.span, op.value))
         elif op is not None and items and len(nodes) == len(items):
@@ -264,7 +285,7 @@ class _Entry:
 
 
 def _suggested_id(id: str) -> str:
-    """The id that was probably intended, or an empty string."""
+    """Return the id that was probably intended, or an empty string."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
-    wanted = f"R{int(digits[1]):02d}" if digits else ""
-    return wanted if group_of(wanted) else ""
+    candidate = f"R{int(digits[1]):02d}" if digits else ""
+    return candidate if group_of(candidate) else ""

@@ -1,4 +1,4 @@
-"""Requests validated against restaurants: does each match its gold restaurant, and no other?
+"""Validate requests against restaurants: does each match its gold restaurant, and no other?
 
 In: the lines of a requests file, a `Dataset`, and the function that evaluates a restaurant, which a generated module is.
 Out: a status for every line, and the matrix of those that are valid.
@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from formulaseed.requests import model as ir
-from formulaseed.requests.evaluation import Background, Restaurant, Truth
+from formulaseed.requests.evaluation import Truth
+from formulaseed.requests.records import Background, Restaurant
 from formulaseed.source.text import shortened
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
-"""From the id of a request to that of a restaurant to the value."""
+"""Maps the id of a request to the id of a restaurant to the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestValues:
-    """What a module finds for one restaurant: the value of each request, by its id, and of each piece of evidence."""
+    """A module's values for one restaurant: of each request, by its id, and of each piece of evidence."""
 
     requests: Mapping[str, Truth]
     evidence: Mapping[ir.Evidence, Truth]
@@ -33,9 +34,9 @@ Evaluate = Callable[[Restaurant, Background], RequestValues]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The restaurants in the order of their file, by id, and what is known beside them.
+    """The restaurants in the order of their file, by id, and their shared background.
 
-    `unusable` says of restaurants that were left out why. `has_graph` is whether a social graph is given.
+    `unusable` maps the ids of the restaurants that were left out to the reason. `has_graph` is True with a social graph.
     """
 
     candidates: Mapping[str, Restaurant]
@@ -44,12 +45,12 @@ class Dataset:
     has_graph: bool
 
     def name(self, business_id: str) -> str:
-        """A restaurant's name, or its id if it has none."""
+        """Return a restaurant's name, or its id if it has none."""
         name = self.candidates[business_id].business.get("name") if business_id in self.candidates else None
         return name if isinstance(name, str) and name else business_id
 
     def label(self, business_id: str) -> str:
-        """A restaurant's name with its id: names are not unique."""
+        """Return a restaurant's name with its id, as names are not unique."""
         name = self.name(business_id)
         return name if name == business_id else f"{name} ({business_id})"
 
@@ -68,7 +69,7 @@ class Traced:
 
 
 def trace(node: ir.Node, truth_of: Callable[[ir.Evidence], Truth]) -> Traced:
-    """The tree with the value at every node: `AND` is the least of its parts, `OR` the greatest."""
+    """Return the tree with the value of every node: the minimum of the parts for `AND`, the maximum for `OR`."""
     if isinstance(node, ir.Condition):
         return Traced(node, truth_of(node.evidence))
     parts = tuple(trace(arg, truth_of) for arg in node.args)
@@ -78,10 +79,10 @@ def trace(node: ir.Node, truth_of: Callable[[ir.Evidence], Truth]) -> Traced:
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it.
+    """The restaurants that a request matches. `ok`: the gold restaurant alone; `multi_match`: others too.
 
-    `invalid`: the request has `errors`, each with its place, and was not validated. Of such a request the id, the group
-    and the gold restaurant are None where it does not say them; of a structure alone the group and the gold restaurant.
+    `invalid`: the request has `errors`, each with its place, and was not validated; its id, group and gold restaurant
+    are None if it has none. A structure alone has neither a group nor a gold restaurant.
     """
 
     request_id: str | None
@@ -95,7 +96,7 @@ class RequestResult:
         return shortened(f"RequestResult({self.request_id!r}, {self.status}, matches {', '.join(self.matches)})")
 
     def to_json(self) -> dict[str, Any]:
-        """A line of `--out`."""
+        """Return the object of a line of `--out`."""
         line = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant, "matches": list(self.matches)}
         errors = {"errors": list(self.errors)} if self.status == "invalid" else {}
         return {**line, "status": self.status, **errors}
@@ -103,23 +104,23 @@ class RequestResult:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The results in the order of the requests, the matrix, and what of the input could not be used."""
+    """The results in the order of the requests, the matrix, and the reports of unusable input."""
 
     results: tuple[RequestResult, ...]
     matrix: Matrix
     failures: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return shortened(f"Validation({sum(each.status == 'ok' for each in self.results)} of {len(self.results)} ok)")
+        return shortened(f"Validation({sum(r.status == 'ok' for r in self.results)} of {len(self.results)} ok)")
 
     @property
     def ok(self) -> bool:
-        """Whether every request is `ok` and every line could be used."""
+        """True if every request is `ok` and every line could be used."""
         return not self.failures and all(result.status == "ok" for result in self.results)
 
 
 class EvidenceCache:
-    """The values of some requests, and of their evidence, for every restaurant, each computed once."""
+    """The values of requests and of their evidence for every restaurant, each computed once."""
 
     def __init__(self, requests: Sequence[ir.Request], dataset: Dataset, evaluate: Evaluate) -> None:
         self.requests = tuple(requests)
@@ -130,64 +131,68 @@ class EvidenceCache:
             for condition in ir.conditions(request.structure):
                 self.conditions.setdefault(condition.evidence, condition)
         self._evaluate = evaluate
-        self._known: dict[str, RequestValues] = {}
+        self._values: dict[str, RequestValues] = {}
 
     def fill(self) -> Iterator[str]:
-        """Evaluate restaurant after restaurant; yields the id of each that is done."""
+        """Evaluate one restaurant after the other, and yield the id of each that is done."""
         for business_id in self.dataset.candidates:
-            self._of(business_id)
+            self._values_for(business_id)
             yield business_id
 
-    def of(self, evidence: ir.Evidence, business_id: str) -> Truth:
-        return self._of(business_id).evidence[evidence]
+    def truth(self, evidence: ir.Evidence, business_id: str) -> Truth:
+        """Return the value of a piece of evidence for a restaurant."""
+        return self._values_for(business_id).evidence[evidence]
 
     def matrix(self) -> Matrix:
-        """Every request's value for every restaurant."""
+        """Return every request's value for every restaurant."""
         ids = self.dataset.candidates
-        return {request.id: {id: self._of(id).requests[request.id] for id in ids} for request in self.requests}
+        return {request.id: {id: self._values_for(id).requests[request.id] for id in ids} for request in self.requests}
 
     def trace(self, node: ir.Node, business_id: str) -> Traced:
-        return trace(node, self._of(business_id).evidence.__getitem__)
+        """Return a tree with the value of every node for a restaurant."""
+        return trace(node, self._values_for(business_id).evidence.__getitem__)
 
     def row(self, node: ir.Node) -> dict[str, Truth]:
-        """A tree's value for every restaurant."""
+        """Return a tree's value for every restaurant."""
         return {business_id: self.trace(node, business_id).truth for business_id in self.dataset.candidates}
 
-    def _of(self, business_id: str) -> RequestValues:
-        if business_id not in self._known:
-            self._known[business_id] = self._evaluate(self.dataset.candidates[business_id], self.dataset.background)
-        return self._known[business_id]
+    def _values_for(self, business_id: str) -> RequestValues:
+        """Evaluate a restaurant, unless that was done before."""
+        if business_id not in self._values:
+            self._values[business_id] = self._evaluate(self.dataset.candidates[business_id], self.dataset.background)
+        return self._values[business_id]
 
 
 def validate(lines: Sequence[ir.Line], dataset: Dataset, failures: Sequence[str], evaluate: Evaluate) -> Validation:
-    """Everything at once. `failures` are those of the dataset's making."""
+    """Validate all lines. `failures` are the reports of unusable input from reading the dataset."""
     matrix = EvidenceCache(valid(lines), dataset, evaluate).matrix()
     return Validation(results_of(lines, matrix), matrix, tuple(failures))
 
 
 def valid(lines: Sequence[ir.Line]) -> tuple[ir.Request, ...]:
-    """The requests without errors: those that are evaluated."""
+    """Return the requests without errors, which can be evaluated."""
     return tuple(line for line in lines if isinstance(line, ir.Request))
 
 
 def results_of(lines: Sequence[ir.Line], matrix: Matrix) -> tuple[RequestResult, ...]:
-    """A result for each line, in their order."""
+    """Return a result for each line, in their order."""
     return tuple(_result_of(line, matrix) for line in lines)
 
 
 def _result_of(line: ir.Line, matrix: Matrix) -> RequestResult:
     if isinstance(line, ir.InvalidRequest):
         return RequestResult(line.id, line.group, line.gold_restaurant, (), "invalid", line.errors)
-    matches, gold = matches_of(matrix[line.id]), line.gold_restaurant
-    return RequestResult(line.id, line.group, gold, matches, status_of(gold, matches))
+    matches = matches_of(matrix[line.id])
+    return RequestResult(line.id, line.group, line.gold_restaurant, matches, status_of(line.gold_restaurant, matches))
 
 
 def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:
+    """Return the ids of the restaurants whose value is `SATISFIED`."""
     return tuple(business_id for business_id, truth in row.items() if truth == ir.SATISFIED)
 
 
 def status_of(gold: str | None, matches: Sequence[str]) -> Status:
-    """Return `gold_not_match` if others match without the gold restaurant; without one a single match is `ok`."""
+    """Return `gold_not_match` if only other restaurants match; if `gold` is None, a single match is `ok`."""
     if not matches:
         return "no_match"
     if gold is not None and gold not in matches:
@@ -196,21 +201,22 @@ def status_of(gold: str | None, matches: Sequence[str]) -> Status:
 
 
 def chosen(lines: Sequence[ir.Line], groups: Sequence[str] | None) -> tuple[ir.Line, ...]:
-    """The requests of some groups, with the invalid ones of no known group; all of them where no group is named."""
+    """Return the requests of `groups`, and those without a known group; all of them if `groups` is None."""
     return tuple(line for line in lines if groups is None or line.group is None or line.group in groups)
 
 
 def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
-    """Every condition with the restaurants that satisfy it and those of which that is unknown, the rarest first."""
+    """Return every condition with the restaurants that satisfy it, or for which it is unknown, the rarest first."""
     uses: dict[ir.Evidence, list[tuple[str, str]]] = {}
     for request in cache.requests:
         for condition in ir.conditions(request.structure):
             uses.setdefault(condition.evidence, []).append((condition.aspect, request.id))
-    found = []
+    entries: list[dict[str, Any]] = []
     for evidence, condition in cache.conditions.items():
-        row = {business_id: cache.of(evidence, business_id) for business_id in cache.dataset.candidates}
-        satisfied, span = matches_of(row), condition.span
-        entry: dict[str, Any] = {
+        row = {business_id: cache.truth(evidence, business_id) for business_id in cache.dataset.candidates}
+        satisfied = matches_of(row)
+        span = condition.span
+        entry = {
             "aspects": list(dict.fromkeys(aspect for aspect, _ in uses[evidence])),
             "evidence": json.loads(span.source.text[span.start : span.end])["evidence"],
             "count": len(satisfied),
@@ -218,5 +224,5 @@ def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
             "unknown": [business_id for business_id, truth in row.items() if truth == ir.UNKNOWN],
             "requests": list(dict.fromkeys(id for _, id in uses[evidence])),
         }
-        found.append(entry)
-    return sorted(found, key=lambda entry: entry["count"])
+        entries.append(entry)
+    return sorted(entries, key=lambda entry: entry["count"])

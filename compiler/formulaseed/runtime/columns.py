@@ -134,7 +134,7 @@ class Records:
 
 def _date(text: str, name: str, module: Any) -> Any:
     try:
-        return module._date(text, "meta.date") if name == DATE else module._date_part({DATE: text}, name)
+        return module._read_date(text, "meta.date") if name == DATE else module._read_date_part({DATE: text}, name)
     except module.DataError:
         return _BAD
 

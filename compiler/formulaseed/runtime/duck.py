@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extras import require_extra
+from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.runtime.tables import Columns, Mapped, Reading
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from formulaseed.data.duplicates import refuse_duplicates
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import object_of, rows_of
+from formulaseed.ir.inputs import object_of, rows_of
 from formulaseed.runtime.typed_rows import ParsedRows, TypedRows, typed_rows
 from formulaseed.seed.standard_fields import BY_KIND
 from formulaseed.source.text import shortened

@@ -14,11 +14,12 @@ from types import FunctionType
 from typing import cast
 
 from formulaseed import pipeline
+from formulaseed.data.documents import named_files
 from formulaseed.data.files import read_whole
 from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.documents import FormulaSeed, load_seed, locate
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.limits import MODULE_BYTES
-from formulaseed.loading import FormulaSeed, load_seed, locate
 from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 from formulaseed.source.text import Source
 
@@ -76,7 +77,7 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
 
     style = earlier_style(source)
     if style is not None:
-        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style)])
+        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _compile_command(source, path))])
     fault = verify_source(source)
     if fault is None:
         try:
@@ -91,6 +92,20 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
     raise SeedError([catalogue.foreign_module(Source(str(path), ""), fault)])
 
 
+def _compile_command(source: str, path: Path) -> str:
+    """Return the command that compiles the seed of the module at `path` again, into the folder of the module."""
+    from formulaseed.backends.python.identity import identity_of
+
+    identity = identity_of(source)
+    named = identity.path if identity is not None else ""
+    seed = find_seed(named, path)
+    shown = named or "SEED"
+    if seed is not None and seed.is_relative_to(Path.cwd()):
+        shown = seed.relative_to(Path.cwd()).as_posix()
+    folder = path.parent.as_posix()
+    return f"formulaseed compile {shown}" + ("" if folder == "generated" else f" --out {folder}")
+
+
 def _names_agree(module: GeneratedModule) -> bool:
     records = ((module.OUTPUT, getattr(module, "Result", ())), (module.STEPS, getattr(module, "Steps", ())))
     fields = [(names, getattr(record, "_fields", ())) for names, record in records]
@@ -99,8 +114,6 @@ def _names_agree(module: GeneratedModule) -> bool:
 
 def find_seed(named: str, path: Path) -> Path | None:
     """Return the seed that the header of the module at `path` names; None if it names none, or there is no such file."""
-    from formulaseed.backends.python.identity import named_files
-
     if not named:
         return None
     try:

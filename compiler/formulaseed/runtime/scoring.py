@@ -19,8 +19,8 @@ from formulaseed.data.jsonl import Lines as GivenLines
 from formulaseed.data.jsonl import lines_of
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
+from formulaseed.documents import FormulaSeed
 from formulaseed.limits import INTEGER_MAX
-from formulaseed.loading import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.tables import ERRORS, KEY, OVERSIZED, RESTAURANTS, map_columns, output_types

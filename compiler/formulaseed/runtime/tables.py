@@ -16,7 +16,7 @@ from formulaseed.data.file_kinds import is_snippet, kind_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.inputs import _typo_of
+from formulaseed.language.inputs import _find_typo
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.runtime.evaluator import Evaluator
@@ -255,7 +255,7 @@ class _Matcher:
             self._read(alias, at, each.kind, each.values)
             return replace(each, column=alias)
         names = [path[-1] for path in self._columns]
-        typo = _typo_of(each.name, names, known) if each.optional else None
+        typo = _find_typo(each.name, names, known) if each.optional else None
         if typo is not None:
             self._faults.append(f"the {self._table} have no column `{each.name}`, but there is `{typo}`: rename it")
         elif not each.optional:

@@ -19,7 +19,7 @@ from formulaseed.data.jsonl import Line
 from formulaseed.data.records import RestaurantRows
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.inputs import _iso_date
+from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.types import Base
 from formulaseed.limits import INTEGER_MAX
 
@@ -50,7 +50,7 @@ class _Parts(dict[str, int | str]):
         self._place = place
 
     def __missing__(self, date: str) -> int | str:
-        found = _iso_date(date)
+        found = _parse_iso_date(date)
         part = found[self._place] if found is not None else ""
         if len(self) < _DATES:
             self[date] = part

@@ -1,4 +1,4 @@
-"""The JSON Schema of a Formula Seed, for editors: they complete and explain keys, and underline what cannot be.
+"""Makes the JSON Schema of a Formula Seed, by which editors complete and explain keys, and underline mistakes.
 
 Made of the tables that seeds are read by, so that it knows every key and none besides. Draft 7, the newest that
 the common editors know in full. It refuses no seed that the compiler accepts; what a schema cannot say (names,
@@ -29,28 +29,24 @@ _WHOLE_NAME = f"^{NAME.pattern}$"
 _A_NAME = {"type": "string", "pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS}
 _FORMULA = {"type": "string", "minLength": 1, "maxLength": limits.FORMULA_CHARACTERS}
 _TYPES = {
-    "enum": "One of the strings in `values`.",
-    "integer": "A whole number.",
-    "number": "Any number.",
-    "boolean": "True or false.",
-    "string": "A string.",
-}
+    "enum": "One of the strings in `values`.", "integer": "A whole number.", "number": "Any number.",
+    "boolean": "True or false.", "string": "A string.",
+}  # fmt: skip
 _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
 _LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
 """Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler checks more closely."""
 _STRING = {"type": "string"}
 
 
-def _exactly(known: Iterable[str], properties: Mapping[str, Any], required: Iterable[str] = ()) -> JsonSchema:
+def _exactly(known: Iterable[str], properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
     """Return the schema of an object with exactly these keys; a key that has no description fails here."""
-    made = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
-    needed = list(required)
-    return {**made, "required": needed} if needed else made
+    schema = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
+    return schema | ({"required": [*required]} if required else {})
 
 
 def _list_of(item: JsonSchema, most: int, least: int = 0, unique: bool = False) -> JsonSchema:
-    made: JsonSchema = {"type": "array", "items": item, "maxItems": most}
-    return made | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
+    schema: JsonSchema = {"type": "array", "items": item, "maxItems": most}
+    return schema | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
 
 
 def _choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
@@ -92,20 +88,17 @@ def seed_schema() -> JsonSchema:
             "conditions": _conditions(),
             **{space: _bare_conditions(space) for space in ("extraction", "meta", "context")},
             "test": _test(),
-            "field": _typed("Field", sections.FIELD_KEYS, ("name", "type")),
-            "declared": _typed("Declared field", sections.DECLARED_KEYS, ("name", "type")),
-            "context_field": _typed("Declared field", sections.CONTEXT_FIELD_KEYS, ("name", "type")),
+            "field": _declaration("Field", sections.FIELD_KEYS, ("name", "type")),
+            "declared": _declaration("Declared field", sections.DECLARED_KEYS, ("name", "type")),
+            "context_field": _declaration("Declared field", sections.CONTEXT_FIELD_KEYS, ("name", "type")),
             "example": _example(),
-            "parameter": _typed("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
+            "parameter": _declaration("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
             "allow": _allow(),
             "sources": _about(
                 "The sentences of the task's text that this comes from, verbatim.", _list_of(_STRING, limits.SOURCES)
             ),
         },
     }
-
-
-# --- sections
 
 
 def _top() -> dict[str, JsonSchema]:
@@ -127,7 +120,8 @@ def _top() -> dict[str, JsonSchema]:
         ["allergy", "peanut"],
     )
     filtered = _exactly(sections.FILTER_KEYS, {"keywords": keywords, "allow": _reference("allow")})
-    steps, output = _list_of(_reference("step"), limits.STEPS), _list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True)
+    steps = _list_of(_reference("step"), limits.STEPS)
+    output = _list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
         "$schema": _about("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
         "task_name": _about("Names the module: `G1a-v2` becomes `g1a_v2.py`.", _STRING | task_name, "G1a-v2"),
@@ -139,7 +133,7 @@ def _top() -> dict[str, JsonSchema]:
             {"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}},
         ),
         "context": _about(
-            f"Further fields of the restaurant, besides {_listed(standard_fields.CONTEXT)}.",
+            f"Further fields of the restaurant, besides {_name_list(standard_fields.CONTEXT)}.",
             _list_of(_reference("context_field"), limits.FIELDS),
             [{"name": "price_tier", "type": "integer", "nullable": True}],
         ),
@@ -171,8 +165,9 @@ def _property() -> JsonSchema:
 
 def _extract() -> dict[str, JsonSchema]:
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
-    fields, declared = (_list_of(_reference(item), limits.FIELDS) for item in ("field", "declared"))
-    further = f"Further metadata of reviews, besides {_listed(standard_fields.META)}."
+    fields = _list_of(_reference("field"), limits.FIELDS)
+    declared = _list_of(_reference("declared"), limits.FIELDS)
+    further = f"Further metadata of reviews, besides {_name_list(standard_fields.META)}."
     return {
         "fields": _about("The fields to extract, read as `extraction.NAME`.", fields),
         "meta": _about(further, declared, [{"name": "age_years", "type": "number"}]),
@@ -190,16 +185,16 @@ def _example() -> JsonSchema:
     text = {"type": "string", "pattern": "\\S", "maxLength": limits.REVIEW_EXAMPLE_CHARACTERS}
     properties = {
         "text": _about("The review.", text),
-        "fields": _about("The right value of each field; one with a default may be missing.", _by_field(_LITERAL[:3])),
+        "fields": _about("The right value of each field; one with a default may be missing.", _field_map(_LITERAL[:3])),
         "quotes": _about(
-            "For fields with evidence, the words of the text that the value rests on.", _by_field(["string"])
+            "For fields with evidence, the words of the text that the value rests on.", _field_map(["string"])
         ),
-        "reasons": _about("For fields with a reason, why the value is right.", _by_field(["string"])),
+        "reasons": _about("For fields with a reason, why the value is right.", _field_map(["string"])),
     }
     return {"title": "Example", **_exactly(sections.EXAMPLE_KEYS, properties, ("text", "fields"))}
 
 
-def _by_field(types: Sequence[str]) -> JsonSchema:
+def _field_map(types: Sequence[str]) -> JsonSchema:
     return {
         "type": "object",
         "propertyNames": {"pattern": _WHOLE_NAME},
@@ -208,10 +203,7 @@ def _by_field(types: Sequence[str]) -> JsonSchema:
     }
 
 
-# --- fields and parameters
-
-
-def _typed(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSchema:
+def _declaration(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSchema:
     """Return the schema of a field or parameter, whose other keys depend on its `type`."""
     types = [name for name in _TYPES if name != "enum" or "values" in known]
     value = {"type": "string", "minLength": 1}
@@ -250,17 +242,20 @@ def _typed(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSch
         "sources": _reference("sources"),
         "allow": _reference("allow"),
     }
-    by_type = [_where_key("type", name, _of_type(name, known)) for name in types]
+    by_type = [_where_key("type", name, _keys_of_type(name, known)) for name in types]
     return {"title": title, **_exactly(known, properties, required), "allOf": by_type}
 
 
-def _of_type(name: str, known: Sequence[str]) -> JsonSchema:
-    is_enum = name == "enum"
-    bound: JsonSchema | bool = {"type": name} if not is_enum and sections.SCALARS[name].is_numeric else False
-    others: dict[str, Any] = {"values": False} if "values" in known and not is_enum else {}
+def _keys_of_type(name: str, known: Sequence[str]) -> JsonSchema:
+    """Return the schema of the keys whose values depend on the type `name` of a field or parameter."""
+    if name == "enum":
+        texts = {"default": {"type": "string"}, "minimum": False, "maximum": False}
+        return {"required": ["values"], **({"properties": texts} if "default" in known else {})}
+    bound: JsonSchema | bool = {"type": name} if sections.SCALARS[name].is_numeric else False
+    properties: dict[str, Any] = {"values": False} if "values" in known else {}
     if "default" in known:
-        others |= {"default": {"type": "string" if is_enum else name}, "minimum": bound, "maximum": bound}
-    return {**({"required": ["values"]} if is_enum else {}), **({"properties": others} if others else {})}
+        properties |= {"default": {"type": name}, "minimum": bound, "maximum": bound}
+    return {"properties": properties} if properties else {}
 
 
 def _allow() -> JsonSchema:
@@ -269,11 +264,8 @@ def _allow() -> JsonSchema:
     return _about("Warnings and notes to suppress: the code, and why.", _exactly(SUPPRESSIBLE, reasons), example)
 
 
-def _listed(fields: Mapping[str, Type]) -> str:
+def _name_list(fields: Mapping[str, Type]) -> str:
     return ", ".join(f"`{name}`" for name in fields)
-
-
-# --- steps
 
 
 def _step() -> JsonSchema:
@@ -295,19 +287,20 @@ def _step() -> JsonSchema:
 def _operation(operation: OperationSpec) -> JsonSchema:
     properties: dict[str, Any] = {**dict.fromkeys(COMMON_KEYS, True), **{key.name: _key(key) for key in operation.keys}}
     required = [key.name for key in operation.keys if key.required]
-    made = {"description": operation.doc, **_exactly(step_keys(operation), properties, required)}
+    schema = {"description": operation.doc, **_exactly(step_keys(operation), properties, required)}
     if operation.any_of:
-        made["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
+        schema["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
     if operation.one_of:
-        made["oneOf"] = [{"required": [key]} for key in operation.one_of]
+        schema["oneOf"] = [{"required": [key]} for key in operation.one_of]
     if any(key.kind == "match" for key in operation.keys):
         numbers = {"additionalProperties": {"type": "number"}}
-        made["allOf"] = [_where_key("match", "substring_max", {"properties": {"table": numbers}})]
-    return made
+        schema["allOf"] = [_where_key("match", "substring_max", {"properties": {"table": numbers}})]
+    return schema
 
 
 def _key(key: Key) -> JsonSchema:
-    schema, doc = _kind(key), key.doc
+    schema = _kind(key)
+    doc = key.doc
     if key.kind in ("formula", "review formula"):
         doc = f"{doc}. Functions: {', '.join(f'`{f.signature}`' for f in FUNCTIONS.values())}."
     return _about(doc, schema, *(key.examples if "$ref" not in schema else ()))
@@ -346,35 +339,33 @@ def _rule() -> JsonSchema:
         "then": _about("The value if `when` holds.", {"type": _LITERAL}),
         "else": _about("The value if no rule holds; the last rule.", {"type": _LITERAL}),
     }
-    others = [key for key in RULE_KEYS if key != "else"]
+    own_keys = [key for key in RULE_KEYS if key != "else"]
     return {
         "title": "Rule",
         "type": "object",
         "properties": properties,
         "if": {"required": ["else"]},
         "then": _exactly(("else",), {"else": True}, ("else",)),
-        "else": _exactly(others, dict.fromkeys(others, True), others),
+        "else": _exactly(own_keys, dict.fromkeys(own_keys, True), own_keys),
     }
 
 
-# --- conditions
-
-
-_STANDARD = {"meta": standard_fields.META, "context": standard_fields.CONTEXT}
-"""The standard fields are named, so that editors offer them."""
 _TEST = "A value, for equality, or operators, all of which must hold."
-_TESTED = _about(_TEST, _reference("test"))
 
 
 def _conditions() -> JsonSchema:
     """Return the schema of fields with their namespace, and filters."""
-    standard = {f"{space}.{name}": ty for space, fields in _STANDARD.items() for name, ty in fields.items()}
+    spaces = standard_fields.BY_KIND.items()
+    standard = {f"{space}.{name}": ty for space, fields in spaces for name, ty in fields.items()}
     use = {"type": "boolean", "description": "Whether the filter must hold, or its opposite."}
-    spaces = "|".join(standard_fields.NAMESPACES)
+    words = "|".join(standard_fields.NAMESPACES)
     return {
         "type": "object",
         "properties": _tests(standard),
-        "patternProperties": {f"^({spaces})\\.{NAME.pattern}$": _TESTED, f"^\\${NAME.pattern}$": use},
+        "patternProperties": {
+            f"^({words})\\.{NAME.pattern}$": _about(_TEST, _reference("test")),
+            f"^\\${NAME.pattern}$": use,
+        },
         "additionalProperties": False,
         "maxProperties": limits.CONDITIONS,
     }
@@ -384,14 +375,15 @@ def _bare_conditions(namespace: str) -> JsonSchema:
     return {
         "type": "object",
         "title": f"Conditions on {namespace}",
-        "properties": _tests(_STANDARD.get(namespace, {})),
+        "properties": _tests(standard_fields.BY_KIND.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
-        "additionalProperties": _TESTED,
+        "additionalProperties": _about(_TEST, _reference("test")),
         "maxProperties": limits.CONDITIONS,
     }
 
 
 def _tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
+    """Return the schemas of conditions on the standard fields, which are named so that editors offer them."""
     return {name: _about(f"{ty.noun.capitalize()}. {_TEST}", _reference("test")) for name, ty in standard.items()}
 
 

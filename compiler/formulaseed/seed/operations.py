@@ -1,7 +1,7 @@
-"""The operations of compute steps: one table, from which the reader, the JSON Schema, the drafting schema and the docs derive.
+"""Defines the operations of compute steps: one table, from which the reader, the schemas of seeds and drafts and the docs derive.
 
-An entry says which keys a step has and what is in them; its `lower` makes the surface operation of their values. A
-new operation is an entry here, and nothing else as long as it can be lowered to the operations there are.
+An entry lists the keys of a step and the kinds of their values; its `lower` makes the surface operation of the values. A
+new operation is an entry here, and nothing else as long as it can be lowered to existing operations.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
 
 
 def all_step_keys() -> tuple[str, ...]:
+    """Return the keys of steps, of any operation, each once."""
     return tuple(dict.fromkeys(key for operation in OPERATIONS.values() for key in step_keys(operation)))
 
 
@@ -101,10 +102,7 @@ _RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}
 _KEYS_OF_AGGREGATES = {
     "where": _WHERE,
     "field": Key(
-        "field",
-        "name",
-        "One field of the review; a formula goes into `expr`.",
-        examples=("meta.year", "meta.stars"),
+        "field", "name", "One field of the review; a formula goes into `expr`.", examples=("meta.year", "meta.stars")
     ),
     "expr": _REVIEW_FORMULA,
     "default": Key("default", "number", "The value over no reviews."),

@@ -1,4 +1,4 @@
-"""The fields that every seed can use without declaring them: those of Yelp's reviews and businesses."""
+"""Defines the fields that every seed can use without declaring them: those of Yelp's reviews and businesses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import math
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import INTEGER, NUMBER, STRING, Type
 
-FIRST_YEAR, LAST_YEAR = 1990, 2100
-"""A number between them may be a year."""
+FIRST_YEAR = 1990
+LAST_YEAR = 2100
+"""An integer from the first to the last year may be a year."""
 
 _FIELDS: dict[str, tuple[Type, str]] = {
     "meta.stars": (NUMBER, "Stars that the review gives, 1 to 5"),
@@ -38,7 +39,7 @@ LISTED = "context.categories"
 """The field that lists several values in one string."""
 BY_KIND = {"meta": META, "context": CONTEXT}
 DESCRIPTIONS = {name: description for name, (_, description) in _FIELDS.items()}
-"""What these fields mean, by namespace and name."""
+"""The meanings of these fields, by namespace and name."""
 RANGES = {
     "meta.stars": Range(1, 5),
     "meta.year": Range(FIRST_YEAR, LAST_YEAR),
@@ -49,7 +50,7 @@ RANGES = {
     "context.latitude": Range(-90, 90),
     "context.longitude": Range(-180, 180),
 }
-"""What Yelp's data has in these fields. Rows beyond are accepted, so nothing is proved from it: only lints use it."""
+"""The ranges of these fields in Yelp's data. Rows beyond are accepted, so nothing is proved from them: only lints use them."""
 
 NAMESPACES = ("extraction", "meta", "context", "param")
 

@@ -1,4 +1,4 @@
-"""The surface program: what seed v1, seed v2 and rule files are lowered to.
+"""Defines the surface program, to which seed v1, seed v2 and rule files are lowered.
 
 Formulas and conditions are parsed, names are still strings, nothing is checked.
 """
@@ -89,6 +89,8 @@ class Step:
     operation: Operation
     is_filter: bool | None = False
     description: str = ""
+    sources: tuple[str, ...] = ()
+    """Sentences of the policy that the step comes from, verbatim."""
 
     def mentioned_names(self) -> Iterator[str]:
         """Yield every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
@@ -117,11 +119,7 @@ class Suppression:
 
 
 class CheckingDomain(nodes.Domain, Protocol):
-    """What names mean in formulas over the entities of a domain."""
-
-    def scope(self, problems: Problems, places: Mapping[str, int]) -> SeedScope:
-        """Return the scope in which the formulas of these places are checked."""
-        ...
+    """The entities of a domain, which can also check formulas over them."""
 
     def record(self, used: Iterable[str]) -> tuple[nodes.InputField, ...]:
         """Return the fields and entities among these full names, in the reference's order."""
@@ -155,7 +153,9 @@ class Program:
     properties: tuple[Property, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     reference: CheckingDomain | None = None
-    """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""
+    """The domain of steps that are formulas over its entities; then there are no reviews. None for a seed."""
+    new_scope: Callable[[Problems, Mapping[str, int]], SeedScope] | None = field(default=None, compare=False)
+    """Returns the scope in which such formulas are checked, given the place of each step."""
     gives_numbers: bool = False
     """Whether every step must be a number, as rules are."""
     incomplete: frozenset[str] = frozenset()

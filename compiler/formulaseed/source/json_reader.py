@@ -1,4 +1,4 @@
-"""JSON with a span for every value, also inside strings with escapes.
+"""Reads JSON with a span for every value, also inside strings with escapes.
 
 In: a `Source`. Out: a tree of `Json*` nodes, or `JsonFault`s. Strict where `json.loads` is lenient:
 duplicate keys, NaN, Infinity, numbers out of range and unpaired surrogates are faults, since each of them
@@ -20,12 +20,12 @@ from formulaseed.source.text import Source, Span, hundredth, tree_node
 class JsonFault:
     """A reason why the document is not valid JSON: a row of the table in `diagnostics.catalogue.reading`.
 
-    `found` fills in the message and the help: what was found, and what else they mention.
+    `details` fills in the message and the help: what was found, and what else they mention.
     """
 
     kind: str
     span: Span
-    found: tuple[object, ...] = ()
+    details: tuple[object, ...] = ()
 
 
 @tree_node
@@ -35,12 +35,13 @@ class JsonString:
 
     def inside(self, start: int, end: int) -> Span:
         """Return the span in the file of the characters `start` to `end` of the decoded string."""
-        source, opened = self.span.source, self.span.start + 1
+        source = self.span.source
+        opened = self.span.start + 1
         if self.span.end - self.span.start - 2 == len(self.value):  # no escapes: offsets are the same
             return Span(source, opened + start, opened + end, self.span.pointer)
         offsets = [opened]
-        position, last = opened, self.span.end - 1
-        while position < last:
+        position = opened
+        while position < self.span.end - 1:
             step = 1
             if source.text[position] == "\\":
                 escape = _ESCAPE.match(source.text, position)
@@ -98,6 +99,7 @@ class JsonObject:
         return None
 
     def names(self) -> Iterator[JsonString]:
+        """Return an iterator of the keys, in the order of the file."""
         return (member.key for member in self.members)
 
 
@@ -116,21 +118,22 @@ def plain(value: JsonValue) -> Plain:
 
 def value_at(document: JsonValue, pointer: str) -> JsonValue | None:
     """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none."""
-    found: JsonValue | None = document
+    value: JsonValue | None = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, JsonArray):
-            found = found.items[int(key)] if key.isdecimal() and int(key) < len(found.items) else None
+        if isinstance(value, JsonArray):
+            value = value.items[int(key)] if key.isdecimal() and int(key) < len(value.items) else None
         else:
-            found = found.get(key) if isinstance(found, JsonObject) else None
-    return found
+            value = value.get(key) if isinstance(value, JsonObject) else None
+    return value
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)("?)')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NUMBER_LIKE = re.compile(r"[-+.\w]*")
-_PERCENT, _LONGEST_PERCENT = re.compile(r"(?<![\w.+])[0-9]+(?:\.[0-9]+)?$"), 20
+_PERCENT = re.compile(r"(?<![\w.+])[0-9]+(?:\.[0-9]+)?$")
+MAX_PERCENT_CHARACTERS = 20
 _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
 _KEY_WORD = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""")
 _ELLIPSIS = re.compile(r"\.{3}|…")
@@ -143,7 +146,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
     """Read a document. The value is None if the text is not JSON at all; faults may accompany a value."""
-    return _Reader(source, source.text, 0, limits.JSON_DEPTH).document()
+    return _Reader(source, source.text, 0, limits.JSON_DEPTH).read_document()
 
 
 class _Stop(Exception):
@@ -166,59 +169,62 @@ class _Reader:
         self.pointer = ""
         self.faults: list[JsonFault] = []
 
-    def document(self) -> tuple[JsonValue | None, list[JsonFault]]:
+    def read_document(self) -> tuple[JsonValue | None, list[JsonFault]]:
+        """Read the whole text; return None for the value, and the fault, if it is not JSON."""
         try:
-            value = self.value(self.space(0), "", 0)
-            self.end()
+            value = self.read_value(self.skip_space(0), "", 0)
+            self.check_end()
         except _Stop as stop:
             return None, [*self.faults, stop.fault]
         return value, self.faults
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         """Raise `_Stop` if something follows what was read last."""
-        end = self.space(self.position)
+        end = self.skip_space(self.position)
         if end < len(self.text):
             raise self.stop("trailing-content", end, end + 1)
 
-    def space(self, position: int) -> int:
+    def skip_space(self, position: int) -> int:
         match = _SPACE.match(self.text, position)
         return match.end() if match else position
 
     def span(self, start: int, end: int) -> Span:
         return Span(self.source, self.offset + start, self.offset + min(end, len(self.text)), self.pointer)
 
-    def report(self, kind: str, span: Span, *found: object) -> None:
+    def report(self, kind: str, span: Span, *details: object) -> None:
         """Report a fault after which reading goes on."""
-        self.faults.append(JsonFault(kind, span, found))
+        self.faults.append(JsonFault(kind, span, details))
 
-    def stop(self, kind: str, start: int, end: int, *found: object) -> _Stop:
+    def stop(self, kind: str, start: int, end: int, *details: object) -> _Stop:
         """Return a fault after which nothing more can be read, to be raised."""
-        return _Stop(JsonFault(kind, self.span(start, end), found))
+        return _Stop(JsonFault(kind, self.span(start, end), details))
 
-    def value(self, start: int, pointer: str, depth: int) -> JsonValue:
+    def read_value(self, start: int, pointer: str, depth: int) -> JsonValue:
+        """Read the value at `start`. Raises `_Stop` if there is none, or it nests too deeply."""
         self.pointer = pointer
         if depth > self.depth:
             raise self.stop("depth", start, start + 1, self.depth)
         first = self.text[start : start + 1]
         if first == "{":
-            return self.object(start, pointer, depth)
+            return self.read_object(start, pointer, depth)
         if first == "[":
-            return self.array(start, pointer, depth)
+            return self.read_array(start, pointer, depth)
         if first == '"':
-            return self.string(start)
+            return self.read_string(start)
         if typographic := _TYPOGRAPHIC.match(self.text, start):
-            return self.typographic(typographic)
+            return self.read_typographic(typographic)
         if number := _NUMBER.match(self.text, start):
-            return self.number(number)
+            return self.read_number(number)
         word = _WORD.match(self.text, start)
-        literal = self.literal(word) if word else None
+        literal = self.read_literal(word) if word else None
         if literal is None:
             raise self.no_value(start, word)
         return literal
 
-    def literal(self, word: re.Match[str]) -> JsonValue | None:
-        """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; None for another word."""
-        text, span = word.group(), self.span(word.start(), word.end())
+    def read_literal(self, word: re.Match[str]) -> JsonValue | None:
+        """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; return None for another word."""
+        text = word.group()
+        span = self.span(*word.span())
         name, value = _LITERALS.get(text.lower(), ("", None))
         if text.lstrip("+-").lower() in ("nan", "infinity", "inf"):
             self.report("not-finite", span, text)
@@ -230,6 +236,7 @@ class _Reader:
         return JsonLiteral(span, value) if name else JsonNumber(span, 0)
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
+        """Return the fault of a place where a value is expected."""
         if start >= len(self.text):
             if not self.text.strip():
                 return self.stop("empty", 0, 0)
@@ -246,107 +253,119 @@ class _Reader:
         return self.stop(kind, start, start + 1, self.text[start])
 
     def comment(self, start: int) -> _Stop | None:
+        """Return the fault of a comment at `start`; None if there is none."""
         match = _COMMENT.match(self.text, start)
         return self.stop("comment", start, match.end()) if match else None
 
-    def object(self, start: int, pointer: str, depth: int) -> JsonObject:
+    def read_object(self, start: int, pointer: str, depth: int) -> JsonObject:
         members: list[Member] = []
         seen: dict[str, int] = {}
-        for at in self.items(start, pointer, "}"):
-            members.append(self.member(at, pointer, depth, seen))
+        for at in self.item_positions(start, pointer, "}"):
+            members.append(self.read_member(at, pointer, depth, seen))
         return JsonObject(self.span(start, self.position), tuple(members))
 
-    def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
+    def read_member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
+        """Read a key and its value. `seen` has the keys before, and gets this one. Raises `_Stop`."""
         typographic = _TYPOGRAPHIC.match(self.text, at)
         if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
                 raise self.stop("bare-key", at, word.end(), word.group(1))
             raise self.comment(at) or self.stop("no-key", at, at + 1)
-        key = self.typographic(typographic) if typographic else self.string(at)
-        at = self.space(self.position)
+        key = self.read_typographic(typographic) if typographic else self.read_string(at)
+        at = self.skip_space(self.position)
         if self.text[at : at + 1] != ":":
             raise self.stop("no-colon", at, at + 1)
         if key.value in seen:
             self.report("duplicate", key.span, key.value, self.source.position(seen[key.value])[0])
         seen.setdefault(key.value, key.span.start)
         inner = f"{pointer}/{key.value.replace('~', '~0').replace('/', '~1')}"
-        value = self.value(self.space(at + 1), inner, depth + 1)
+        value = self.read_value(self.skip_space(at + 1), inner, depth + 1)
         return Member(JsonString(Span(self.source, key.span.start, key.span.end, inner), key.value), value)
 
-    def array(self, start: int, pointer: str, depth: int) -> JsonArray:
+    def read_array(self, start: int, pointer: str, depth: int) -> JsonArray:
         items: list[JsonValue] = []
-        for at in self.items(start, pointer, "]"):
-            items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
+        for at in self.item_positions(start, pointer, "]"):
+            items.append(self.read_value(at, f"{pointer}/{len(items)}", depth + 1))
         return JsonArray(self.span(start, self.position), tuple(items))
 
-    def items(self, start: int, pointer: str, close: str) -> Iterator[int]:
-        """Yield where each item of a list or object begins; whoever reads it leaves `position` at its end."""
-        at, count = self.space(start + 1), 0
-        found = self.text[at : at + 1]
-        while found != close:
+    def item_positions(self, start: int, pointer: str, close: str) -> Iterator[int]:
+        """Yield the position of each item of a list or object. The caller must leave `position` at the end of the item."""
+        at = self.skip_space(start + 1)
+        count = 0
+        while self.text[at : at + 1] != close:
             self.pointer = pointer
             if ellipsis := _ELLIPSIS.match(self.text, at):  # in place of an item, as documents print one
-                self.pointer, self.position = f"{pointer}/{count}" if close == "]" else pointer, ellipsis.end()
+                self.pointer = f"{pointer}/{count}" if close == "]" else pointer
+                self.position = ellipsis.end()
                 self.report("ellipsis", self.span(at, ellipsis.end()), ellipsis.group())
             else:
                 yield at
                 count += 1
             self.pointer = pointer
-            at = self.space(self.position)
-            found = self.text[at : at + 1]
-            if found == ",":
-                comma, at = at, self.space(at + 1)
-                if self.text[at : at + 1] == close:
-                    found, what = close, "list" if close == "]" else "object"
-                    self.report("trailing-comma", self.span(comma, comma + 1), what, "")
-            elif found != close:
-                raise self.no_comma(start, at, close)
+            at = self.read_comma(start, self.skip_space(self.position), close)
         self.position = at + 1
 
+    def read_comma(self, start: int, at: int, close: str) -> int:
+        """Return the position after a comma, or that of the closing bracket. Raises `_Stop` if there is neither."""
+        if self.text[at : at + 1] == close:
+            return at
+        if self.text[at : at + 1] != ",":
+            raise self.no_comma(start, at, close)
+        after = self.skip_space(at + 1)
+        if self.text[after : after + 1] == close:
+            noun = "list" if close == "]" else "object"
+            self.report("trailing-comma", self.span(at, at + 1), noun, "")
+        return after
+
     def no_comma(self, start: int, at: int, close: str) -> _Stop:
-        found = self.text[at : at + 1]
-        if not found:
+        """Return the fault of an item that neither a comma nor the closing bracket follows."""
+        character = self.text[at : at + 1]
+        if not character:
             line, _ = self.source.position(self.offset + start)
-            what = "list" if close == "]" else "object"
-            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, what, line, close)
+            noun = "list" if close == "]" else "object"
+            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, noun, line, close)
         if (comment := self.comment(at)) is not None:
             return comment
-        if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
+        if character in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             return self.stop("missing-comma", at, at + 1)
-        if found == "%" and (percent := _PERCENT.search(self.text, max(at - _LONGEST_PERCENT, 0), at)):
+        if character == "%" and (percent := _PERCENT.search(self.text, max(at - MAX_PERCENT_CHARACTERS, 0), at)):
             return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
-    def string(self, start: int) -> JsonString:
+    def read_string(self, start: int) -> JsonString:
+        """Read a string in double quotes. Raises `_Stop` if it is not closed, or holds a bad escape."""
         match = _STRING.match(self.text, start)
         assert match is not None
         if not match.group(2):
             raise self.broken_string(start, match.end())
-        self.position, span = match.end(), self.span(start, match.end())
+        self.position = match.end()
+        span = self.span(start, match.end())
         value: str = json.loads(match.group()) if "\\" in match.group(1) else match.group(1)
         if not value.isascii() and _SURROGATE.search(value):
             self.report("surrogate", span)
             value = _SURROGATE.sub("\ufffd", value)
         return JsonString(span, value)
 
-    def typographic(self, match: re.Match[str]) -> JsonString:
+    def read_typographic(self, match: re.Match[str]) -> JsonString:
         """Read a string in the quotes of a word processor."""
-        self.position, span = match.end(), self.span(*match.span())
+        self.position = match.end()
+        span = self.span(*match.span())
         self.report("typographic", span, match.group(), f'"{match[1]}"')
         return JsonString(span, match[1])
 
     def broken_string(self, start: int, at: int) -> _Stop:
-        found = self.text[at : at + 1]
-        if not found:
+        character = self.text[at : at + 1]
+        if not character:
             return self.stop("unclosed-string", start, start + 1)
-        if found == "\\":
+        if character == "\\":
             return self.stop("escape", at, at + 2, self.text[at : at + 2])
-        name = "a line break" if found in "\r\n" else f"the control character U+{ord(found):04X}"
+        name = "a line break" if character in "\r\n" else f"the control character U+{ord(character):04X}"
         return self.stop("control", at, at + 1, name)
 
-    def number(self, match: re.Match[str]) -> JsonNumber:
+    def read_number(self, match: re.Match[str]) -> JsonNumber:
         start, self.position = match.span()
-        text, span = match.group(), self.span(start, self.position)
+        text = match.group()
+        span = self.span(start, self.position)
         longer = _NUMBER_LIKE.match(self.text, start)
         if longer and longer.end() > self.position:
             raise self.stop("number", start, longer.end(), longer.group())
@@ -372,8 +391,8 @@ def refuse_constant(word: str) -> NoReturn:
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse duplicate keys: the `object_pairs_hook` of `json.loads`."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise JsonRefusal(f"duplicate key `{next(key for key in found if keys.count(key) > 1)}`")
-    return found
+        raise JsonRefusal(f"duplicate key `{next(key for key in unique if keys.count(key) > 1)}`")
+    return unique

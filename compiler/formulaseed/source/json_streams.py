@@ -13,7 +13,7 @@ from formulaseed.source.text import Source, Span
 
 def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
     """Read the document on one line of a file, nested at most `depth` levels deep."""
-    return _Reader(source, source.text[line.start : line.end], line.start, depth).document()
+    return _Reader(source, source.text[line.start : line.end], line.start, depth).read_document()
 
 
 FaultyValue = tuple[JsonValue, list[JsonFault]]
@@ -45,26 +45,28 @@ class _StreamReader(_Reader):
 
     def values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
         """Read a list's items, or values one after another, as `read_json_values` does."""
-        found: list[FaultyValue] = []
-        at = self.space(0)
+        values: list[FaultyValue] = []
+        at = self.skip_space(0)
         try:
             if self.text.startswith("[", at):
-                for item in self.items(at, "", "]"):
-                    found.append(self.faulty_value(item, f"/{len(found)}"))
-                    if len(found) > most:
-                        return found, self.faults
-                self.end()
+                for item in self.item_positions(at, "", "]"):
+                    values.append(self.read_faulty_value(item, f"/{len(values)}"))
+                    if len(values) > most:
+                        return values, self.faults
+                self.check_end()
             else:
-                while at < len(self.text) and len(found) <= most:
-                    found.append(self.faulty_value(at, ""))
-                    at = self.space(self.position)
+                while at < len(self.text) and len(values) <= most:
+                    values.append(self.read_faulty_value(at, ""))
+                    at = self.skip_space(self.position)
         except _Stop as stop:
             return [], [*self.faults, stop.fault]
-        return found, self.faults
+        return values, self.faults
 
-    def faulty_value(self, start: int, pointer: str) -> FaultyValue:
+    def read_faulty_value(self, start: int, pointer: str) -> FaultyValue:
         """Read a value, and keep its faults apart from `faults`. Raises `_Stop` if nothing more can be read."""
-        outside, self.faults = self.faults, []
-        value = self.value(start, pointer, 0)
-        inside, self.faults = self.faults, outside
+        outside = self.faults
+        inside: list[JsonFault] = []
+        self.faults = inside
+        value = self.read_value(start, pointer, 0)
+        self.faults = outside
         return value, inside

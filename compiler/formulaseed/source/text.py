@@ -1,4 +1,4 @@
-"""The text of a file and spans in it, which know their line and column. Never reads a file itself."""
+"""Defines the text of a file and spans in it, which know their line and column. Never reads a file itself."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Span:
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)
 
     def covers(self, other: Span) -> bool:
-        """Return whether the other one is inside this one."""
+        """Return True if the other one is inside this one."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
 
@@ -101,7 +101,8 @@ def one_line(text: str) -> str:
 
 def free_name(name: str, taken: set[str]) -> str:
     """Return the name, with a number behind it if it is in `taken`, and add it there."""
-    free, number = name, 1
+    free = name
+    number = 1
     while free in taken:
         number += 1
         free = f"{name}_{number}"

@@ -1,4 +1,4 @@
-"""Property tests for seeds: Hypothesis strategies, the reference evaluator to compare with, and what generated tests use.
+"""Property tests for seeds: Hypothesis strategies, the reference evaluator to compare with, and the tests of a module.
 
     from hypothesis import given
     from formulaseed.testing import contexts, reference_evaluate, rows
@@ -18,24 +18,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from formulaseed.documents import FormulaSeed, SeedLike
     from formulaseed.language.types import Value
-    from formulaseed.loading import FormulaSeed, SeedLike
-    from formulaseed.testing.comparing import growth, note_steps, outcome, raised, rounding
+    from formulaseed.testing.collection import seed_tests
     from formulaseed.testing.inputs import Restaurant, contexts, parameters, restaurants, rows
-    from formulaseed.testing.loaded import load_module
     from formulaseed.testing.random_seeds import seeds
 
 _PLACES = {
-    "comparing": ("growth", "note_steps", "outcome", "raised", "rounding"),
+    "collection": ("seed_tests",),
     "inputs": ("Restaurant", "contexts", "parameters", "restaurants", "rows"),
-    "loaded": ("load_module",),
     "random_seeds": ("seeds",),
 }
 """What each module of this package offers, besides `reference_evaluate`."""
-__all__ = [
-    "Restaurant", "contexts", "growth", "load_module", "note_steps", "outcome", "parameters", "raised", "reference_evaluate",
-    "restaurants", "rounding", "rows", "seeds",
-]  # fmt: skip
+__all__ = ["Restaurant", "contexts", "parameters", "reference_evaluate", "restaurants", "rows", "seed_tests", "seeds"]
 
 
 def reference_evaluate(
@@ -63,7 +58,7 @@ def reference_evaluate(
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    from formulaseed.extras import require_extra
+    from formulaseed.errors import require_extra
 
     place = next((place for place, names in _PLACES.items() if name in names), None)
     if place is None:

@@ -1,40 +1,35 @@
-"""A seed as three tests: it has no errors, its generated module is current, and module and reference agree."""
+"""A seed as tests: it has no errors, its generated module is current, and the module has the properties of its seed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from formulaseed import pipeline
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.errors import FormulaSeedError
-from formulaseed.loading import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
-
-if TYPE_CHECKING:
-    from formulaseed.testing.inputs import Restaurant
-
-Outcome = dict[str, Any]
-
-
-class Failed(Exception):
-    """A failure of a seed's test, shown without a traceback."""
+from formulaseed.testing.naming import PROPERTIES, Failed, claim_name
 
 
 class SeedFile(pytest.File):
-    """A seed, whose tests are `check`, `module` (where a folder of modules is configured) and `agreement`."""
+    """A seed, whose tests are `check`, `module` (if a folder of modules is configured) and its properties."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        for name, test in (("check", _check), ("module", _module_is_current), ("agreement", _agreement)):
-            if name != "module" or self.config.getini("formulaseed_generated"):
-                yield SeedTest.from_parent(self, name=name, test=test)
+        yield SeedTest.from_parent(self, name="check", test=_check)
+        if self.config.getini("formulaseed_generated"):
+            yield SeedTest.from_parent(self, name="module", test=_module_is_current)
+        program = self.analysis.program
+        claims = [claim_name(claim) for claim in program.properties] if program is not None else []
+        for name in (*PROPERTIES, *claims):
+            yield SeedTest.from_parent(self, name=name, test=_property)
 
     @cached_property
     def analysis(self) -> SeedAnalysis:
@@ -100,37 +95,34 @@ def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
         raise Failed(f"{path} is not what {seed.shown} compiles to; {again}")
 
 
-def _agreement(seed: SeedFile, test: SeedTest) -> None:
-    """On rows, contexts and parameters made by Hypothesis, the module gives what the reference evaluator gives."""
+def _property(seed: SeedFile, test: SeedTest) -> None:
+    """The committed module, or the one that would be committed, has the property that the test is named for."""
     pytest.importorskip("hypothesis", reason="needs the extra `testing`: pip install 'formulaseed[testing]'")
-    from hypothesis import HealthCheck, Phase, given, settings
-
-    from formulaseed.testing import outcome, reference_evaluate, restaurants
+    from formulaseed.testing.properties import property_tests
 
     loaded = seed.loaded()
     path = seed.module_path(loaded)
     committed = path is not None and path.is_file()
     module = module_from_file(path) if path and committed else module_from_source(compile_seed(loaded), "tested")
-    evaluator = Evaluator(module)
-
-    # Which part of an example matters, and which does not, is what the difference shows.
-    phases = [phase for phase in settings().phases if phase is not Phase.explain]
-
-    @settings(deadline=None, phases=phases, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-    @given(restaurants(loaded, wild=True))
-    def agree(restaurant: Restaurant) -> None:
-        found = outcome(evaluator.trace, *restaurant)
-        expected = outcome(reference_evaluate, loaded, *restaurant)
-        if found != expected:
-            raise Failed(_difference(restaurant, found, expected))
-
-    agree()
+    property_tests(loaded, Evaluator(module))[test.name]()
 
 
-def _difference(restaurant: Restaurant, found: Outcome, expected: Outcome) -> str:
-    names = [name for name in {**expected, **found} if found.get(name, ...) != expected.get(name, ...)]
-    parts: dict[str, Any] = restaurant._asdict()
-    for which, outcome in (("module", found), ("reference", expected)):
-        parts[which] = {name: outcome[name] for name in names if name in outcome}
-    lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]
-    return "\n".join(["the module and the reference evaluator disagree", *lines])
+def seed_tests(test_file: str, seed: str, module: str) -> Callable[[str], None]:
+    """Return a test function that pytest calls once for each property of a generated module.
+
+    The paths of the seed and its module are relative to the folder of `test_file`. Raises `SeedError` for a seed with errors and
+    for a module that holds what the compiler never writes, `DataError` if there is no module.
+    """
+    from formulaseed.testing.properties import property_tests
+
+    folder = Path(test_file).resolve().parent
+    tests = property_tests(load_seed(folder / seed), Evaluator(module_from_file(folder / module)))
+
+    @pytest.mark.parametrize("name", tests)
+    def test(name: str) -> None:
+        try:
+            tests[name]()
+        except Failed as failure:
+            pytest.fail(str(failure), pytrace=False)
+
+    return test

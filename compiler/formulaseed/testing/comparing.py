@@ -1,4 +1,4 @@
-"""What generated tests compare: outcomes, sums of floats in two orders, a restaurant with a larger value of one step."""
+"""Evaluates restaurants for tests to compare: outcomes, sums of floats in two orders, a larger value of one step."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from hypothesis import note
 from hypothesis import strategies as st
 
+from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret, prepare
 from formulaseed.language.types import Base, Value
-from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.testing.inputs import Restaurant
 from formulaseed.testing.loaded import loaded_seed
 from formulaseed.testing.values import Values
@@ -29,15 +28,6 @@ def outcome(evaluate: Callable[..., Mapping[str, Any]], *arguments: Any) -> dict
         return dict(evaluate(*arguments))
     except EvaluationError as error:
         return {"error": {"step": error.step, "kind": error.kind}}
-
-
-def note_steps(values: Mapping[str, Any], after: Mapping[str, Any] | None = None) -> None:
-    """Print steps with their values beside a falsifying example; with `after` those that differ, with both values."""
-    if after is None:
-        note("\n".join(f"{name} = {value!r}" for name, value in values.items()))
-    else:
-        moved = [f"{name} = {v!r}, then {after[name]!r}" for name, v in values.items() if after.get(name) != v]
-        note("\n".join(moved) or "no step differs")
 
 
 def rounding(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str) -> float:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.ir import nodes
-from formulaseed.language.inputs import _typo_of
+from formulaseed.language.inputs import _find_typo
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.loading import FormulaSeed, SeedLike
 from formulaseed.testing.formulas import JsonValue
 from formulaseed.testing.loaded import loaded_seed
 from formulaseed.testing.values import Values
@@ -131,7 +131,7 @@ def _record(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> 
         (required if is_needed else optional)[field.name] = value
     if values.wild:
         stranger = "surplus"
-        while _typo_of(stranger, {*required, *optional}) is not None:
+        while _find_typo(stranger, {*required, *optional}) is not None:
             stranger += "_surplus"
         optional[stranger] = st.just(1)
     return st.fixed_dictionaries(required, optional=optional)

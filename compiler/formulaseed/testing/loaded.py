@@ -1,4 +1,4 @@
-"""Seeds and modules as tests use them: each file is read and checked once, however often it is named."""
+"""Seeds as tests use them: each file is read and checked once, however often it is named."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pathlib import Path
 
 from formulaseed import limits
 from formulaseed.data.files import read_bytes
-from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import module_from_file
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 
 
 def loaded_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
@@ -27,11 +25,3 @@ def loaded_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
 @lru_cache(maxsize=16)
 def _seed_of(path: str, folder: Path, data: bytes) -> FormulaSeed:
     return load_seed(path)
-
-
-def load_module(path: str | os.PathLike[str]) -> Evaluator:
-    """Return the evaluator of a generated module as it is: if it was edited, the tests show what that changes.
-
-    Raises `SeedError` for a file that holds what the compiler never writes, `DataError` where none can be read.
-    """
-    return Evaluator(module_from_file(Path(path)))

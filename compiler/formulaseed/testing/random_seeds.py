@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from formulaseed.loading import analyse
+from formulaseed.documents import analyse
 from formulaseed.seed import standard_fields
 from formulaseed.seed.read.sections import STRATEGIES
 from formulaseed.testing import formulas as pieces

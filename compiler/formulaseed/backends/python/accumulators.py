@@ -1,16 +1,18 @@
-"""The statements of aggregates: what a loop over the rows begins with, does for a row, and makes of it in the end.
+"""Print the statements of aggregates: before a loop over the rows, for a row, and after the loop.
 
-In: a step that is an aggregate, and the names of its accumulators. Out: lines of code, filled into the templates of the
-aggregate's entry of the table. Used by `statements` alone.
+In: a step that is an aggregate, and the names of its accumulators. Out: blocks, made of the spelling in the aggregate's entry
+of the table. Used by `statements` alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from formulaseed.backends.python.blocks import Attempt, Block, Branch, Choice, Statement
 from formulaseed.backends.python.code import LINE_LENGTH, Code, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Printed, native_call
+from formulaseed.backends.python.expressions import ExpressionPrinter, native_call
 from formulaseed.backends.python.functions import BACKEND
+from formulaseed.backends.python.printed import Printed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.aggregates import Spelling
@@ -20,7 +22,6 @@ from formulaseed.language.types import BOOLEAN, Base, Type, Value
 
 STATE = "state"
 """The suffix of the accumulator that has the name of its step."""
-INDENT = "    "
 _CANDIDATE = "candidate"
 """The suffix of the local for an operand that needs a name."""
 
@@ -73,48 +74,52 @@ class AggregatePrinter:
             return None
         return operand if truth else typed.Not(operand, Info(BOOLEAN, operand.info.span))
 
-    def row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[list[Code], bool]:
+    def row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[tuple[Block, ...], bool]:
         """Return what a matching row does, and whether it may raise. `tests_raise` says whether the conditions before it may."""
         operand = self.aggregate.operand
         if operand is None or self.spelling.updates_if is not None:
-            return _filled(self.spelling.update, self.locals), False
+            return self._update({}), False
         test = self.spelling.test
         if self.entry.ignores_null and operand.info.ty.nullable:
             test = "{value} is not None"
         value = _Operand(self, operand, printer, tests_raise)
         if not test and not self.spelling.names_value:
-            lines = []
-            for template in self.spelling.update.splitlines():
-                lines += value.statement(_filled(template, self.locals | {"value": Code("{value}")})[0])
-            return lines, value.raises
-        lines, name = [], value.code
+            updates = _filled(self.spelling.update, self.locals | {"value": Code("{value}")})
+            return tuple(value.statement(update) for update in updates), value.raises
+        blocks: list[Block] = []
+        name = value.code
         if not value.is_name:
             name = self.locals[_CANDIDATE]
-            lines = value.statement(f"{name} = {{value}}")
-        names = self.locals | {"value": name}
-        update = [Code(f"{INDENT}{line}") for line in _filled(self.spelling.update, names)]
-        if not test:
-            return [*lines, *_filled(self.spelling.update, names)], value.raises
-        return [*lines, Code(f"if {test.format(**names)}:"), *update], value.raises
+            blocks.append(value.statement(f"{name} = {{value}}"))
+        update = self._update({"value": name})
+        if test:
+            update = (Choice((Branch(Code(test.format(**self.locals, value=name)), update),)),)
+        return (*blocks, *update), value.raises
 
-    def result(self) -> list[Code]:
+    def _update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
+        return tuple(Statement(line) for line in _filled(self.spelling.update, {**self.locals, **names}))
+
+    def result(self) -> list[Block]:
         """Return the statements after the loop, which make the value of the accumulators."""
         local, default = self.locals[STATE], self.aggregate.default
         if not self.aggregate.needs_pass:
-            return [Code(f"{local} = {self.spelling.of_all}")]
-        lines = []
+            return [Statement(Code(f"{local} = {self.spelling.of_all}"))]
+        blocks: list[Block] = []
         if self.aggregate.may_overflow:
             total = self.locals[self.spelling.accumulators[0].suffix]
-            lines.append(Code(f"{total} = _finite({total}, {literal(self.author)})"))
-        is_empty = self.spelling.is_empty.format(**self.locals)
+            blocks.append(Statement(Code(f"{total} = _finite({total}, {literal(self.author)})")))
+        is_empty = Code(self.spelling.is_empty.format(**self.locals))
         over_none = literal(exact(default.value, self.step.ty)) if default is not None else Code("None")
         if self.spelling.result:
             result = self.spelling.result.format(**self.locals)
             target = f"{local}: {self.types[self.step.name]}" if self.step.ty.nullable else local
-            lines.append(Code(f"{target} = {f'{over_none} if {is_empty} else {result}' if is_empty else result}"))
+            blocks.append(
+                Statement(Code(f"{target} = {f'{over_none} if {is_empty} else {result}' if is_empty else result}"))
+            )
         elif over_none != "None":
-            lines += [Code(f"if {is_empty}:  # over no review"), Code(f"{INDENT}{local} = {over_none}")]
-        return lines
+            default_value = Statement(Code(f"{local} = {over_none}"))
+            blocks.append(Choice((Branch(is_empty, (default_value,), Code("over no review")),)))
+        return blocks
 
 
 class _Operand:
@@ -137,38 +142,33 @@ class _Operand:
             return printer.print(self.operand)
         return printer.finished(self.operand, as_float=self.is_float)
 
-    def statement(self, template: str) -> list[Code]:
+    def statement(self, template: str) -> Block:
         """Return a statement with the operand as its `{value}`.
 
         If the operand has a single call that Python itself refuses, that is caught, and its error becomes the step's.
         """
         call = native_call(self.operand)
         if call is None or "{value}" not in template:
-            return [Code(template.format(value=self.code))]
+            return Statement(Code(template.format(value=self.code)))
         native = self._printed(self.printer.with_native(call)).code
-        return [
-            Code("try:"),
-            Code(f"{INDENT}{template.format(value=native)}"),
-            Code("except ValueError:"),
-            Code(f"{INDENT}raise {self.printer.fault(call)} from None"),
-        ]
+        return Attempt(Code(template.format(value=native)), self.printer.fault(call))
 
 
-def start_lines(printers: Sequence[AggregatePrinter]) -> list[Code]:
+def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
     """Return the statements before a loop: accumulators that begin with 0 together, as many as fit on a line."""
-    lines: list[Code] = []
+    lines: list[str] = []
     zeros = ""
     for target, start in (each for printer in printers for each in printer.starts()):
         if start != "0" or ":" in target:
-            lines.append(Code(f"{target} = {start}"))
+            lines.append(f"{target} = {start}")
             zeros = ""
         elif zeros and len(zeros) + len(target) + 10 <= LINE_LENGTH:
             zeros += f"{target} = "
-            lines[-1] = Code(f"{zeros}0")
+            lines[-1] = f"{zeros}0"
         else:
             zeros = f"{target} = "
-            lines.append(Code(f"{zeros}0"))
-    return lines
+            lines.append(f"{zeros}0")
+    return [Statement(Code(line)) for line in lines]
 
 
 def exact(value: Value, ty: Type) -> Value:

@@ -1,237 +1,86 @@
-"""What a loop does under conditions, as nested `if` statements: what is shared is tested once.
+"""The statements of a function as blocks, which `templates/python/blocks.j2` writes out.
 
-In: statements, each with the tests that guard it, in the order of the seed. Out: lines of code. What may raise keeps its
-order, and its tests; all else may move next to what it shares a test with.
+A block holds finished code: expressions, conditions and simple statements. Keywords, indentation and colons are the template's,
+which chooses by `kind`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from formulaseed.backends.python.code import Code, comment_text
-from formulaseed.backends.python.expressions import Printed
-from formulaseed.language import typed
-from formulaseed.language.operators import AND, NEGATED
-from formulaseed.language.typed import Expr, Symbol
-
-INDENT = "    "
-_DEEPEST = 10
-"""So many shared tests are nested; Python knows a hundred indentations."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Test:
-    """One condition. `filter` names the filter whose local it is; `label` what a comment says of a longer one.
-
-    `moves`: it may be tested before others, since it neither raises nor needs another to hold.
-    """
-
-    expression: Expr
-    printed: Printed
-    moves: bool
-    filter: str = ""
-    label: str = ""
-
-    @property
-    def code(self) -> Code:
-        return self.printed.code
+from formulaseed.backends.python.code import Code
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
-    """Statements that run where all tests hold; `raises` says whether they may raise, `symbols` what they mention."""
+class Statement:
+    """An assignment or a call, on one line."""
 
-    tests: tuple[Test, ...]
-    body: tuple[Code, ...]
-    raises: bool = False
-    symbols: frozenset[Symbol] = field(default=frozenset(), compare=False)
-
-    @property
-    def may_raise(self) -> bool:
-        return self.raises or any(test.printed.raises for test in self.tests)
-
-    def can_begin_with(self, test: Test) -> bool:
-        """Return whether testing this first changes nothing."""
-        return self.tests[0] is test or (test.moves and not any(other.printed.raises for other in self.tests))
+    kind: ClassVar[str] = "statement"
+    code: Code
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    """An `if` statement, or plain statements where there are no tests."""
+class Comment:
+    """A line that says something about the block after it."""
 
-    tests: tuple[Test, ...]
-    body: list[Code]
-
-
-def indented(lines: Sequence[Code]) -> list[Code]:
-    return [Code(f"{INDENT}{line}" if line else "") for line in lines]
+    kind: ClassVar[str] = "comment"
+    text: Code
 
 
-def nested(items: Sequence[Guarded], filters: Mapping[str, tuple[Test, ...]]) -> tuple[list[Code], set[str]]:
-    """Return the lines, and the filters that are tested in place, so that they need no local.
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A condition and what is done if it holds. `comment` is behind the colon; it may be empty."""
 
-    `filters` are the tests of those that only guard statements. One is tested in place where all statements that it
-    guards are under one of its tests already.
-    """
-    nesting = _Nesting(filters, {name: sum(_uses(item, name) for item in items) for name in filters})
-    return nesting.lines(items), nesting.opened
-
-
-def _uses(item: Guarded, name: str) -> bool:
-    return any(test.filter == name for test in item.tests)
+    condition: Code
+    body: tuple[Block, ...]
+    comment: Code = Code("")
 
 
-@dataclass
-class _Nesting:
-    filters: Mapping[str, tuple[Test, ...]]
-    uses: Mapping[str, int]
-    """How many statements each filter guards."""
-    opened: set[str] = field(default_factory=set)
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An `if` statement: the first branch whose condition holds, else `otherwise`, which may be empty."""
 
-    def lines(self, items: Sequence[Guarded], depth: int = 0) -> list[Code]:
-        blocks: list[_Block] = []
-        left = list(items)
-        while left:
-            first = left[0]
-            test, group, opened = self._shared(left) if depth < _DEEPEST else (None, [first], set())
-            if test is None:
-                left.pop(0)
-                blocks.append(_Block(first.tests, list(first.body)))
-                continue
-            chosen = set(map(id, group))
-            left = [item for item in left if id(item) not in chosen]
-            self.opened |= opened
-            parts = {name: self._rest(name, test) for name in opened}
-            inner = [replace(item, tests=_without(item.tests, test, parts)) for item in group]
-            blocks.append(_Block((test,), self.lines(inner, depth + 1)))
-        return _chained(blocks)
-
-    def _shared(self, items: Sequence[Guarded]) -> tuple[Test | None, list[Guarded], set[str]]:
-        """Return the test that the first statement shares with the most others, these, and the filters to open for it."""
-        best: tuple[Test | None, list[Guarded], set[str]] = None, [items[0]], set()
-        tests = [*items[0].tests]
-        for test in items[0].tests:
-            tests += self.filters.get(test.filter, ())
-        for test in tests:
-            opened = {name for name, content in self.filters.items() if test in content and self._opens(name, test)}
-            group = self._group(items, test, opened)
-            while any(sum(_uses(item, name) for item in group) != self.uses[name] for name in opened):
-                opened = {name for name in opened if sum(_uses(item, name) for item in group) == self.uses[name]}
-                group = self._group(items, test, opened)
-            if len(group) > len(best[1]) and group[0] is items[0]:
-                best = test, group, opened
-        return best
-
-    def _opens(self, name: str, test: Test) -> bool:
-        content = self.filters[name]
-        return content[0] is test or (test.moves and not any(other.printed.raises for other in content))
-
-    def _group(self, items: Sequence[Guarded], test: Test, opened: set[str]) -> list[Guarded]:
-        """Return the statements that have the test and may move up to the first of them."""
-        group: list[Guarded] = []
-        passed_raises = False
-        for item in items:
-            through = next((other for other in item.tests if other is test or other.filter in opened), None)
-            fits = through is not None and item.can_begin_with(through) and not (passed_raises and item.may_raise)
-            if fits:
-                group.append(item)
-            elif not group:
-                break
-            passed_raises = passed_raises or (not fits and item.may_raise)
-        return group
-
-    def _rest(self, name: str, test: Test) -> Test | None:
-        """Return what else a filter tests; None for nothing."""
-        rest = [other for other in self.filters[name] if other is not test]
-        if not rest:
-            return None
-        expression = rest[0].expression
-        if len(rest) > 1:
-            info = expression.info
-            expression = typed.Logical("and", tuple(other.expression for other in rest), info)
-        parts = [other.printed for other in rest]
-        code = Code(" and ".join(part.at(AND + 1) for part in parts)) if len(parts) > 1 else parts[0].code
-        printed = replace(parts[0], code=code, precedence=AND if len(parts) > 1 else parts[0].precedence)
-        return Test(expression, printed, True, label=f"${name}")
+    kind: ClassVar[str] = "choice"
+    branches: tuple[Branch, ...]
+    otherwise: tuple[Block, ...] = ()
 
 
-def _without(tests: Sequence[Test], shared: Test, parts: Mapping[str, Test | None]) -> tuple[Test, ...]:
-    """Return the tests but for the shared one, opened filters with what else they test."""
-    found: list[Test] = []
-    for test in tests:
-        replaced = parts.get(test.filter, test) if test.filter else test
-        if test is not shared and replaced is not None:
-            found.append(replaced)
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A statement whose `ValueError` becomes the error `fault`."""
+
+    kind: ClassVar[str] = "attempt"
+    code: Code
+    fault: Code
 
 
-# --- if, elif, else
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A pass over the rows, each of which is unpacked into `target`."""
+
+    kind: ClassVar[str] = "loop"
+    target: Code
+    body: tuple[Block, ...]
 
 
-def _chained(blocks: Sequence[_Block]) -> list[Code]:
-    """Return the lines of the blocks, neighbours that exclude one another as `elif` and `else`."""
-    lines: list[Code] = []
-    chain: list[_Block] = []
-    for block in blocks:
-        if not block.tests:
-            chain = []
-            lines += block.body
-            continue
-        word = "elif" if chain and all(_exclude(before, block) for before in chain) else "if"
-        if len(chain) == 1 and _are_opposite(chain[0].tests, block.tests):
-            lines.append(Code("else:"))
-            chain = []
-        else:
-            chain = [*chain, block] if word == "elif" else [block]
-            lines.append(_head(word, block.tests))
-        lines += indented(block.body)
-    return lines
+Block = Statement | Comment | Choice | Attempt | Loop
 
 
-def _head(word: str, tests: Sequence[Test]) -> Code:
-    condition = tests[0].code if len(tests) == 1 else Code(" and ".join(test.printed.at(AND + 1) for test in tests))
-    if any(test.code == "False" for test in tests[:1]):
-        condition = Code("False")
-    labels = [test.label for test in tests if test.label]
-    comment = f"  # {comment_text(', '.join(labels))}" if labels else ""
-    return Code(f"{word} {condition}:{comment}")
+def without_comments(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return the blocks without their comments, those of blocks inside them included."""
+    return tuple(_without_comments(block) for block in blocks if not isinstance(block, Comment))
 
 
-def _exclude(first: _Block, second: _Block) -> bool:
-    """Return whether one field equals different literals in the two, and nothing in them can raise."""
-    if any(test.printed.raises for test in (*first.tests, *second.tests)):
-        return False
-    wanted = dict(filter(None, (_equality(test) for test in first.tests)))
-    return any(
-        found[0] in wanted and wanted[found[0]] != found[1]
-        for found in map(_equality, second.tests)
-        if found is not None
-    )
-
-
-def _equality(test: Test) -> tuple[Symbol, object] | None:
-    match test.expression:
-        case typed.Comparison(typed.Ref(symbol), ("==",), (typed.Literal(value),)):
-            return symbol, value
-        case _:
-            return None
-
-
-def _are_opposite(first: Sequence[Test], second: Sequence[Test]) -> bool:
-    """Return whether exactly one of two tests holds, whatever the values are."""
-    if len(first) != 1 or len(second) != 1 or first[0].printed.raises or second[0].printed.raises:
-        return False
-    a, b = first[0].expression, second[0].expression
-    match a, b:
-        case typed.Not(inner), other:
-            return inner == other
-        case other, typed.Not(inner):
-            return inner == other
-        case typed.Comparison(left, (operator,), rest), typed.Comparison(left_b, (operator_b,), rest_b):
-            if left != left_b or rest != rest_b or NEGATED.get(operator) != operator_b:
-                return False
-            ordered = operator not in ("==", "!=", "in", "not in")
-            return not (ordered and any(side.info.ty.nullable for side in (left, *rest)))
-        case _:
-            return False
+def _without_comments(block: Block) -> Block:
+    match block:
+        case Choice(branches, otherwise):
+            bare = tuple(Branch(branch.condition, without_comments(branch.body)) for branch in branches)
+            return Choice(bare, without_comments(otherwise))
+        case Loop(target, body):
+            return Loop(target, without_comments(body))
+        case Statement() | Attempt():
+            return block
+        case Comment():
+            raise AssertionError("comments are left out by the caller")

@@ -1,4 +1,4 @@
-"""`Code`: text that may stand in a generated module, and the only makers of it from data.
+"""`Code`: strings that a template may place in a generated module, and the only functions that make them from data.
 
 Templates refuse anything else, so a seed's text reaches a module only as a literal or a comment made here.
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from formulaseed.language.types import Value
 
 COMMENT_WIDTH = 160
 LINE_LENGTH = 120
 COMMENT_LENGTH = 140
-"""A line that is a comment."""
+"""The length of a line that is a comment."""
 BETWEEN = "\n\n\n"
-"""What stands between two parts of a module: its functions, its classes, and what is around them."""
+"""What is between two parts of a module: its functions, its classes, and the statements around them."""
 
 
 class Code(str):
@@ -34,13 +35,18 @@ def literal(value: Value) -> Code:
     return Code(text)
 
 
-def listed(head: str, items: Sequence[str], brackets: str = "()", tail: str = "", most: int = LINE_LENGTH) -> Code:
-    """A list of names or literals behind `head`: on one line if it fits, else on full lines, which black is to leave."""
+def tuple_text(items: Sequence[str]) -> str:
+    """Return a tuple of printed items, on one line."""
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def fill(head: str, items: Sequence[str], brackets: str = "()", tail: str = "") -> Code:
+    """Return `head` with printed items in brackets: on one line if they fit, else on full lines, which black is to leave."""
     is_tuple = brackets == "()" and not re.search(r"\w$", head)
     comma = "," if is_tuple and len(items) == 1 else ""
     line = f"{head}{brackets[0]}{', '.join(items)}{comma}{brackets[1]}{tail}"
-    if len(line) <= most:
-        return Code(line if len(line) <= LINE_LENGTH else f"{line}  # fmt: skip")
+    if len(line) <= LINE_LENGTH:
+        return Code(line)
     margin = " " * (len(head) - len(head.lstrip()) + 4)
     lines = [f"{head}{brackets[0]}", margin]
     for item in items:
@@ -50,18 +56,35 @@ def listed(head: str, items: Sequence[str], brackets: str = "()", tail: str = ""
     return Code("\n".join([*lines, f"{margin[4:]}{brackets[1]}{tail}  # fmt: skip"]))
 
 
-def commented(code: str, comment: str, margin: int) -> list[Code]:
-    """A line of code with a comment behind it or, if that is too long, above it."""
+def spread(head: str, items: Sequence[str]) -> Code:
+    """Return a call, or a tuple after `head `, as black writes it: on one line if that fits, else one line for each item."""
+    line = f"{head}{tuple_text(items)}" if head.endswith(" ") else f"{head}({', '.join(items)})"
+    if len(line) <= LINE_LENGTH:
+        return Code(line)
+    margin = " " * (len(head) - len(head.lstrip()))
+    return Code("\n".join([f"{head}(", *(f"{margin}    {item}," for item in items), f"{margin})"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of code with a comment behind it or, if that is too long, lines of comment above it. `code` may be empty."""
+
+    code: Code
+    behind: Code = Code("")
+    above: tuple[Code, ...] = ()
+
+
+def annotate(code: str, comment: str, margin: int) -> Line:
+    """Return a line of code that is indented by `margin` characters, with a comment; none if `comment` is empty."""
     if not comment or margin + len(code) + len(comment) + 4 <= LINE_LENGTH:
-        return [Code(f"{code}  # {comment}" if comment else code)]
-    return [*wrapped(comment, margin), Code(code)]
+        return Line(Code(code), Code(comment))
+    return Line(Code(code), above=wrap(comment, margin))
 
 
-def wrapped(comment: str, margin: int) -> list[Code]:
-    """A comment on as many lines as it takes; none of them can address a tool."""
+def wrap(comment: str, margin: int) -> tuple[Code, ...]:
+    """Return a comment as one line or more; none of them can be taken for an order to a tool."""
     first, *others = textwrap.wrap(comment, COMMENT_LENGTH - margin - 4, break_on_hyphens=False)
-    lines = [first, *(f"… {line}" if addresses_a_tool(line) else line for line in others)]
-    return [Code(f"# {line}") for line in lines]
+    return (Code(first), *(Code(f"… {line}" if addresses_a_tool(line) else line) for line in others))
 
 
 _TOOLS = r"\s*(?:noqa|type\s*:|fmt\s*:|mypy\s*:|pyright\s*:|ruff\s*:|isort\s*:|pylint\s*:|flake8|nosec|pragma|yapf)"

@@ -106,7 +106,7 @@ SEEDS = Dialect(
         "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
-    builtins=_BUILTINS | {"object", "range", "super", "type", "Exception"},
+    builtins=_BUILTINS | {"frozenset", "range", "sorted", "super", "type", "Exception"},
     attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER,
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
     caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE, _UNEXPECTED}),

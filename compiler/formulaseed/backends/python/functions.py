@@ -1,4 +1,4 @@
-"""The functions of the language in generated modules: helpers that raise, and the names that modules may use.
+"""Plan the helpers of functions in generated modules, and list the names that functions and aggregates are spelled with.
 
 Made from the table of functions, so that a function is one entry there.
 """
@@ -6,8 +6,10 @@ Made from the table of functions, so that a function is one entry there.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from formulaseed.backends.python.code import Code
 from formulaseed.language import typed
 from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.language.functions import FUNCTIONS, Function
@@ -18,48 +20,52 @@ from formulaseed.language.types import BOOLEAN
 BACKEND = "python"
 """The key of our spellings in the tables."""
 
-_HELPER = '''\
-def {helper}({arguments}, step: str) -> float:
-    """{description}."""
-    if {test}:
-        raise {fault_name}({names}, step)
-    return {spelled}
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """The helper of a function that has no value for some arguments, as `templates/python/functions.py.j2` writes it out."""
+
+    helper: Code
+    fault_name: Code
+    parameters: Code
+    arguments: Code
+    doc: Code
+    test: Code
+    kind: Code
+    message: Code
+    value: Code
 
 
-def {fault_name}({arguments}, step: str) -> EvaluationError:
-    """The error of a value that the function refuses."""
-    return EvaluationError(step, "{kind}", f"{fault}", ({names},))
-'''
+def helper_name(operation: Operation) -> Code:
+    """Return the name of the helper that a generated module calls for a partial operation."""
+    return Code(f"_{operation.name}")
 
 
-def helper_name(operation: Operation) -> str:
-    return f"_{operation.name}"
+def fault_name(function: Function) -> Code:
+    """Return the name of the helper that makes the error of a function."""
+    return Code(f"_{function.name}_fault")
 
 
-def helper_sources() -> str:
-    """The helpers of the functions that may fail, as source."""
-    partial = [each for each in FUNCTIONS.values() if each.is_partial and not each.operator]
-    return "\n\n".join(_helper(each) for each in partial)
+def plan_helpers() -> list[Helper]:
+    """Return the helpers of the functions that may fail. Source: the table of functions, never a seed."""
+    return [_plan_helper(each) for each in FUNCTIONS.values() if each.is_partial and not each.operator]
 
 
-def fault_name(function: Function) -> str:
-    return f"_{function.name}_fault"
-
-
-def _helper(function: Function) -> str:
+def _plan_helper(function: Function) -> Helper:
     names = function.parameters
-    shown = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
+    spelling = function.spelling(BACKEND)
+    call = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
     ((failure, (place, sign, bound)),) = ((each, each.test) for each in function.failures if each.test is not None)
-    return _HELPER.format(
+    return Helper(
         helper=helper_name(function),
         fault_name=fault_name(function),
-        arguments=", ".join(f"{name}: float" for name in names),
-        names=", ".join(names),
-        description=function.spelling(BACKEND).doc or function.description,
-        test=f"{names[place]} {sign} {bound}",
-        kind=failure.kind,
-        fault=failure.fault.format(shown=shown),
-        spelled=function.spelling(BACKEND).text.format(*names),
+        parameters=Code(", ".join(f"{name}: float" for name in names)),
+        arguments=Code(", ".join(names)),
+        doc=Code(spelling.doc or function.description),
+        test=Code(f"{names[place]} {sign} {bound}"),
+        kind=Code(failure.kind),
+        message=Code(failure.fault.format(shown=call)),
+        value=Code(spelling.text.format(*names)),
     )
 
 

@@ -10,10 +10,11 @@ import ast
 import hashlib
 import re
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
 
-STYLES = ("2026-12",)
+from formulaseed.backends.base import Identity
+from formulaseed.ir.kind import KindName
+
+STYLES = ("2027-01",)
 """The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""
 
 BEGINNING = 10_000
@@ -34,19 +35,12 @@ HASH = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
 _HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
-_TESTED = re.compile(r'^MODULE: Final = load_module\(HERE / "([^"\n]+)"\)$', re.MULTILINE)
-
-_KINDS = {"SEED_SHA256": "TASK_NAME", "REQUESTS_SHA256": "NAME", "RULES_SHA256": "NAME"}
-"""The constant that holds the hash of what a module was made from, and the one that holds its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """`kind` is the constant with the hash; `path` that of the file, as the header has it, empty if it is not known."""
-
-    kind: str
-    name: str
-    path: str
+_CONSTANTS: dict[KindName, tuple[str, str]] = {
+    "seed": ("SEED_SHA256", "TASK_NAME"),
+    "requests": ("REQUESTS_SHA256", "NAME"),
+    "rules": ("RULES_SHA256", "NAME"),
+}
+"""The constants that hold the hash and the name of what a module was made from."""
 
 
 def identity_of(source: str) -> Identity | None:
@@ -58,33 +52,31 @@ def identity_of(source: str) -> Identity | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     path = header_path(ast.get_docstring(tree) or "")
+    module = _tested_module(tree)
+    if path is not None and module is not None:
+        return Identity("seed", module, path, tested=module)
     strings = _string_constants(tree)
-    kind = next((kind for kind in _KINDS if re.fullmatch("[0-9a-f]{64}", strings.get(kind, ""))), None)
-    if path is None or kind is None or _KINDS[kind] not in strings:
+    if path is None:
         return None
-    return Identity(kind, strings[_KINDS[kind]], path)
+    for kind, (sha256, name) in _CONSTANTS.items():
+        if re.fullmatch("[0-9a-f]{64}", strings.get(sha256, "")) and name in strings:
+            return Identity(kind, strings[name], path)
+    return None
 
 
-def tested_module(source: str) -> str | None:
+def _tested_module(tree: ast.Module) -> str | None:
     """Return the path of the module that generated tests are of, relative to their folder; None for any other file."""
-    found = _TESTED.search(source)
-    return found[1] if found is not None else None
+    for node in tree.body:
+        match node:
+            case ast.Assign(value=ast.Call(func=ast.Name("seed_tests"), args=[_, _, ast.Constant(str(module))])):
+                return module
+    return None
 
 
 def header_path(docstring: str) -> str | None:
     """The path of the file that a module was made from, as its docstring names it; None where that is none of ours."""
     found = _header(docstring)
     return found["path"] or "" if found is not None else None
-
-
-def named_files(path: str, folder: Path) -> list[Path]:
-    """Return where the file may be that the header of a module in `folder` names, the likeliest first.
-
-    A header names the file from its project, a folder above the module; outside of a project from the module's folder.
-    """
-    here = folder.resolve()
-    folders = [here] if path.startswith("../") else [here, *here.parents]
-    return [above / path for above in folders]
 
 
 def style_of(source: str) -> str | None:

@@ -1,6 +1,6 @@
-"""The helpers of generated modules. Their source is copied, as it stands, into each module that uses them.
+"""Define the helpers of generated modules. Their source is copied, as it is, into each module that uses them.
 
-Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
+Typed and tested like everything else; standard library only. Each name is private to the module that it is copied into.
 """
 
 import math
@@ -8,12 +8,13 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-from formulaseed.ir.attributes import _attribute_at, _read_attribute
-from formulaseed.language.inputs import _iso_date, _typo_of
-from formulaseed.language.json_values import JsonObject, JsonValue, _shown
+from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
+from formulaseed.language.inputs import _find_typo, _parse_iso_date
+from formulaseed.language.json_values import JsonObject, JsonValue, _quote
 
 _Number = TypeVar("_Number", int, float)
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
+_Choice = TypeVar("_Choice", bound=str)
 _Default = TypeVar("_Default")
 
 _LARGEST = 1.7976931348623157e308
@@ -23,44 +24,47 @@ class EvaluationError(Exception):
     """A step has no value for these rows and this context: `kind` says why, `operands` for which values."""
 
     def __init__(self, step: str, kind: str, message: str, operands: tuple[float | str | None, ...] = ()) -> None:
-        self.step, self.kind, self.message, self.operands = step, kind, message, operands
+        self.step = step
+        self.kind = kind
+        self.message = message
+        self.operands = operands
         super().__init__(f"{step}: {kind}: {message}")
 
 
 class DataError(ValueError):
-    """A row, context or parameter that is not what the seed declares; the message names the field."""
+    """A row, context or parameter is not what the seed declares; the message names the field."""
 
 
 def _finite(value: _Number, step: str) -> _Number:
-    """The value, unless it is infinite, not a number, or an integer beyond the largest number."""
+    """Return the value. Raises EvaluationError if it is infinite, NaN, or an integer beyond the largest float."""
     if not -_LARGEST <= value <= _LARGEST:
         raise EvaluationError(step, "overflow", "the result is too large for a number")
     return value
 
 
 def _divide(a: float, b: float, step: str) -> float:
-    """a / b; dividing by zero is an error, never a silent value."""
+    """Return a / b. Raises EvaluationError if b is 0 or the result is infinite."""
     if b == 0:
         raise EvaluationError(step, "division_by_zero", f"{a!r} / {b!r}", (a, b))
     return _finite(a / b, step)
 
 
 def _floor_divide(a: _Number, b: _Number, step: str) -> _Number:
-    """a // b; dividing by zero is an error, never a silent value."""
+    """Return a // b. Raises EvaluationError if b is 0 or the result is infinite."""
     if b == 0:
         raise EvaluationError(step, "division_by_zero", f"{a!r} // {b!r}", (a, b))
     return _finite(a // b, step)
 
 
 def _modulo(a: _Number, b: _Number, step: str) -> _Number:
-    """a % b; dividing by zero is an error, never a silent value."""
+    """Return a % b. Raises EvaluationError if b is 0 or the result is infinite."""
     if b == 0:
         raise EvaluationError(step, "division_by_zero", f"{a!r} % {b!r}", (a, b))
     return _finite(a % b, step)
 
 
 def _power(a: float, b: float, step: str) -> float:
-    """a ** b; an error where the result is no real number or too large."""
+    """Return a ** b. Raises EvaluationError if the result is not a real number, or too large."""
     if a == 0 and b < 0:
         raise EvaluationError(step, "division_by_zero", f"{a!r} ** {b!r}", (a, b))
     if a < 0 and b != int(b):
@@ -74,7 +78,7 @@ def _power(a: float, b: float, step: str) -> float:
 
 
 def _whole_power(a: int, b: int, step: str) -> int:
-    """a ** b for b of 0 or more; an error where the result is too large."""
+    """Return a ** b for a b of 0 or more. Raises EvaluationError if the result is too large."""
     if (abs(a).bit_length() - 1) * b > 1024:
         raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number", (a, b))
     result: int = a**b
@@ -82,68 +86,70 @@ def _whole_power(a: int, b: int, step: str) -> int:
 
 
 def _clamp(value: _Number, low: _Number, high: _Number) -> _Number:
-    """The value, kept between low and high."""
+    """Return the value, or the bound that it is beyond."""
     return max(low, min(high, value))
 
 
-def _present(value: _Found | None, name: str, step: str) -> _Found:
-    """The value, which must not be missing."""
+def _present(value: _Value | None, name: str, step: str) -> _Value:
+    """Return the value. Raises EvaluationError if it is null."""
     if value is None:
         raise EvaluationError(step, "null", f"{name} is null", (None,))
     return value
 
 
 def _float_or_null(value: float | None) -> float | None:
-    """The value as a float, or null."""
+    """Return the value as a float; None if it is null."""
     return None if value is None else float(value)
 
 
 def _null_number(step: str) -> int:
-    """A null that is none for certain, where a number is needed."""
+    """Raise EvaluationError: a value that is always null is used as a number."""
     raise EvaluationError(step, "null", "a value is null", (None,))
 
 
 def _null_string(step: str) -> str:
-    """A null that is none for certain, where a string is needed."""
+    """Raise EvaluationError: a value that is always null is used as a string."""
     raise EvaluationError(step, "null", "a value is null", (None,))
 
 
-def _substring_first(table: Mapping[str, _Found], source: str, default: _Default) -> _Found | _Default:
-    """The value of the first key, in the table's order, that occurs in the source."""
+def _substring_first(table: Mapping[str, _Value], source: str, default: _Default) -> _Value | _Default:
+    """Return the value of the first key, in the table's order, that occurs in the source; `default` if none does."""
     for key, value in table.items():
         if key in source:
             return value
     return default
 
 
-def _found(value: _Found | None, source: str, step: str) -> _Found:
-    """The value that a lookup without a default has found."""
+def _require_match(value: _Value | None, source: str, step: str) -> _Value:
+    """Return the value that a lookup without a default found. Raises EvaluationError if it found none."""
     if value is None:
-        raise EvaluationError(step, "lookup", f"no key of the table is found in {_shown(source)}", (source,))
+        raise EvaluationError(step, "lookup", f"no key of the table is found in {_quote(source)}", (source,))
     return value
 
 
-def _refused(place: str, expected: str, value: JsonValue) -> DataError:
+def _input_fault(place: str, expected: str, value: JsonValue) -> DataError:
+    """Return the error of a field that is missing or not as expected."""
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
+    return DataError(f"`{place}` must be {expected}, not {_quote(value)}")
 
 
-def _expect_object(value: JsonValue, what: str) -> None:
+def _check_object(value: JsonValue, name: str) -> None:
+    """Raise DataError if the value is not a JSON object."""
     if not isinstance(value, dict):
-        raise DataError(f"{what} must be an object, not {_shown(value)}")
+        raise DataError(f"{name} must be an object, not {_quote(value)}")
 
 
-def _object(row: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
-    _expect_object(row, "a row")
+def _read_section(row: JsonObject, name: str) -> JsonObject:
+    """Return a section of a JSON row. Raises DataError if it is missing, since then every default would apply."""
+    _check_object(row, "a row")
     if name not in row:
         keys = ", ".join(f"`{str(key)[:40]}`" for key in row)
         raise DataError(f"`{name}` is missing; the row has {keys[:400] or 'no keys'}")
     section = row[name]
     if isinstance(section, dict):
         return section
-    raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    raise DataError(f"`{name}` must be an object, not {_quote(section)}")
 
 
 _STANDARD: dict[str, tuple[str, ...]] = {
@@ -155,172 +161,191 @@ _STANDARD: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
-    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
-    known = inputs.get(section, ()) + _STANDARD.get(section, ())
-    typo = None if name in record else _typo_of(name, record, known)
+def _is_left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """Return True, for a field that is null or absent. Raises DataError if a key is a typo of its name."""
+    declared = inputs.get(section, ()) + _STANDARD.get(section, ())
+    typo = None if name in record else _find_typo(name, record, declared)
     if typo is not None:
-        fix = f"rename it, or give `{name}` as null"
-        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+        raise _typo_fault(f"{section}.{name}", name, typo)
     return True
 
 
-def _choice(values: Mapping[object, _Found], value: JsonValue, place: str) -> _Found:
-    found = values.get(value) if isinstance(value, str) else None
-    if found is None:
-        raise _refused(place, f"one of {', '.join(str(each) for each in values)}", value)
-    return found
+def _typo_fault(place: str, name: str, typo: str) -> DataError:
+    """Return the error of a field that is missing while a key reads like its name."""
+    fix = f"rename it, or give `{name}` as null"
+    return DataError(f"`{place}` is missing, but there is `{typo[:80]}`: {fix}")
 
 
-def _string(value: JsonValue, place: str) -> str:
+def _read_choice(choices: frozenset[_Choice], value: JsonValue, place: str) -> _Choice:
+    """Return the value. Raises DataError if it is not one of the choices."""
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise _input_fault(place, f"one of {', '.join(sorted(choices))}", value)
+
+
+def _read_string(value: JsonValue, place: str) -> str:
+    """Return the value. Raises DataError if it is not a string."""
     if isinstance(value, str):
         return value
-    raise _refused(place, "a text", value)
+    raise _input_fault(place, "a string", value)
 
 
-def _boolean(value: JsonValue, place: str) -> bool:
+def _read_boolean(value: JsonValue, place: str) -> bool:
+    """Return the value. Raises DataError if it is not a boolean."""
     if isinstance(value, bool):
         return value
-    raise _refused(place, "true or false", value)
+    raise _input_fault(place, "true or false", value)
 
 
-def _integer(value: JsonValue, place: str) -> int:
+def _read_integer(value: JsonValue, place: str) -> int:
+    """Return the value; a whole float as an integer. Raises DataError if it is not an integer of 64 bits."""
     if isinstance(value, int) and -(2**63) < value < 2**63 and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer() and -(2**63) < value < 2**63:
         return int(value)
-    raise _refused(place, "an integer of 64 bits", value)
+    raise _input_fault(place, "an integer of 64 bits", value)
 
 
-def _number(value: JsonValue, place: str) -> float:
+def _read_number(value: JsonValue, place: str) -> float:
+    """Return the value as a float. Raises DataError if it is not a number from -1e100 to 1e100."""
     if isinstance(value, int | float) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
         return float(value)
-    raise _refused(place, "a number from -1e100 to 1e100", value)
+    raise _input_fault(place, "a number from -1e100 to 1e100", value)
 
 
-def _value_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
-    """A field's value: under its own name, else at a path, where strings are read as Yelp writes attributes."""
-    own = record.get(name)
-    found = own if own is not None else _attribute_at(record, path)
-    return found if found is not None else _nothing_at(record, path)
+def _read_at_path(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
+    """Return a field's value: the one under its own name, else the one at the path, in which attributes are parsed."""
+    value = record.get(name)
+    if value is None:
+        value = _attribute_at_path(record, path)
+    if value is None:
+        _check_path(record, path)
+    return value
 
 
-def _nothing_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
-    """None. Raises DataError where a path leads to nothing because a key is misspelt, or a value is not an object."""
-    found: JsonValue = record
+def _check_path(record: JsonObject, path: tuple[str, ...]) -> None:
+    """Raise DataError if a path leads to nothing since a key on it is misspelt or a value is not an object."""
+    value: JsonValue = record
     for place, key in enumerate(path):
-        found = _read_attribute(found) if isinstance(found, str) else found
-        if found is None:
-            return None
-        if not isinstance(found, dict):
-            raise DataError(f"`{'.'.join(path[:place])}` must be an object or null, not {_shown(found)}")
-        typo = None if key in found else _typo_of(key, found)
+        value = _read_attribute(value) if isinstance(value, str) else value
+        if value is None:
+            return
+        if not isinstance(value, dict):
+            raise DataError(f"`{'.'.join(path[:place])}` must be an object or null, not {_quote(value)}")
+        typo = None if key in value else _find_typo(key, value)
         if typo is not None:
-            fix = f"rename it, or give `{key}` as null"
-            raise DataError(f"`{'.'.join(path[: place + 1])}` is missing, but there is `{typo[:80]}`: {fix}")
-        found = found.get(key)
-    return None
+            raise _typo_fault(".".join(path[: place + 1]), key, typo)
+        value = value.get(key)
 
 
-def _numeral_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
-    """The same for a number, which Yelp writes as a string: "2"."""
-    value = _value_at(record, name, path)
+def _read_numeral(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
+    """Return the value of a numeric field as `_read_at_path` does; a string such as "2" as the number."""
+    value = _read_at_path(record, name, path)
     if isinstance(value, str) and re.fullmatch("-?[0-9]{1,15}([.][0-9]{1,15})?", value):
         return float(value) if "." in value else int(value)
     return value
 
 
-def _field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
-    """A field of the root entity, which may be given inside its object or without it."""
+def _read_root_field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
+    """Return a field of the root entity, which may be inside the object of the entity or beside it.
+
+    Raises DataError if the two places disagree, or if a key is a typo of the missing field.
+    """
     path = tuple(name.split("."))
-    inside, direct = _value_inside(record, path), _value_inside(record, path[1:])
+    inside, direct = _value_in_objects(record, path), _value_in_objects(record, path[1:])
     if isinstance(inside, str | int | float) and direct is not None and inside != direct:
         raise DataError(f"`{'.'.join(path[1:])}` is given twice, with different values")
     if inside is None and direct is None:
-        _refuse_misspelt(record, (path, path[1:]), known)
+        _check_spelling(record, (path, path[1:]), known)
     return direct if inside is None else inside
 
 
-def _inside(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
-    """A field of an entity, which is an object in the record; null where that is missing."""
+def _read_entity_field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
+    """Return a field of an entity, which is an object in the record; None if there is no such object.
+
+    Raises DataError if a key is a typo of the missing field.
+    """
     path = tuple(name.split("."))
-    found = _value_inside(record, path)
-    if found is None:
-        _refuse_misspelt(record, (path,), known)
-    return found
-
-
-def _prefixed(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
-    """A field that is given inside its entity only: without it, its name is that of another entity."""
-    _is_there(record, name.split(".")[1])
-    return _inside(record, name, known)
-
-
-def _value_inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
-    """The value at a path of objects inside one another; null where one of them is missing."""
-    section = record
-    for name in path[:-1]:
-        found = section.get(name)
-        if found is None:
-            return None
-        if not isinstance(found, dict):
-            raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
-        section = found
-    return section.get(path[-1])
-
-
-def _is_there(record: JsonObject, name: str) -> bool | None:
-    """True where the record has this entity, null where it has none."""
-    found = record.get(name)
-    if found is None or isinstance(found, dict):
-        return None if found is None else True
-    raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
-
-
-def _refuse_misspelt(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tuple[str, ...]) -> None:
-    """Raise DataError where a key is a typo of an absent field."""
-    for path in paths:
-        section = record
-        for name in path:
-            typo = None if name in section else _typo_of(name, section, known)
-            if typo is not None:
-                fix = f"rename it, or give `{name}` as null"
-                raise DataError(f"`{'.'.join(path)}` is missing, but there is `{typo[:80]}`: {fix}")
-            found = section.get(name)
-            section = found if isinstance(found, dict) else {}
-
-
-def _date(value: JsonValue, place: str) -> str:
-    """An ISO date or date-time, as it is given."""
-    if isinstance(value, str) and _iso_date(value):
-        return value
-    raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
-
-
-def _date_part(meta: JsonObject, name: str) -> JsonValue:
-    """`meta.year` or `meta.month`: as given, else the date's; where both are given they must agree."""
-    given, date = meta.get(name), meta.get("date")
-    if date is None:
-        return given
-    found = _iso_date(date) if isinstance(date, str) else None
-    if found is None:
-        raise _refused("meta.date", "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", date)
-    part = found[0] if name == "year" else found[1]
-    if given is not None and (given != part or isinstance(given, bool)):
-        raise DataError(f"`meta.{name}` is {_shown(given)}, but `meta.date` is {date!r}")
-    return part
-
-
-def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
-    """A field or parameter inside its bounds, both inclusive."""
-    if not low <= value <= high:
-        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
+    value = _value_in_objects(record, path)
+    if value is None:
+        _check_spelling(record, (path,), known)
     return value
 
 
-def _known(record: JsonObject, names: tuple[str, ...]) -> None:
-    """Refuse a parameter that the seed does not declare."""
-    _expect_object(record, "the parameters")
+def _read_prefixed_field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
+    """Return a field that is inside the object of its entity only: beside it, its name is that of another entity."""
+    _has_entity(record, name.split(".")[1])
+    return _read_entity_field(record, name, known)
+
+
+def _value_in_objects(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """Return the value at a path of objects; None if one is missing. Raises DataError if one is not an object."""
+    section = record
+    for name in path[:-1]:
+        inner = section.get(name)
+        if inner is None:
+            return None
+        if not isinstance(inner, dict):
+            raise DataError(f"`{name}` must be an object or null, not {_quote(inner)}")
+        section = inner
+    return section.get(path[-1])
+
+
+def _has_entity(record: JsonObject, name: str) -> bool | None:
+    """Return True if the record has this entity, else None. Raises DataError if it is not an object."""
+    entity = record.get(name)
+    if entity is None:
+        return None
+    if isinstance(entity, dict):
+        return True
+    raise DataError(f"`{name}` must be an object or null, not {_quote(entity)}")
+
+
+def _check_spelling(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tuple[str, ...]) -> None:
+    """Raise DataError if a key is a typo of a part of the paths. The names in `known` are no typos."""
+    for path in paths:
+        section = record
+        for name in path:
+            typo = None if name in section else _find_typo(name, section, known)
+            if typo is not None:
+                raise _typo_fault(".".join(path), name, typo)
+            inner = section.get(name)
+            section = inner if isinstance(inner, dict) else {}
+
+
+def _read_date(value: JsonValue, place: str) -> str:
+    """Return the value. Raises DataError if it is not an ISO date or date-time."""
+    if isinstance(value, str) and _parse_iso_date(value):
+        return value
+    raise _input_fault(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
+
+
+def _read_date_part(meta: JsonObject, name: str) -> JsonValue:
+    """Return `meta.year` or `meta.month`, else that part of the date. Raises DataError if the two disagree."""
+    value = meta.get(name)
+    date = meta.get("date")
+    if date is None:
+        return value
+    year_and_month = _parse_iso_date(date) if isinstance(date, str) else None
+    if year_and_month is None:
+        raise _input_fault("meta.date", "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", date)
+    part = year_and_month[0] if name == "year" else year_and_month[1]
+    if value is not None and (value != part or isinstance(value, bool)):
+        raise DataError(f"`meta.{name}` is {_quote(value)}, but `meta.date` is {date!r}")
+    return part
+
+
+def _check_bounds(value: _Number, low: float, high: float, place: str) -> _Number:
+    """Return the value of a field or parameter. Raises DataError if it is beyond its bounds, which are inclusive."""
+    if not low <= value <= high:
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_quote(value)}")
+    return value
+
+
+def _check_names(record: JsonObject, names: tuple[str, ...]) -> None:
+    """Raise DataError if the record has a parameter that is not among the names."""
+    _check_object(record, "the parameters")
     for name in record:
         if name not in names:
             raise DataError(f"there is no parameter `{str(name)[:80]}`; there are: {', '.join(names)}")

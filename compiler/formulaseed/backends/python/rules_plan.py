@@ -6,12 +6,15 @@ In: `nodes.Program` whose steps are formulas over the entities of a domain. Out:
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from formulaseed.backends.python.code import Code, docstring_text, listed, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
+from formulaseed.backends.python.code import Code, Line, docstring_text, literal, tuple_text
+from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.names import Names
-from formulaseed.backends.python.parsing import READERS, called, tuple_text
-from formulaseed.backends.python.plan import TYPES, Alias, FieldView, Variables, beside, header
+from formulaseed.backends.python.parsing import READERS
+from formulaseed.backends.python.plan import TYPES, Variables, beside, header
+from formulaseed.backends.python.printed import Parts, Printed
+from formulaseed.backends.python.views import Alias, FieldView
 from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language.operators import ATOM
@@ -36,6 +39,21 @@ def plan_rules(program: nodes.Program, *, path: str, sha256: str, style: str) ->
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: the literal of its name, the function that computes it, that function's docstring, and its value."""
+
+    name: Code
+    function: Code
+    about: Code
+    value: Code
+
+
+def _rule(step: nodes.Step, function: Code, value: Code, bare: bool) -> Rule:
+    about = docstring_text("rule" if bare else step.description or step.name)
+    return Rule(literal(step.name), function, Code(end_sentence(about)), value)
+
+
 class _Planner:
     def __init__(self, program: nodes.Program) -> None:
         assert program.reference is not None, "rules are over a reference"
@@ -47,9 +65,7 @@ class _Planner:
         fields, locals_ = Names(), Names((*_MODULE_NAMES, *self.functions))
         names = [fields.field(self.flat(field.name)) for field in program.record]
         locals_of = [locals_.local(name) for name in names]
-        self.found = [
-            Code(f"{local} = {self.place(f.name)}") for f, local in zip(program.record, locals_of, strict=True)
-        ]
+        self.fetches = [(local, self.place(f.name)) for f, local in zip(program.record, locals_of, strict=True)]
         self.record = [self.field(*each) for each in zip(program.record, names, locals_of, strict=True)]
         symbols = {
             Symbol(SymbolKind.FIELD, f.name): Printed(Code(f"record.{name}"), ATOM, floats=f.ty.base is Base.NUMBER)
@@ -64,25 +80,18 @@ class _Planner:
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
         program = self.program
         title = f"{program.task_name}: {number_of(len(program.steps), 'rule')}"
-        functions: list[Code] = []
-        for step, function, code in zip(program.steps, self.functions, self.code, strict=True):
-            about = docstring_text("rule" if bare else step.description or step.name)
-            functions.append(
-                Code(f'def {function}(record: Record) -> float:\n    """{end_sentence(about)}"""\n    return {code}')
-            )
-        values = zip(program.steps, self.functions, strict=True)
+        steps = zip(program.steps, self.functions, self.code, strict=True)
         return {
             "about": Code("") if bare else docstring_text(join_sentences((title, program.description))),
             "header": header,
-            "names": listed("RULES: Final = ", [literal(step.name) for step in program.steps]),
+            "names": [literal(step.name) for step in program.steps],
             "name": literal(program.task_name),
             "sha256": literal(sha256),
             "aliases": [*self.aliases.values()],
-            "record": [line for view in self.record for line in view.declaration(bare)],
-            "functions": functions,
-            "values": [Code(f"{literal(step.name)}: {function}(record),") for step, function in values],
-            "found": self.found,
-            "read": called("return Record", [view.read for view in self.record], 4),
+            "record": [view.declaration(bare) for view in self.record],
+            "rules": [_rule(step, function, code, bare) for step, function, code in steps],
+            "fetches": self.fetches,
+            "readers": [view.read for view in self.record],
         }
 
     def flat(self, name: str) -> str:
@@ -93,10 +102,10 @@ class _Planner:
         """Return where a field is found: a field of the root entity also without the entity around it."""
         entity, *path = name.split(".")
         if not path:
-            return Code(f"_is_there(record, {literal(entity)})")
-        reader = "_inside"
+            return Code(f"_has_entity(record, {literal(entity)})")
+        reader = "_read_entity_field"
         if entity == self.reference.root:
-            reader = "_field" if self.reference.direct_path(name) else "_prefixed"
+            reader = "_read_root_field" if self.reference.direct_path(name) else "_read_prefixed_field"
         similar = tuple_text([literal(each) for each in self.reference.similar(name)])
         return Code(f"{reader}(record, {literal(name)}{f', {similar}' if similar != '()' else ''})")
 
@@ -107,9 +116,9 @@ class _Planner:
             return FieldView(name, Code("bool | None"), local, comment)
         if ty.values is not None:
             alias = self.alias(ty.values, field)
-            code, read = alias.name, f"_choice({alias.table}, {local}, {place})"
+            code, read = alias.name, f"_read_choice({alias.choices}, {local}, {place})"
         else:
-            code, read = Code(TYPES[ty.base]), f"_{READERS[ty.base]}({local}, {place})"
+            code, read = Code(TYPES[ty.base]), f"{READERS[ty.base]}({local}, {place})"
         if ty.nullable:
             return FieldView(name, Code(f"{code} | None"), Code(f"None if {local} is None else {read}"), comment)
         return FieldView(name, code, Code(read), comment)
@@ -118,8 +127,8 @@ class _Planner:
         """The type of these values; the first field that has them gives it its name."""
         if values not in self.aliases:
             flat = self.flat(field.name)
-            name, table = self.globals.type_alias(flat), self.globals.constant(f"{flat}_values")
-            self.aliases[values] = Alias(name, tuple((literal(value), Code("")) for value in values), Code(""), table)
+            name, choices = self.globals.type_alias(flat), self.globals.constant(f"{flat}_values")
+            self.aliases[values] = Alias(name, tuple(Line(literal(value)) for value in values), Code(""), choices)
         return self.aliases[values]
 
 

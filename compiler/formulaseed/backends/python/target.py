@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.backends.base import KindName, Unit
+from formulaseed.backends.base import Backend, Identity, Unit
 from formulaseed.backends.python import identity
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.plan import plan_module
@@ -14,6 +14,7 @@ from formulaseed.backends.python.render import Template, render
 from formulaseed.backends.python.requests_plan import plan_requests
 from formulaseed.backends.python.rules_plan import plan_rules
 from formulaseed.backends.python.verify import verify
+from formulaseed.ir.kind import KindName
 
 _ERRORS = ("EvaluationError", "DataError")
 _REQUESTS = ("Truth", "Restaurant", "Background", "parse_restaurant", "parse_background", "DataError")
@@ -36,11 +37,12 @@ _MODULES: dict[KindName, _Module] = {
 }
 
 
-class PythonBackend:
+class PythonBackend(Backend):
     """Standalone modules that need the standard library only."""
 
+    suffix = ".py"
     kinds = frozenset(_MODULES)
-    unsupported: frozenset[str] = frozenset()
+    options = frozenset({"style", "tests"})
 
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the module's source, and what the verification finds wrong with it."""
@@ -48,6 +50,10 @@ class PythonBackend:
         plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256, style=unit.style or identity.STYLES[-1])
         source, comment_free = render(module.template, *plans, formatted=formatted)
         return source, verify(source, comment_free, module.dialect)
+
+    def identify(self, text: str) -> Identity | None:
+        """Return what a module, or the tests of one, was made from; None for any other text."""
+        return identity.identity_of(text)
 
 
 BACKEND = PythonBackend()

@@ -247,6 +247,10 @@ class _Verifier:
                 self._constant(right)
             case ast.Attribute(ast.Name(name), "_fields") if self.classes.get(name) == "NamedTuple":
                 return
+            case ast.Call(ast.Name("frozenset"), [ast.Set(items)], []):
+                for item in items:
+                    if not isinstance(item, ast.Constant):
+                        raise _Foreign(item, "a set holds literals")
             case ast.Call(ast.Name("TypeVar"), arguments, keywords) if "TypeVar" in self.imports:
                 for part in (*arguments, *(keyword.value for keyword in keywords)):
                     self._constant(part)

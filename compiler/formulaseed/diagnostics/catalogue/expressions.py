@@ -9,24 +9,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two, suggesting
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3, with_help
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
 
-_SHOWN = 80
+MAX_SHOWN = 80
 """A longer rewriting is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What differs between messages about seeds and about formulas that stand alone."""
+    """The words that differ between messages about seeds and about formulas outside of seeds."""
 
     in_seed: bool
     unknown: str
-    """How a message about an unknown bare name begins."""
+    """The beginning of a message about an unknown bare name."""
     number_for_string: str
-    """Help for a string where a number is needed."""
+    """Return the help for a string where a number is needed."""
     call: str
     """A call of a function with a string."""
 
@@ -43,12 +43,12 @@ OF_DOMAINS = Words(
 AS_INTEGER = "write `int({})` for 1 or 0"
 """Help for a boolean where a number is needed."""
 WITHOUT_QUOTES = "write {} without quotes"
-misplaced_list = fixed(
+misplaced_list = plain(
     "FS301", "a list can only be used after `in`, or inside `max`, `min` and `sum`", "write a single value"
 )
-not_a_condition = of_three("FS304", "a condition must be true or false, and {0} is {1}", "write `{2}`")
-mixed_branches = of_two("FS301", "one branch is {0}, the other {1}", "give both branches the same type")
-review_value = of_one(
+not_a_condition = with_3("FS304", "a condition must be true or false, and {0} is {1}", "write `{2}`")
+mixed_branches = with_2("FS301", "one branch is {0}, the other {1}", "give both branches the same type")
+review_value = with_1(
     "FS401",
     "`{0}` has a value for every review, and one for the restaurant is needed",
     "count or sum it over the reviews in a step of its own, and use that",
@@ -67,7 +67,7 @@ def mixed_operands(span: Span, operator: str, nouns: Sequence[str]) -> Diagnosti
 
 # --- names
 
-unquoted_null = of_one("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")
+unquoted_null = with_1("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")
 
 
 def unquoted_string(span: Span, words: Words, name: str, help: Help) -> Diagnostic:
@@ -79,8 +79,8 @@ def unquoted_string(span: Span, words: Words, name: str, help: Help) -> Diagnost
 STEP_CALLED = "`{0}` is a step; write `{0} * (…)` to multiply"
 TEST_OF_PRESENT = "{} is never null here: remove the test"
 LIKE = "write it like `{}`"
-unknown_function = suggesting("FS207", "there is no function `{0}`")
-empty_arguments = of_one("FS303", "the list is empty", "write it like `{0}`")
+unknown_function = with_help("FS207", "there is no function `{0}`")
+empty_arguments = with_1("FS303", "the list is empty", "write it like `{0}`")
 
 
 def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
@@ -89,7 +89,7 @@ def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
 
 
 def rewritten_method(text: str, *, is_number: bool) -> str:
-    """Help for a method of a string."""
+    """Return the help for a method of a string."""
     number = f", or `int({text})` for 1 or 0" if is_number else ""
     return f"write `{text}`{number}{'; case matters' if '(' not in text else ''}"
 
@@ -100,10 +100,10 @@ def wrong_count(span: Span, function: str, least: int, most: int | None, number:
 
 
 def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
-    """`arguments` are empty where they cannot be shown; plain ones can be added up."""
+    """Return FS303. `arguments` are empty where they cannot be shown; plain ones can be added up."""
     listed = f"{function}([{', '.join(arguments)}])"
     help = LIKE.format(example)
-    if arguments and "\\" not in listed and len(listed) <= _SHOWN and listed.isprintable():
+    if arguments and "\\" not in listed and len(listed) <= MAX_SHOWN and listed.isprintable():
         help = f"write `{listed}`"
         help += f", or `{' + '.join(arguments)}`" if are_plain and len(arguments) > 1 else ""
     return diagnostic("FS303", span, f"`{function}` takes one list", help)
@@ -125,10 +125,8 @@ COMPARE_ALIKE = "compare values of one type"
 IN_QUOTES = "write '{}' in quotes"
 WRITE_A_NUMBER = "write a number"
 OPEN_IS_A_NUMBER = "`context.is_open` is 1 or 0: compare it with 1"
-empty_list = of_one("FS509", "`{0}` has an empty list", "list the values")
-not_searchable = of_three(
-    "FS301", "`{0}` looks in a string or in a list, and {1} is {2}", "write a list: `x in [1, 2]`"
-)
+empty_list = with_1("FS509", "`{0}` has an empty list", "list the values")
+not_searchable = with_3("FS301", "`{0}` looks in a string or in a list, and {1} is {2}", "write a list: `x in [1, 2]`")
 
 
 def wrong_order(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
@@ -136,43 +134,43 @@ def wrong_order(span: Span, operator: str, called: str, noun: str, help: Help) -
 
 
 def parts_of_date(date: str) -> str:
-    """Help for ordering dates."""
+    """Return the help for ordering dates."""
     year, month = (re.sub(r"date(?=\W*$)", part, date) for part in ("year", "month"))
     return f"use `{year}` and `{month}`"
 
 
 def order_of_values(values: Sequence[str] | None, noun: str) -> str:
-    """Help for ordering strings with known values, other strings, or booleans."""
+    """Return the help for ordering strings with known values, other strings, or booleans."""
     if values is not None:
         return f"list the values that match: `in [{', '.join(repr(value) for value in values[-2:])}]`"
     return f"{noun} know `==`{', `!=` and `in`' if noun == 'strings' else ' and `!=`'}"
 
 
 def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help: Help) -> Diagnostic:
-    """The sides are given as name and noun."""
+    """Return FS301. The sides are given as name and noun."""
     return diagnostic("FS301", span, f"{left[0]} is {left[1]}, and {right[0]} is {right[1]}", help)
 
 
-def a_boolean(given: object) -> str:
-    """Help for what is compared with a boolean."""
-    is_quoted = isinstance(given, str) and given.lower() in ("true", "false")
-    return f"write {str(given).lower()} without quotes" if is_quoted else "write true or false"
+def a_boolean(written: object) -> str:
+    """Return the help for a literal that is compared with a boolean."""
+    is_quoted = isinstance(written, str) and written.lower() in ("true", "false")
+    return f"write {str(written).lower()} without quotes" if is_quoted else "write true or false"
 
 
 def one_of_values(values: Sequence[str]) -> str:
-    shown = ", ".join(f"'{value}'" for value in values[:6])
-    return f"write one of {shown}{', …' if len(values) > 6 else ''}"
+    listed = ", ".join(f"'{value}'" for value in values[:6])
+    return f"write one of {listed}{', …' if len(values) > 6 else ''}"
 
 
 def no_common_value(span: Span, left: tuple[str, str], right: tuple[str, str]) -> Diagnostic:
-    """The sides are given as name and listed values."""
+    """Return FS302. The sides are given as name and listed values."""
     help = f"{left[0]} can be {left[1]}, {right[0]} {right[1]}"
     return diagnostic("FS302", span, f"{left[0]} and {right[0]} have no value in common", help)
 
 
-def unknown_value(span: Span, called: str, value: str, known: Sequence[str], others: set[str]) -> Diagnostic:
-    """`others` are values of other fields."""
-    help = did_you_mean(value, known, what="values", others=others)
+def unknown_value(span: Span, called: str, value: str, known: Sequence[str], elsewhere: set[str]) -> Diagnostic:
+    """Return FS302. `elsewhere` has the value if another field has it: then no suggestion is certain."""
+    help = did_you_mean(value, known, what="values", others=elsewhere)
     if not (span.pointer and span.source.text.startswith('"', span.start)):  # in a formula strings are in quotes
         text = re.sub("`([^`]*)`", r"`'\1'`", str(help))
         help = Suggestion(text, help.replacement, help.applicability) if isinstance(help, Suggestion) else text
@@ -190,12 +188,15 @@ KNOWN_PRESENT = "here {} is known to be present"
 NEVER_NULL = "{} is never null"
 ONLY_VALUES = "{} can only be {}"
 HAS_RANGE = "{} is {}"
-ALWAYS_TRUE, ALWAYS_FALSE = "{} is always true", "{} is always false"
+ALWAYS_TRUE = "{} is always true"
+ALWAYS_FALSE = "{} is always false"
 TESTED_BEFORE = "{} was tested before"
 IS_INTEGER = "{} is an integer"
-KNOWN_TRUE, KNOWN_FALSE = "`{}` is known to be true here", "`{}` is known to be false here"
+KNOWN_TRUE = "`{}` is known to be true here"
+KNOWN_FALSE = "`{}` is known to be false here"
 IS_CONSTANT = "`{}` is a constant"
-EVERY_REVIEW, NO_REVIEW = "`${}` holds for every review", "`${}` holds for no review"
+EVERY_REVIEW = "`${}` holds for every review"
+NO_REVIEW = "`${}` holds for no review"
 """Reasons; the place is for an expression."""
 
 
@@ -210,7 +211,7 @@ def constant_comparison(span: Span, result: bool, reason: str, help: str) -> Dia
 
 
 def declare_nullable(name: str, type_: str) -> str:
-    """Help for a test for null of a standard field."""
+    """Return the help for a test for null of a standard field."""
     return f'{REMOVE_THE_TEST}, or declare the field: {{"name": "{name}", "type": "{type_}", "nullable": true}}'
 
 
@@ -218,25 +219,26 @@ def holds_where(condition: str, truth: bool, reasons: Sequence[str]) -> str:
     return f"`{condition}` {'always holds' if truth else 'cannot hold'} where {' and '.join(reasons)}"
 
 
-def listed(values: Sequence[str]) -> str:
-    """The first values of a list, which are literals of the language."""
+def join_values(values: Sequence[str]) -> str:
+    """Return the first values of a list, which are literals of the language, joined by `or`."""
     return " or ".join(values if len(values) <= 5 else [*values[:4], f"{len(values) - 4} others"])
 
 
 # --- operations without a value
 
 PARTIAL_CODES = {"division_by_zero": "FS604", "domain": "FS605", "overflow": "FS606", "null": "FS305"}
-"""The warnings for what may fail, by the kinds of failures."""
-ALWAYS_NULL, WRITE_A_VALUE = "this is always null{where}, and a value is needed", "write a value"
+"""The codes of the warnings for operations that may fail, by the kinds of failures."""
+ALWAYS_NULL = "this is always null{where}, and a value is needed"
+WRITE_A_VALUE = "write a value"
 ALWAYS_FAILS = "this always fails{where}: "
 CHANGE_THE_VALUES = "change the values, or leave the operation out"
-large_sum = of_two(
+large_sum = with_2(
     "FS606", "the sum may be too large for a number: each term is {0}", "bound the terms: `min({1}, 1000)`"
 )
 
 
 def always_fails(span: Span, text: str, help: str) -> Diagnostic:
-    """`text` has a place `{where}`."""
+    """Return FS306. `text` has a place `{where}`."""
     return diagnostic("FS306", span, text.replace("{where}", ""), help)
 
 
@@ -245,7 +247,10 @@ def fails_if_reached(kind: str, span: Span, text: str, help: str) -> Diagnostic:
 
 
 def may_fail(kind: str, span: Span, message: str, guarded: str, bounded: str) -> Diagnostic:
-    """`guarded` is the operation behind a test, `bounded` with an operand that is kept in bounds; either may be empty."""
+    """Return the diagnostic.
+
+    `guarded` is the operation behind a test, `bounded` with an operand that is kept in bounds; either may be empty.
+    """
     help = f"guard it: `{guarded}`" if guarded else f"bound it first: `{bounded}`"
     help += f", or bound it: `{bounded}`" if guarded and bounded else ""
     return diagnostic(PARTIAL_CODES[kind], span, message, help)
@@ -264,7 +269,7 @@ _EXPECTED = (
     ({"LESSTHAN"}, "a comparison such as `< 4.0`"),
     ({"IN"}, "`in`"),
 )
-"""What the parser's expected tokens are called."""
+"""The names of the parser's expected tokens in messages."""
 
 
 def _expectation(expected: set[str]) -> str:
@@ -280,7 +285,7 @@ def unfinished(expected: set[str]) -> Mistake:
 
 
 def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
-    """A `when` without an operator, or that repeats the source. `compared` is the comparison to write, where it is known."""
+    """Return the mistake of a `when` without an operator, or that repeats the source. `compared` is what to write, if known."""
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
     if compared:
         help = f"{f'leave `{repeated}` out: ' if repeated else ''}write `{compared}`"
@@ -298,6 +303,10 @@ def member(name: str, *, is_call: bool) -> Mistake:
     return "FS103", f"values have no {'methods' if is_call else 'parts'} such as `{name}`", help
 
 
+def word_called(word: str, form: str) -> Mistake:
+    return "FS207", f"there is no function `{word}`", f"write `{form}`"
+
+
 def unknown_escape(escape: str) -> Mistake:
     return "FS101", f"`{escape}` is no escape here", "write `\\\\` for a backslash"
 
@@ -307,27 +316,27 @@ def unclosed_string(quote: str) -> Mistake:
 
 
 def unknown_character(character: str) -> Mistake:
-    shown = character if character.isprintable() else ascii(character)[1:-1]
-    return "FS103", f"`{shown}` (U+{ord(character):04X}) is not in the language", "remove it"
+    visible = character if character.isprintable() else ascii(character)[1:-1]
+    return "FS103", f"`{visible}` (U+{ord(character):04X}) is not in the language", "remove it"
 
 
-def missing_operator(found: str, words: str) -> Mistake:
-    """`words` are several that may be one string without its quotes."""
-    help = "write an operator, such as `==`" if found[0] in "'\"" else "write an operator, such as `*` to multiply"
+def missing_operator(token: str, words: str) -> Mistake:
+    """Return the mistake of two values in a row. `words` are several that may be one string without its quotes."""
+    help = "write an operator, such as `==`" if token[0] in "'\"" else "write an operator, such as `*` to multiply"
     help = f"write `'{words}'` if it is a string" if words else help
-    return "FS101", f"an operator is missing before `{found}`", help
+    return "FS101", f"an operator is missing before `{token}`", help
 
 
-def missing_value(found: str, subject: str) -> Mistake:
-    is_comparison = found in ("<", "<=", ">", ">=", "==", "!=")
-    help = f"repeat the name: `… and {subject} {found} 9`" if is_comparison else "write a name, a number or a string"
-    return "FS101", f"a value is missing before `{found}`", help
+def missing_value(token: str, subject: str) -> Mistake:
+    is_comparison = token in ("<", "<=", ">", ">=", "==", "!=")
+    help = f"repeat the name: `… and {subject} {token} 9`" if is_comparison else "write a name, a number or a string"
+    return "FS101", f"a value is missing before `{token}`", help
 
 
-def misplaced(found: str, expected: set[str]) -> Mistake:
-    if found in ")]":
-        return "FS103", f"this `{found}` closes nothing", "remove it"
-    return "FS101", f"`{found}` cannot appear here", f"expected: {_expectation(expected)}"
+def misplaced(token: str, expected: set[str]) -> Mistake:
+    if token in ")]":
+        return "FS103", f"this `{token}` closes nothing", "remove it"
+    return "FS101", f"`{token}` cannot appear here", f"expected: {_expectation(expected)}"
 
 
 # --- limits, and numbers
@@ -336,12 +345,12 @@ def misplaced(found: str, expected: set[str]) -> Mistake:
 TOO_DEEP = "{} are nested {} deep, more than {}"
 
 
-def too_large(span: Span, what: str) -> Diagnostic:
-    return diagnostic("FS104", span, what, "split the formula into several")
+def too_large(span: Span, message: str) -> Diagnostic:
+    return diagnostic("FS104", span, message, "split the formula into several")
 
 
-def too_many(number: int, what: str, most: int) -> str:
-    return f"the formula has {number_of(number, what)}, more than {most:,}"
+def too_many(number: int, noun: str, most: int) -> str:
+    return f"the formula has {number_of(number, noun)}, more than {most:,}"
 
 
 def number_out_of_range(span: Span, text: str) -> Diagnostic:
@@ -349,6 +358,6 @@ def number_out_of_range(span: Span, text: str) -> Diagnostic:
     return diagnostic("FS006", span, f"the number {text[:50]} is out of range", help)
 
 
-def file_too_large(span: Span, what: str, total: int, most: int, name: str, largest: int) -> Diagnostic:
-    message = f"the file has {total:,} {what}s in all, more than {most:,}; most of them, {largest:,}, in `{name}`"
+def file_too_large(span: Span, noun: str, total: int, most: int, name: str, largest: int) -> Diagnostic:
+    message = f"the file has {total:,} {noun}s in all, more than {most:,}; most of them, {largest:,}, in `{name}`"
     return diagnostic("FS510", span, message, "split the file, or compute in fewer steps")

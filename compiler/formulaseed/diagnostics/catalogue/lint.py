@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import of_one
+from formulaseed.diagnostics.catalogue import with_1
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.source.text import Span
 
@@ -45,22 +45,22 @@ _MERGED = {
 }
 """What several diagnostics of a code say together: `{0}` is their number, `{1}` lists their subjects."""
 
-unused_suppression = of_one("FS620", "there is no `{0}` to suppress here", "remove it from `allow`")
+unused_suppression = with_1("FS620", "there is no `{0}` to suppress here", "remove it from `allow`")
 
 
-def merged(found: Sequence[Diagnostic]) -> Diagnostic:
-    """Return what diagnostics of one code say together, at the place of the first."""
-    first, *others = sorted(found, key=lambda d: d.span.start)
+def merge_by_code(diagnostics: Sequence[Diagnostic]) -> Diagnostic:
+    """Return one diagnostic for several of one code, at the place of the first."""
+    first, *rest = sorted(diagnostics, key=lambda d: d.span.start)
     message, help = _MERGED[first.code]
-    subjects = [d.subject for d in (first, *others)]
-    shown = subjects[: limits.MERGED_SUBJECTS]
-    more = [f"{len(subjects) - len(shown)} more"] if len(subjects) > len(shown) else []
-    named = diagnostic(first.code, first.span, message.format(len(subjects), "; ".join([*shown, *more])), help)
-    return replace(named, related=tuple(d.span for d in others))
+    subjects = [d.subject for d in (first, *rest)]
+    listed = subjects[: limits.MERGED_SUBJECTS]
+    more = [f"{len(subjects) - len(listed)} more"] if len(subjects) > len(listed) else []
+    merged = diagnostic(first.code, first.span, message.format(len(subjects), "; ".join([*listed, *more])), help)
+    return replace(merged, related=tuple(d.span for d in rest))
 
 
 def unused_value(span: Span, name: str, values: str) -> Diagnostic:
-    """`values` are the literals, joined by `or`."""
+    """Return FS612. `values` are the literals, joined by `or`."""
     subject = f"`extraction.{name}` is {values}"
     help = "test for it where it matters, or leave the value out, so that the extractor need not distinguish it"
     return diagnostic("FS612", span, f"no condition tests whether {subject}", help, subject=subject)
@@ -90,14 +90,14 @@ def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
 
 
 def unused_step(span: Span, name: str, is_filter: bool, may_fail: bool) -> Diagnostic:
-    """`may_fail` says whether a warning is about where the step has no value."""
-    what, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
+    """Return FS602. `may_fail` says whether a warning is about where the step has no value."""
+    noun, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
     effect = ", and a restaurant fails where it has no value" if may_fail else ""
-    return diagnostic("FS602", span, f"the {what} `{name}` is never used{effect}", f"{use}, or remove it")
+    return diagnostic("FS602", span, f"the {noun} `{name}` is never used{effect}", f"{use}, or remove it")
 
 
 def constant_result(span: Span, name: str, value: str, depends: bool) -> Diagnostic:
-    """`value` is empty if it is not known; `depends` says whether the step reads any data."""
+    """Return FS608. `value` is empty if it is not known; `depends` says whether the step reads any data."""
     help = "check its bounds and values: it reads the data, but they change nothing"
     if not depends:
         help = "leave it out of `output`, or compute it from the data"
@@ -118,11 +118,11 @@ def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
-    shown = _all_of(words[:4])
+    listed = _all_of(words[:4])
     more = f", and in {number_of(len(words) - 4, 'more word')}" if len(words) > 4 else ""
     help = "write the intended words, or suppress this warning if the extraction sorts it out"
-    message = f"`{keyword}` is also found inside {shown}{more}"
-    return diagnostic("FS614", span, message, help, subject=f"`{keyword}` in {shown}")
+    message = f"`{keyword}` is also found inside {listed}{more}"
+    return diagnostic("FS614", span, message, help, subject=f"`{keyword}` in {listed}")
 
 
 def _all_of(words: Sequence[str]) -> str:
@@ -131,14 +131,13 @@ def _all_of(words: Sequence[str]) -> str:
 
 
 def keyword_misses(span: Span, keyword: str, forms: Sequence[str]) -> Diagnostic:
-    shown = " and ".join(f"`{form}`" for form in forms)
-    return diagnostic(
-        "FS615", span, f"`{keyword}` does not find {shown}", f"add {shown}", subject=f"`{keyword}` ({shown})"
-    )
+    listed = " and ".join(f"`{form}`" for form in forms)
+    message = f"`{keyword}` does not find {listed}"
+    return diagnostic("FS615", span, message, f"add {listed}", subject=f"`{keyword}` ({listed})")
 
 
 def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
-    """`words` are what the pattern finds; may be empty."""
+    """Return FS616. `words` are what the pattern finds; may be empty."""
     message = f"`{keyword}` is a pattern, and reviews are searched for these very characters"
     listed = _all_of(words) if words else ""
     help = f"write {listed}" if words else "write the words themselves"
@@ -146,13 +145,13 @@ def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnosti
 
 
 def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diagnostic:
-    """`plain` is the keyword as reviews write it; empty if there is no such form."""
+    """Return FS616. `plain` is the keyword as reviews write it; empty if there is no such form."""
     message = f"`{keyword}` has {holds}, which reviews do not"
     help = f"write `{plain}`" if plain else "remove it"
     return diagnostic("FS616", span, message, help, subject=f"`{keyword}` has {holds}, {help}")
 
 
-exact_match_in_list = of_one(
+exact_match_in_list = with_1(
     "FS623",
     "`{0}` lists several categories, such as `Thai, Bars`, and `exact` compares the whole",
     'write "match": "substring_first", or "substring_max" for the highest value of those found',
@@ -165,14 +164,14 @@ def compared_with_list(span: Span, name: str, operator: str, help: Help) -> Diag
 
 
 def other_case(span: Span, written: str, titled: str, *, is_there: bool) -> Diagnostic:
-    """`titled` is the category as Yelp writes it; `is_there` says whether the table has that key too."""
+    """Return FS628. `titled` is the category as Yelp writes it; `is_there` says whether the table has that key too."""
     help = f"remove it: `{titled}` is there" if is_there else Suggestion(f"write `{titled}`", titled, "unsafe")
     message = f"`{written}` misses `{titled}`: case matters, and Yelp begins each word of a category with a capital"
     return diagnostic("FS628", span, message, help, subject=f"`{written}` for `{titled}`")
 
 
 def keys_alike(span: Span, key: str, other: str) -> Diagnostic:
-    """The values of the two keys differ."""
+    """Return FS631. The values of the two keys differ."""
     message = f"only case tells `{key}` and `{other}` apart, and they give different values"
     return diagnostic(
         "FS631", span, message, "give both the same value, or remove one", subject=f"`{key}` and `{other}`"
@@ -185,15 +184,19 @@ def beyond_range(span: Span, name: str, range: str, comparison: str, result: boo
     return diagnostic("FS630", span, message, help)
 
 
-def surrounding_space(span: Span, text: str, what: str) -> Diagnostic:
+def surrounding_space(span: Span, text: str, noun: str) -> Diagnostic:
     stripped = text.strip()
-    side = "ends" if text == text.lstrip() else "begins" if text == text.rstrip() else "begins and ends"
+    side = "begins and ends"
+    if text == text.lstrip():
+        side = "ends"
+    elif text == text.rstrip():
+        side = "begins"
     help = Suggestion(f"write `{stripped}`", stripped, "unsafe")
-    return diagnostic("FS629", span, f"{what} `{text}` {side} with white space", help, subject=f"`{text}`")
+    return diagnostic("FS629", span, f"{noun} `{text}` {side} with white space", help, subject=f"`{text}`")
 
 
 def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -> Diagnostic:
-    """`is_whole` says whether there are quotes on both sides of the placeholder."""
+    """Return FS627. `is_whole` says whether there are quotes on both sides of the placeholder."""
     message = f"`{written}` has quotes around a placeholder, which is filled with a JSON string in quotes of its own"
     help = f"write `{{{name}}}` without quotes"
     return diagnostic(
@@ -202,7 +205,7 @@ def quoted_placeholder(span: Span, written: str, name: str, *, is_whole: bool) -
 
 
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
-    """`value` is what the shorter key gives if the highest is taken; empty if the first is."""
+    """Return FS618. `value` is what the shorter key gives if the highest is taken; empty if the first is."""
     message = f"`{key}` decides nothing: wherever it is found, `{shorter}` is found too"
     subject = f"`{key}` beside `{shorter}`"
     if value:

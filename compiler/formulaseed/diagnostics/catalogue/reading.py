@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import fixed, of_one, of_two
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.json_reader import JsonFault
@@ -49,15 +49,15 @@ _JSON: dict[str, tuple[str, str, str]] = {
 """The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
 _REPLACED = ("python", "typographic", "trailing-comma")
 """Those that have one reading, and are found with what to write instead."""
-half_a_character = fixed("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
-unreadable_reference = of_one("FS509", "the reference cannot be read: {0}", "name a file beside this")
+half_a_character = plain("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
+unreadable_reference = with_1("FS509", "the reference cannot be read: {0}", "name a file beside this")
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
     code, message, help = _JSON[fault.kind]
-    text = help.format(*fault.found)
-    instead = Suggestion(text, str(fault.found[1]), is_verbatim=True) if fault.kind in _REPLACED else text
-    return diagnostic(code, fault.span, message.format(*fault.found), instead)
+    text = help.format(*fault.details)
+    instead = Suggestion(text, str(fault.details[1]), is_verbatim=True) if fault.kind in _REPLACED else text
+    return diagnostic(code, fault.span, message.format(*fault.details), instead)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
@@ -71,7 +71,7 @@ def _of_file(code: str, message: str, help: str) -> Callable[[Source, str], Diag
 
 
 def wrong_kind(source: Source, noun: str, wanted: str, help: str) -> Diagnostic:
-    """`noun` is what the file is, `wanted` what it should be."""
+    """Return FS008. `noun` is what the file is, `wanted` what it should be."""
     return diagnostic("FS008", Span(source, 0, 0), f"this is {noun}, not {wanted}", help)
 
 
@@ -83,7 +83,14 @@ file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} by
 nothing_to_compile = _of_file(
     "FS008", "this is a {0}, which contains no rules to compile", "compile a file of rules over it"
 )
-earlier_style = _of_file("FS701", "the module has the emission style {0}, an earlier one", "compile its seed again")
+
+
+def earlier_style(source: Source, style: str, command: str) -> Diagnostic:
+    """Report a module that this release cannot run; `command` compiles its seed again."""
+    message = f"the module has the emission style {style}, an earlier one"
+    return diagnostic("FS701", Span(source, 0, 0), message, f"compile its seed again: `{command}`")
+
+
 foreign_module = _of_file(
     "FS701",
     "this is not a module as formulaseed generates them: {0}",
@@ -95,6 +102,20 @@ module_too_deep = _of_file(
     "the module generated from {0} nests deeper than Python can read",
     "split the longest formulas into several",
 )
+
+
+def unsupported_kind(source: Source, target: str, kind: str, supported: str) -> Diagnostic:
+    """Return FS702. `kind` is what the file is, `supported` what the target compiles, both in words."""
+    message = f"the target `{target}` does not compile {kind}"
+    return diagnostic("FS702", Span(source, 0, 0), message, f"it compiles {supported}; pass another target")
+
+
+def unsupported_construct(span: Span, target: str, noun: str, name: str) -> Diagnostic:
+    """Return FS702. `noun` is a function, an operator, an aggregate or an operation."""
+    message = f"the target `{target}` does not support the {noun} `{name}`"
+    return diagnostic("FS702", span, message, "write it in another way, or pass another target")
+
+
 WAS_REFUSED = "the module generated from {} was refused: {}"
 internal_error = _of_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 
@@ -105,9 +126,9 @@ def failure_of(error: Exception) -> str:
 
 # --- references
 
-invalid_version = of_one("FS509", "`version` is three numbers", 'write it like "{0}"')
-reserved_entity = of_one("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
-duplicate_custom_field = of_two("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
+invalid_version = with_1("FS509", "`version` is three numbers", 'write it like "{0}"')
+reserved_entity = with_1("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
+duplicate_custom_field = with_2("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
 
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
@@ -140,29 +161,29 @@ def _quoted(names: Iterable[str]) -> str:
 
 # --- rules
 
-no_rules = fixed("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
-invalid_rule_name = of_one(
+no_rules = plain("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
+invalid_rule_name = with_1(
     "FS206",
     "this cannot be the name of a rule",
     "use up to {0} letters, digits, spaces and `_`, such as `basic_ram_valuation`",
 )
-duplicate_rule = of_two("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
+duplicate_rule = with_2("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
 
 
 # --- names in formulas
 
-unreadable_field = of_one(
+unreadable_field = with_1(
     "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"
 )
 
 
-def unknown_name(span: Span, what: str, name: str, help: Help) -> Diagnostic:
-    """`what` says what is unknown, such as `no field is called`."""
-    return diagnostic("FS204", span, f"{what} `{name}`", help)
+def unknown_name(span: Span, beginning: str, name: str, help: Help) -> Diagnostic:
+    """Return FS204. `beginning` says what is unknown, such as `no field is called`."""
+    return diagnostic("FS204", span, f"{beginning} `{name}`", help)
 
 
 def entity_without_value(span: Span, entity: str, example: str, hidden: str) -> Diagnostic:
-    """`hidden` is the full name of the root's field that is called like the entity, or empty."""
+    """Return FS204. `hidden` is the full name of the root's field that is called like the entity, or empty."""
     help = f"name one of its fields, such as `{example}`" if example else "it has no fields"
     if hidden:
         help += f"; the field of `{hidden.partition('.')[0]}` is `{hidden}`"

@@ -6,33 +6,33 @@ import re
 from collections.abc import Collection
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import close_matches, did_you_mean, suggest
 from formulaseed.source.text import Span
 
 # --- lines
 
-no_requests = fixed("FS509", "the file holds no request", "write one JSON object a line")
-too_many_requests = fixed(
+no_requests = plain("FS509", "the file holds no request", "write one JSON object a line")
+too_many_requests = plain(
     "FS510", f"the file holds more than {limits.REQUESTS} requests", "split it into several files"
 )
-bare_structure = fixed(
+bare_structure = plain(
     "FS818",
     "the structure is in no request, so nothing says which restaurant is the answer",
     'write {"id": …, "structure": …, "gold_restaurant": …} with the other keys of a request',
 )
-empty_string = of_two("FS815", "`{0}` is empty", "write {1}")
-duplicate_id = of_two("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")
-id_and_group_disagree = of_three(
+empty_string = with_2("FS815", "`{0}` is empty", "write {1}")
+duplicate_id = with_2("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")
+id_and_group_disagree = with_3(
     "FS812", "`{0}` belongs to {1}, and the request says {2}", "R01 to R10 are G01, R11 to R20 are G02, and so on"
 )
-neither_condition_nor_junction = of_two("FS502", "{0} is neither a condition nor an `AND` or `OR`", "write {1}")
-too_many_conditions = of_one("FS510", "a request has more than {0} conditions", "leave some out")
-no_arguments = fixed("FS509", "`args` is empty", "list the conditions that it joins")
+neither_condition_nor_junction = with_2("FS502", "{0} is neither a condition nor an `AND` or `OR`", "write {1}")
+too_many_conditions = with_1("FS510", "a request has more than {0} conditions", "leave some out")
+no_arguments = plain("FS509", "`args` is empty", "list the conditions that it joins")
 
 
-invalid_id = of_one(
+invalid_id = with_1(
     "FS811",
     "`{0}` cannot be the id of a request",
     f"write at most {limits.REQUEST_ID_CHARACTERS} visible characters but `<` and `>`, without spaces around them",
@@ -40,7 +40,7 @@ invalid_id = of_one(
 
 
 def foreign_id(span: Span, id: str, suggested: str) -> Diagnostic:
-    """`suggested` is the id that was probably intended, or empty."""
+    """Return FS811. `suggested` is the id that was probably intended, or empty."""
     help = suggest(suggested) if suggested else "write R01 to R99, or R100"
     return diagnostic("FS811", span, f"`{id}` is not the id of a request of the benchmark", help)
 
@@ -61,17 +61,17 @@ def unknown_junction(span: Span, op: str) -> Diagnostic:
 # --- evidence
 
 _SYMBOLS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt", "==": "eq", "=": "eq", "!=": "ne"}
-empty_value = of_two("FS509", "{0} is empty", "write a value, such as {1}")
-conflicting_min_matches = fixed("FS511", "`min_matches` has two different values", "keep one of them")
-key_without_effect = of_two("FS817", "`{0}` has no effect: {1}", "remove it, or what rules it out")
-nothing_to_restate = of_two(
+empty_value = with_2("FS509", "{0} is empty", "write a value, such as {1}")
+conflicting_min_matches = plain("FS511", "`min_matches` has two different values", "keep one of them")
+key_without_effect = with_2("FS817", "`{0}` has no effect: {1}", "remove it, or what rules it out")
+nothing_to_restate = with_2(
     "FS502", "`op` and `value` restate a rule, and {0} has none", 'write "{1}": … in place of both'
 )
-restated_otherwise = of_three(
+restated_otherwise = with_3(
     "FS816", "`{0}` says `{1}`, and the rule {2}", "the rule holds; remove `{0}`, or correct one of the two"
 )
 """`op` or `value` disagrees with a rule."""
-invalid_hours = of_one(
+invalid_hours = with_1(
     "FS509", "`{0}` is not a range of hours", 'write two different times from 0:0 to 24:0, such as "18:0-21:30"'
 )
 
@@ -112,24 +112,24 @@ _PATTERN_HELP = (
 )  # fmt: skip
 """What the text at fault looks like, and what to write instead. The first row that matches is used."""
 _AMBIGUOUS = "this repeat can match one text in many ways: "
-nested_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` is repeated inside it", "repeat once, such as `{0}` for `({0})+`")
-empty_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` can be empty", "let what is repeated match at least one character")
-ambiguous_repeat = of_two(
+nested_repeat = with_1("FS803", _AMBIGUOUS + "`{0}` is repeated inside it", "repeat once, such as `{0}` for `({0})+`")
+empty_repeat = with_1("FS803", _AMBIGUOUS + "`{0}` can be empty", "let what is repeated match at least one character")
+ambiguous_repeat = with_2(
     "FS803",
     _AMBIGUOUS + "`{0}` can go on with `{1}` in two ways",
     "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?){{0,100}}` for `(ab|a)*`",
 )
-slow_pattern = fixed(
+slow_pattern = plain(
     "FS803",
     "this pattern can match in too many ways: a long review could make it take very long",
     "bound a repeat, such as `.{0,100}` for `.*`, or use several conditions",
 )
-pattern_over_limit = of_three(
+pattern_over_limit = with_3(
     "FS804",
     "the pattern has {0:,} {1}, more than {2:,}",
     "shorten it, or split it into several conditions joined with OR",
 )
-patterns_over_limit = of_one(
+patterns_over_limit = with_1(
     "FS804", "up to here the patterns of the file have more than {0:,} parts", "split the file"
 )
 
@@ -140,7 +140,7 @@ def _pattern_help(written: str) -> str:
 
 
 def malformed_pattern(span: Span, said: str, written: str) -> Diagnostic:
-    """`said` is what `re` says of it, `written` what is underlined."""
+    """Return FS801. `said` is what `re` says of it, `written` what is underlined."""
     return diagnostic("FS801", span, f"invalid pattern: {said}", _pattern_help(written))
 
 
@@ -159,31 +159,33 @@ _TOKENS = {
     "NAME": "a condition", "OPERATOR": "a condition", "HOP": "a condition", "STARS": "a condition", "TEXT": "a quoted string",
     "COMMA": "`,`", "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "$END": "the end",
 }  # fmt: skip
-_QUOTED, _HELPFUL = 60, 200
-"""So many characters of a shorthand are quoted in a message, and shown in a help line."""
-unclosed_bracket = of_two("FS821", "`{0}` is not closed", "close it with `{1}`")
-unclosed_string = of_one(
+MAX_QUOTED = 60
+"""The longest part of a shorthand that a message quotes, in characters."""
+MAX_HELP = 200
+"""The longest shorthand that a help line shows."""
+unclosed_bracket = with_2("FS821", "`{0}` is not closed", "close it with `{1}`")
+unclosed_string = with_1(
     "FS821",
     "the string that begins here is not closed",
     "close it with `{0}`; a line break or a tab in it is written `\\n` or `\\t`",
 )
-wrong_quote = of_one("FS821", "`{0}` does not quote a string", "write `'`")
-negated_shorthand = of_one(
+wrong_quote = with_1("FS821", "`{0}` does not quote a string", "write `'`")
+negated_shorthand = with_1(
     "FS822",
     "there is no `{0}`: a shorthand has no negation",
     "name a condition whose evidence is the negation, such as `no_tv`",
 )
-hops_too_far = of_two("FS822", "there is no `{0}`: a social filter reaches two hops at most", "write `1{1}` or `2{1}`")
-shorthand_over_limit = of_three(
+hops_too_far = with_2("FS822", "there is no `{0}`: a social filter reaches two hops at most", "write `1{1}` or `2{1}`")
+shorthand_over_limit = with_3(
     "FS823", "the shorthand has {0:,} {1}, more than {2:,}", "shorten the names, or split the request"
 )
-shorthands_over_limit = of_one(
+shorthands_over_limit = with_1(
     "FS823", "up to here the shorthands of the file have more than {0:,} names and strings", "split the file"
 )
 
 
 def _quoted(text: str) -> str:
-    return f"`{text if len(text) <= _QUOTED else f'{text[: _QUOTED - 1]}…'}`"
+    return f"`{text if len(text) <= MAX_QUOTED else f'{text[: MAX_QUOTED - 1]}…'}`"
 
 
 def hidden_character(span: Span, character: str) -> Diagnostic:
@@ -191,14 +193,16 @@ def hidden_character(span: Span, character: str) -> Diagnostic:
     return diagnostic("FS821", span, f"the character U+{ord(character):04X} is not allowed here", help)
 
 
-def unexpected_in_shorthand(span: Span, found: str, accepted: set[str], kind: str, word: str) -> Diagnostic:
-    """`accepted` are the kinds of tokens that may follow, `kind` and `word` those of the operator around it."""
+def unexpected_in_shorthand(span: Span, token_text: str, accepted: set[str], kind: str, word: str) -> Diagnostic:
+    """Return FS821. `accepted` are the kinds of tokens that may follow, `kind` and `word` those of the operator around it."""
     names = list(dict.fromkeys(name for token, name in _TOKENS.items() if token in accepted))
     expected = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     help = f"write it like `{_EXAMPLES[kind].format(word)}`"
     if "COMMA" in accepted and kind == "OPERATOR":
         help += "; a name has `_` in place of spaces"
-    return diagnostic("FS821", span, f"expected {expected}, found {_quoted(found) if found else 'the end'}", help)
+    return diagnostic(
+        "FS821", span, f"expected {expected}, found {_quoted(token_text) if token_text else 'the end'}", help
+    )
 
 
 def infix_in_shorthand(span: Span, word: str, left: str, right: str) -> Diagnostic:
@@ -221,13 +225,16 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 
 def argument_of(index: int, op: str, where: str) -> str:
-    """The place of an argument, in words."""
+    """Return the place of an argument, in words."""
     which = f"the {_ORDINALS[index]} argument" if index < len(_ORDINALS) else f"argument {index + 1}"
     return f"{which} of `{op}`{f' in {where}' if where else ''}"
 
 
 def disagreement(span: Span, where: str, said: tuple[str, bool], expected: tuple[str, bool]) -> Diagnostic:
-    """A part of a shorthand disagrees with the structure: both as text, and whether it is the name of a condition."""
+    """Return FS814.
+
+    A part of a shorthand disagrees with the structure: both as text, and whether it is the name of a condition.
+    """
     message = f"{where or 'the request'} is {_part(*said)} in the shorthand and {_part(*expected)} in the structure"
     return diagnostic("FS814", span, message, _disagreement_help(expected[0]))
 
@@ -243,6 +250,6 @@ def _part(text: str, is_name: bool) -> str:
 
 
 def _disagreement_help(expected: str) -> str:
-    if len(expected) > _HELPFUL:
+    if len(expected) > MAX_HELP:
         return "write what `formulaseed shorthand --print` shows of the structure, or change the structure"
     return f"write `{expected}` here, or change the structure"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two, suggesting
+from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3, with_help
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
 
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 CONDITION_OBJECT = 'an object such as {"meta.year": {">=": 2020}}'
 PATH = '["attributes", "NoiseLevel"]'
 RULES = '[{"when": "N > 2", "then": "many"}, {"else": "few"}]'
@@ -18,156 +20,132 @@ RULE = '{"when": "N > 2", "then": "many"}'
 WHEN = 'a formula such as "N > 3 and M < 2"'
 WHEN_OF_SOURCE = 'a comparison such as "> 3"'
 FIX_OTHERS_FIRST = "fix the unknown names above first"
-LOOPS = {
-    "sum": "sum(1 for e in extractions if …)",
-    "len": "len([e for e in extractions if …])",
-    "any": "any(e['field'] == 'value' for e in extractions)",
-    "all": "all(e['field'] == 'value' for e in extractions)",
-    "max": "max((e['field'] for e in extractions), default=0)",
-    "min": "min((e['field'] for e in extractions), default=0)",
-}
-"""The functions of seed v1 that take a loop, with how they are written."""
 
-invalid_task_name = fixed(
+invalid_task_name = plain(
     "FS206",
     "no module can be named after this task name",
     "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
     f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`",
 )
-suppression_without_reason = fixed("FS512", "a suppression needs a reason", "say why it is right here")
-empty_keyword = fixed(
+suppression_without_reason = plain("FS512", "a suppression needs a reason", "say why it is right here")
+empty_keyword = plain(
     "FS509", "an empty keyword would make every review relevant", "remove it; without keywords every review is relevant"
 )
-bounds_exchanged = fixed("FS509", "`minimum` is above `maximum`", "exchange them")
-empty_enum = fixed("FS509", "the enum has no values", "list at least one")
-empty_enum_value = fixed("FS509", "an enum's value cannot be empty", "name it, such as `none`")
-invalid_path = fixed(
+bounds_exchanged = plain("FS509", "`minimum` is above `maximum`", "exchange them")
+empty_enum = plain("FS509", "the enum has no values", "list at least one")
+empty_enum_value = plain("FS509", "an enum's value cannot be empty", "name it, such as `none`")
+invalid_path = plain(
     "FS509", f"`path` must have 1 to {limits.PATH_KEYS} keys, none empty", f"write them from the outside in: {PATH}"
 )
-empty_filter = fixed(
+empty_filter = plain(
     "FS502", "the filter has no conditions", 'add "extraction", "meta", "context" or "where": {…}, or "expr": a formula'
 )
-empty_example = fixed("FS509", "the example has no text", "show the review that was judged, or remove the example")
-no_else = fixed("FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants')
-second_else = fixed("FS506", "duplicate `else` in the case", "remove one of them")
-rule_after_else = fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
-else_in_rule = fixed("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
-empty_list = fixed("FS509", "`in` has an empty list, so it never holds", "list the values that match")
-ordered_date = fixed("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
-lookup_always_fails = fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
-rule_not_numeric = fixed("FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`")
-empty_table = fixed("FS508", "the table is empty", 'write entries such as "Thai": 2.0')
-empty_table_key = fixed(
+empty_example = plain("FS509", "the example has no text", "show the review that was judged, or remove the example")
+no_else = plain("FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants')
+second_else = plain("FS506", "duplicate `else` in the case", "remove one of them")
+rule_after_else = plain("FS506", "rules after `else` are unreachable", "move `else` to the end")
+else_in_rule = plain("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
+empty_list = plain("FS509", "`in` has an empty list, so it never holds", "list the values that match")
+ordered_date = plain("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
+lookup_always_fails = plain("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
+rule_not_numeric = plain("FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`")
+empty_table = plain("FS508", "the table is empty", 'write entries such as "Thai": 2.0')
+empty_table_key = plain(
     "FS508", "the table has an empty key", "every string contains it; remove the entry, or use `default`"
 )
-null_in_table = fixed("FS508", "a table's value cannot be null", "write a number or a string")
-list_as_value = fixed(
-    "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
-)
-filter_in_v1 = fixed("FS103", "seed v1 has no filters", "write the condition behind `if` in each loop")
-bare_loop = fixed("FS103", "a loop has no value of its own", "put it into `sum`, `min`, `max`, `any`, `all` or `len`")
-named_argument = fixed("FS103", "arguments have no names here", "give them by position, such as `round(x, 2)`")
-nested_loop = fixed(
-    "FS103", "a loop cannot be inside another", "give the inner loop a step of its own before this one, and use that"
-)
-too_many_loops = fixed("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
-long_guards = fixed("FS104", "too many loops depend on long conditions", "split the formula")
-prompt_without_review = fixed(
+null_in_table = plain("FS508", "a table's value cannot be null", "write a number or a string")
+too_many_loops = plain("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
+long_guards = plain("FS104", "too many loops depend on long conditions", "split the formula")
+prompt_without_review = plain(
     "FS509", "the prompt does not show the review", "write `{review_text}`, in single braces, where the review goes"
 )
-wrapped_seed = of_one("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
-error_suppressed = of_one("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
-values_of_no_enum = of_one(
+wrapped_seed = with_1("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
+error_suppressed = with_1("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
+values_of_no_enum = with_1(
     "FS511", "`values` belong to an enum, and this field is of type `{0}`", 'write "type": "enum", or remove `values`'
 )
-bound_of_no_number = of_one("FS511", "`{0}` belongs to a number", "remove `{0}`")
-input_out_of_range = of_one("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
-empty_output = of_one("FS502", "`{0}` names no step", "name the steps to return")
-unquoted_value = of_one("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
-when_without_source = of_one(
+bound_of_no_number = with_1("FS511", "`{0}` belongs to a number", "remove `{0}`")
+input_out_of_range = with_1("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
+empty_output = with_1("FS502", "`{0}` names no step", "name the steps to return")
+unquoted_value = with_1("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
+when_without_source = with_1(
     "FS101",
     "`when` begins with an operator, and the case has no `source`",
     'add "source": the value to compare, or name it: `N {0}`',
 )
-empty_test = of_one(
+empty_test = with_1(
     "FS505", "`{0}` is not compared with anything", 'write a value, or an operator such as {{">=": 2023}}'
 )
-tested_with_list = of_one("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
-filter_not_tested = of_one("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
-value_as_filter = of_one("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
-field_as_step = of_one("FS401", "`{0}` is a field of each review", "name a step that counts or sums it")
-two_directions = fixed("FS511", "a property is `increasing` or `decreasing`, not both", "write two properties")
-without_order = of_two("FS301", "`{0}` is {1}, which neither rises nor falls", "name a step that is a number")
-independent = of_two(
+tested_with_list = with_1("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
+filter_not_tested = with_1("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
+value_as_filter = with_1("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
+field_as_step = with_1("FS401", "`{0}` is a field of each review", "name a step that counts or sums it")
+two_directions = plain("FS511", "a property is `increasing` or `decreasing`, not both", "write two properties")
+without_order = with_2("FS301", "`{0}` is {1}, which neither rises nor falls", "name a step that is a number")
+independent = with_2(
     "FS509",
     "the property always holds: `{0}` does not depend on `{1}`",
     "name a step that it uses, or remove the property",
 )
-uses_itself = of_one("FS202", "the step `{0}` uses itself", "use another step's value")
-lookup_without_default = of_one("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
-always_null = of_one("FS301", "{0} is always null", "write a value")
-not_indexable = of_one("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
-unknown_warning = suggesting("FS512", "there is no warning `{0}`")
-unknown_value = suggesting("FS302", "`{0}` is not among the values")
-unknown_operator = suggesting("FS505", "unknown operator `{0}` in a condition")
-unknown_step = suggesting("FS201", "no step is called `{0}`")
-unknown_filter = suggesting("FS201", "no filter is called `${0}`")
+uses_itself = with_1("FS202", "the step `{0}` uses itself", "use another step's value")
+lookup_without_default = with_1("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
+always_null = with_1("FS301", "{0} is always null", "write a value")
+unknown_warning = with_help("FS512", "there is no warning `{0}`")
+unknown_value = with_help("FS302", "`{0}` is not among the values")
+unknown_operator = with_help("FS505", "unknown operator `{0}` in a condition")
+unknown_step = with_help("FS201", "no step is called `{0}`")
+unknown_filter = with_help("FS201", "no filter is called `${0}`")
 NAMESPACES = " `meta.*` is the review, `context.*` the restaurant"
 """Help where a field is in both."""
-unknown_namespace = suggesting("FS204", "unknown namespace `{0}`")
-no_loop_variable = suggesting("FS201", "no loop has the variable `{0}` here")
-key_of_other_version = of_three(
+unknown_namespace = with_help("FS204", "unknown namespace `{0}`")
+key_of_other_version = with_3(
     "FS511", "`{0}` belongs to the other version of seeds, and this one has `{1}`", "write {2}"
 )
-missing_key = of_three("FS502", "{1} has no `{0}`", "add {2}")
-duplicate_step = of_two("FS203", "duplicate step `{0}`: the first is {1}", "rename one of them")
-default_outside = of_one("FS509", "the default {0} is outside the bounds", "widen the bounds, or change the default")
-example_outside = of_one(
+missing_key = with_3("FS502", "{1} has no `{0}`", "add {2}")
+duplicate_step = with_2("FS203", "duplicate step `{0}`: the first is {1}", "rename one of them")
+default_outside = with_1("FS509", "the default {0} is outside the bounds", "widen the bounds, or change the default")
+example_outside = with_1(
     "FS509", "the example's `{0}` is outside the bounds of its field", "widen the bounds, or change the example"
 )
-long_example = of_one(
+long_example = with_1(
     "FS510",
     f"the example's text has {{0}} characters, more than {limits.REVIEW_EXAMPLE_CHARACTERS:,}",
     "choose a shorter review: a model reads the examples with every call",
 )
-quote_not_in_text = of_one(
+quote_not_in_text = with_1(
     "FS509", "the quote for `{0}` is not in the example's text", "copy it from the text, letter by letter"
 )
-quote_missing = of_one(
+quote_missing = with_1(
     "FS509", "the example has no quote for `{0}`, whose evidence is required", 'add "quotes": {{"{0}": "…"}}'
 )
-value_missing = of_one("FS509", "the example has no value for `{0}`, which has no default", 'add "{0}": …')
-formula_as_literal = of_two(
+value_missing = with_1("FS509", "the example has no value for `{0}`, which has no default", 'add "{0}": …')
+formula_as_literal = with_2(
     "FS509",
     "`{0}` is a formula, and {1} are literals",
     "compute it in an `expr` step, with `a if condition else b` if it depends on something",
 )
-operator_in_key = of_two("FS505", "the operator `{1}` is in the key", 'write "{0}": {{"{1}": …}}')
-needless_prefix = of_two("FS204", "inside `{0}` the field names are bare", "write `{1}`")
-step_in_condition = of_one(
+operator_in_key = with_2("FS505", "the operator `{1}` is in the key", 'write "{0}": {{"{1}": …}}')
+needless_prefix = with_2("FS204", "inside `{0}` the field names are bare", "write `{1}`")
+step_in_condition = with_1(
     "FS205",
     "`{0}` is a step, with one value for all reviews: no review can be tested by it",
     "test it in a `case` or an `expr`, or compare with it in the formula of a `sum`, such as `int(meta.stars > {0})`",
 )
-used_too_early = of_two("FS202", "`{0}` is used before its step", "move the step `{0}` ({1}) before this one")
-filter_too_large = of_two(
+used_too_early = with_2("FS202", "`{0}` is used before its step", "move the step `{0}` ({1}) before this one")
+filter_too_large = with_2(
     "FS510",
     f"with the filters that it uses, `{{0}}` has {{1}} terms, more than {limits.FILTER_SIZE}",
     "use fewer filters inside one another",
 )
-filters_nested_too_deeply = of_one(
+filters_nested_too_deeply = with_1(
     "FS510", f"{{0}} filters use one another, more than {limits.FILTER_NESTING}", "name the conditions themselves"
 )
-source_not_string = of_two(
+source_not_string = with_2(
     "FS301", "a lookup's `source` must be a string, and `{0}` is {1}", "name a string such as `context.categories`"
 )
-review_as_value = of_two("FS103", "`{0}` is not a value: name a field of the review", "write `{1}`")
-method_of_review = of_two(
-    "FS103", "values have no methods such as `{0}`", "write `{1}`; a field may have a `default` in `extraction_fields`"
-)
-unknown_placeholder = suggesting("FS201", "there is no placeholder `{{{0}}}`")
-duplicate = of_two("FS203", "duplicate {0} `{1}`", "rename or remove one of them")
-too_many = of_three("FS510", "{0} has {1} entries, more than {2}", "split it, or leave some out")
+unknown_placeholder = with_help("FS201", "there is no placeholder `{{{0}}}`")
+duplicate = with_2("FS203", "duplicate {0} `{1}`", "rename or remove one of them")
+too_many = with_3("FS510", "{0} has {1} entries, more than {2}", "split it, or leave some out")
 
 
 # --- JSON of the wrong shape
@@ -183,28 +161,28 @@ OF_REVIEWS = "count or sum `{}` over the reviews in a step of its own, and use t
 """Help for the field of a review in a formula over the restaurant."""
 
 
-def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Help | None) -> Diagnostic:
-    """`help` suggests a key; None if none resembles it."""
-    listed = f"known keys: {', '.join(f'`{each}`' for each in known)}"
-    return diagnostic("FS501", span, f"{what} has no key `{key}`", help or listed)
+def unknown_key(span: Span, key: str, owner: str, known: Sequence[str], help: Help | None) -> Diagnostic:
+    """Return FS501. `help` suggests a key; None if none resembles it."""
+    listed = f"known keys: {', '.join(f'`{known_key}`' for known_key in known)}"
+    return diagnostic("FS501", span, f"{owner} has no key `{key}`", help or listed)
 
 
-def wrong_type(span: Span, what: str, expected: str, found: str, example: str) -> Diagnostic:
-    return diagnostic("FS503", span, f"{what} must be {expected}, not {found}", f"write {example or expected}")
+def wrong_type(span: Span, noun: str, expected: str, actual: str, example: str) -> Diagnostic:
+    return diagnostic("FS503", span, f"{noun} must be {expected}, not {actual}", f"write {example or expected}")
 
 
-def unknown_word(code: str, span: Span, word: str, what: str, help: Help) -> Diagnostic:
-    return diagnostic(code, span, f"unknown {what} `{word}`", help)
+def unknown_word(code: str, span: Span, word: str, noun: str, help: Help) -> Diagnostic:
+    return diagnostic(code, span, f"unknown {noun} `{word}`", help)
 
 
 def operation_to_write(examples: Sequence[str]) -> str:
     return f"write {' or '.join(examples)}"
 
 
-def out_of_range(span: Span, what: str, kind: str, least: float, most: float, help: Help = "") -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+def outside_bounds(span: Span, noun: str, kind: str, least: float, most: float, help: Help = "") -> Diagnostic:
+    """Return FS509. `help` says what to write where that is certain; may be empty."""
     bounds = f"{kind} from {least:.17g} to {most:.17g}"
-    return diagnostic("FS509", span, f"{what} must be {bounds}", help or f"write {bounds}")
+    return diagnostic("FS509", span, f"{noun} must be {bounds}", help or f"write {bounds}")
 
 
 def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnostic:
@@ -215,11 +193,11 @@ def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnosti
 # --- names
 
 
-def invalid_name(span: Span, name: str, what: str, plain: str) -> Diagnostic:
-    """`plain` is the usable name that resembles it; empty if there is none."""
+def invalid_name(span: Span, name: str, noun: str, plain: str) -> Diagnostic:
+    """Return FS206. `plain` is the usable name that resembles it; empty if there is none."""
     help = "use the letters A to Z and a to z, digits and `_`, at most "
     help += f"{limits.NAME_CHARACTERS}, and begin with no digit{f': `{plain}`' if plain else ''}"
-    return diagnostic("FS206", span, f"`{name}` cannot be the name of {what}", help)
+    return diagnostic("FS206", span, f"`{name}` cannot be the name of {noun}", help)
 
 
 def reserved_name(span: Span, name: str) -> Diagnostic:
@@ -228,7 +206,7 @@ def reserved_name(span: Span, name: str) -> Diagnostic:
 
 
 def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
-    """`noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
+    """Return FS203. `noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
     message = f"`{name}` is a standard field, {f'and {noun}' if noun else 'and not at a path'}"
     help = "remove the declaration, or choose another name" if noun else "choose another name for the value at the path"
     return diagnostic("FS203", span, message, help)
@@ -242,19 +220,19 @@ def sign_before_value(span: Span, bare: str, key: str, is_safe: bool) -> Diagnos
     return diagnostic("FS509", span, f"`$` is for filters, and `{key}` takes a value", help)
 
 
-def wrong_literal(span: Span, what: str, noun: str, help: Help) -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
-    return diagnostic("FS301", span, f"{what} must be {noun}", help or f"write {noun}")
+def wrong_literal(span: Span, noun: str, type_noun: str, help: Help) -> Diagnostic:
+    """Return FS301. `help` says what to write where that is certain; may be empty."""
+    return diagnostic("FS301", span, f"{noun} must be {type_noun}", help or f"write {type_noun}")
 
 
 def default_not_numeric(span: Span, function: str, help: Help) -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+    """Return FS301. `help` says what to write where that is certain; may be empty."""
     message = f"`default` of `{function}` must be a number"
     return diagnostic("FS301", span, message, help or "write the number for no reviews")
 
 
 def table_not_numeric(span: Span, help: Help) -> Diagnostic:
-    """`help` says what to write where that is certain; may be empty."""
+    """Return FS508. `help` says what to write where that is certain; may be empty."""
     message = "`substring_max` takes the highest value, so every value must be a number"
     return diagnostic("FS508", span, message, help or "use `substring_first`, or numbers")
 
@@ -266,9 +244,12 @@ def no_single_name(span: Span, key: str) -> Diagnostic:
     return diagnostic("FS509", span, f"`{key}` must be one name", help)
 
 
-def mixed_literals(span: Span, what: str, expected: str, found: str, help: Help) -> Diagnostic:
-    """`expected` begins with the word `first` or `mostly`; `help` says what to write where that is certain, and may be empty."""
-    message = f"{what} are of different types: {expected}, and this is {found}"
+def mixed_literals(span: Span, noun: str, expected: str, actual: str, help: Help) -> Diagnostic:
+    """Return FS301.
+
+    `expected` begins with the word `first` or `mostly`; `help` says what to write where that is certain, and may be empty.
+    """
+    message = f"{noun} are of different types: {expected}, and this is {actual}"
     help = help or f"write {expected.partition(' ')[2]} here, or change the others"
     return diagnostic("FS301", span, message, help)
 
@@ -281,11 +262,6 @@ def as_filter(formula: str) -> str:
     return f"define a filter: {json.dumps({'name': '…', 'op': 'define_filter', 'expr': formula}, ensure_ascii=False)}"
 
 
-def object_or_filter(formula: str) -> str:
-    """Return the form to write for a formula with `or` in place of an object."""
-    return f"an object, all of whose conditions must hold; for `or` {as_filter(formula)}"
-
-
 def junction(span: Span, key: str) -> Diagnostic:
     help = "write all conditions in one object, without it"
     if key.lower().removeprefix("$") not in ("and", "all", "all_of", "allof"):
@@ -293,20 +269,21 @@ def junction(span: Span, key: str) -> Diagnostic:
     return diagnostic("FS505", span, f"conditions have no `{key}`: all entries of an object must hold", help)
 
 
-def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagnostic:
-    """`value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
-    help = as_filter(formula) if formula else f'write {{"{sign}": …}} with a number'
-    if value:
-        help = f"write {value}" if sign == "==" else f'write {{"{sign}": {value}}}'
+def operator_in_string(span: Span, sign: str, operand: str) -> Diagnostic:
+    """Return FS505. `operand` is the text behind the operator; the help repeats it only if it is a number."""
+    number = operand if _JSON_NUMBER.fullmatch(operand) else ""
+    help = f'write {{"{sign}": {number or "…"}}}'
+    if sign == "==":
+        help = f"write {number or 'the value'} without an operator"
     return diagnostic("FS505", span, f"the operator `{sign}` is inside the string", help)
 
 
-def no_value(span: Span, formula: str, is_step: bool) -> Diagnostic:
-    """`formula` is the comparison as a formula."""
+def no_value(span: Span, is_step: bool) -> Diagnostic:
+    """Return FS301 or FS505: a step, or a field or formula, where a condition takes a value."""
     if is_step:
-        help = f"compare them in a formula, such as the `expr` of a `sum`: `int({formula})`"
+        help = "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > LIMIT)`"
         return diagnostic("FS301", span, "a condition compares with a value, not with a step", help)
-    help = f"write a literal or `param.NAME`, or {as_filter(formula)}"
+    help = f"write a literal or `param.NAME`, or {as_filter('meta.stars < context.stars')}"
     return diagnostic("FS505", span, "a condition compares with a value, not with a field or formula", help)
 
 
@@ -316,7 +293,7 @@ def bare_parameter(span: Span, name: str, is_safe: bool) -> Diagnostic:
 
 
 def no_namespace(span: Span, name: str, help: Help | None) -> Diagnostic:
-    """`help` suggests names; None if none resembles it."""
+    """Return FS204. `help` suggests names; None if none resembles it."""
     form = f"write `extraction.{name}`, `meta.{name}`, `context.{name}` or `${name}`"
     return diagnostic("FS204", span, f"`{name}` has no namespace", help or form)
 
@@ -324,8 +301,8 @@ def no_namespace(span: Span, name: str, help: Help | None) -> Diagnostic:
 # --- names in formulas
 
 
-def unknown_field(span: Span, what: str, field: str, help: Help) -> Diagnostic:
-    return diagnostic("FS204", span, f"{what} has no field `{field}`", help)
+def unknown_field(span: Span, owner: str, field: str, help: Help) -> Diagnostic:
+    return diagnostic("FS204", span, f"{owner} has no field `{field}`", help)
 
 
 def field_without_parts(part: str, section: str, is_named: bool) -> str:
@@ -340,7 +317,7 @@ def filter_as_value(span: Span, name: str, per_review: bool) -> Diagnostic:
 
 
 def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
-    """`names` use one another in this order, and the last the first."""
+    """Return FS202. `names` use one another in this order, and the last the first."""
     if len(names) == 1:
         return uses_itself(span, names[0])
     uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
@@ -349,7 +326,10 @@ def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
 
 
 def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnostic:
-    """`name` and `user` are steps: no name for a part of a formula, no user for an output; `rewritten` has a default."""
+    """Return FS507.
+
+    `name` and `user` are steps: no name for a part of a formula, no user for an output; `rewritten` has a default.
+    """
     use = f"`{user}` uses it" if user else "is returned"
     message = f"{f'`{name}`' if name else 'this'} has no value if no review matches, and {use}"
     help = f"write `{rewritten}`" if rewritten else "give it a `default`"
@@ -360,28 +340,28 @@ def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnost
 # --- checked operations
 
 
-def constant_condition(span: Span, what: str, truth: bool, reason: str, help: str) -> Diagnostic:
-    """`help` is what to do about the comparison that is constant; may be empty."""
+def constant_condition(span: Span, condition: str, truth: bool, reason: str, help: str) -> Diagnostic:
+    """Return FS610. `help` is what to do about the comparison that is constant; may be empty."""
     other = "change the conditions so that a review can meet them all"
     if truth:
         other = "remove the filter, or test for what distinguishes reviews"
-    return diagnostic("FS610", span, f"{'every' if truth else 'no'} review passes {what}: {reason}", help or other)
+    return diagnostic("FS610", span, f"{'every' if truth else 'no'} review passes {condition}: {reason}", help or other)
 
 
-def aggregate_of_constant(span: Span, what: str, text: str, is_total: bool) -> Diagnostic:
-    """`is_total` says that the aggregate adds up its operands."""
+def aggregate_of_constant(span: Span, function: str, text: str, is_total: bool) -> Diagnostic:
+    """Return FS621. `is_total` says that the aggregate adds up its operands."""
     help = f"name a field of the review, or use `{text}` itself in an `expr` step"
     if is_total:
         help = 'count the reviews: "op": "count"'
         help += "" if text == "1" else f", and multiply by `{text}` in an `expr` step"
-    return diagnostic("FS621", span, f"`{what}` of `{text}`, which is the same for every review", help)
+    return diagnostic("FS621", span, f"`{function}` of `{text}`, which is the same for every review", help)
 
 
-def not_numeric(span: Span, what: str, text: str, noun: str, is_boolean: bool) -> Diagnostic:
+def not_numeric(span: Span, function: str, text: str, noun: str, is_boolean: bool) -> Diagnostic:
     help = "name a numeric field"
     if is_boolean:
         help = f'write "expr": "int({text})", or count the reviews for which it is true'
-    return diagnostic("FS301", span, f"`{what}` takes numbers, and `{text}` is {noun}", help)
+    return diagnostic("FS301", span, f"`{function}` takes numbers, and `{text}` is {noun}", help)
 
 
 def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is_constant: bool) -> Diagnostic:
@@ -392,45 +372,9 @@ def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is
 
 
 def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:
-    """`lost` is the value that no other rule gives; empty if one does."""
+    """Return FS607. `lost` is the value that no other rule gives; empty if one does."""
     help = "change the condition, or remove the rule"
     if is_else:
         help = "check the conditions before it; if they are right, put `else` in place of the last of them"
     never = f", so that {lost} is never given" if lost else ""
     return diagnostic("FS607", span, f"this {'`else`' if is_else else 'rule'} is unreachable{never}: {reason}", help)
-
-
-# --- seed v1
-
-
-LOOP_HELP = "count or sum it in a loop, such as `sum(… for {} in extractions)`"
-FIELD_HELP = "write `e['{}']` inside a loop, such as `sum(… for e in extractions)`"
-
-
-def get_of_review(span: Span, indexed: str, *, is_same: bool) -> Diagnostic:
-    """`indexed` is the field as it is to be written; `is_same` says whether that cannot change the value."""
-    help = f"write `{indexed}`; a field may have a `default` in `extraction_fields`"
-    suggestion = Suggestion(help, indexed, is_verbatim=True) if is_same else help
-    return diagnostic("FS103", span, "values have no methods such as `get`", suggestion)
-
-
-def loop_arguments(span: Span, function: str) -> Diagnostic:
-    help = "add it outside: `10 + sum(…)`" if function == "sum" else f"write `{LOOPS[function]}`"
-    return diagnostic("FS103", span, f"`{function}` of a loop does not take this", help)
-
-
-def takes_loop(span: Span, function: str) -> Diagnostic:
-    code, what = ("FS103", "a list of reviews") if function == "len" else ("FS303", "a loop")
-    return diagnostic(code, span, f"`{function}` takes {what}", f"write `{LOOPS[function]}`")
-
-
-def boolean_extreme(span: Span, function: str) -> Diagnostic:
-    help = f"write `{LOOPS['any' if function == 'max' else 'all']}`"
-    return diagnostic("FS301", span, f"`{function}` takes numbers, and this is true or false", help)
-
-
-def loop_over_other(span: Span, name: str) -> Diagnostic:
-    """`name` is the list that it loops over; empty if it is no name."""
-    message = f"there is no list `{name}`" if name else "a loop runs over `extractions` alone"
-    help = "write `for e in extractions`, with conditions behind `if`"
-    return diagnostic("FS201" if name else "FS103", span, message, help)

@@ -17,7 +17,9 @@ _ZEROS = {"0": "0", "''": "an empty string", "False": "false"}
 def may_be_null(
     span: Span, called: str, coalesced: str, guarded: str, effect: NullEffect, condition: str = "", negated: str = ""
 ) -> Diagnostic:
-    """`coalesced` and `guarded` are two ways to write it, `condition` is the whole comparison; empty if they are too long.
+    """Return FS305.
+
+    `coalesced` and `guarded` are two ways to write it, `condition` is the whole comparison; empty if they are too long.
 
     `negated` is what `guarded` replaces, if that is more than the value.
     """
@@ -48,7 +50,7 @@ def _step(operation: str, formula: str) -> str:
 
 
 def or_replaces_value(span: Span, called: str, falsy: str, nullable: bool, instead: str) -> Diagnostic:
-    """`falsy` is the literal that `or` replaces, `instead` what to write; empty if it is too long."""
+    """Return FS624. `falsy` is the literal that `or` replaces, `instead` what to write; empty if it is too long."""
     message = f"`or` replaces {_ZEROS[falsy]}{' as well as null' if nullable else ''}: {called} may be {_ZEROS[falsy]}"
     help: Help = "write `coalesce(value, default)`, which replaces null only"
     if instead:
@@ -62,7 +64,10 @@ def mixed_default(span: Span, value: str, default: str) -> Diagnostic:
 
 
 def inexact_comparison(span: Span, operator: str, called: str, instead: str, is_whole: bool) -> Diagnostic:
-    """`instead` is the comparison to write, empty if it is too long; `is_whole` says that it replaces what is underlined."""
+    """Return FS625.
+
+    `instead` is the comparison to write, empty if it is too long; `is_whole` says that it replaces what is underlined.
+    """
     message = f"`{operator}` compares rounded numbers: {called} is computed, and its last digits may differ"
     help: Help = "compare within a tolerance: `abs(a - b) < 1e-9`"
     if instead and is_whole:

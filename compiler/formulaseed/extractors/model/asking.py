@@ -16,6 +16,7 @@ from typing import Any
 from formulaseed.data.results import IN_BATCH, NOT_ASKED, Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import FormulaSeedError
+from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extractors.model.ledger import AskedElsewhere
 from formulaseed.extractors.model.prompting import Question
@@ -40,11 +41,14 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 """At whether another process has its answer."""
 
 
-class LiveExtractor:
+class LiveExtractor(OpenExtractor):
     """Asks a model. `budget` limits what the calls of this run may cost.
 
     `on_answer` is called with every answer, and whether it is usable; `notify` with what happens to a run that ends early.
     """
+
+    stopped = ""
+    can_resume = False
 
     def __init__(
         self,
@@ -55,7 +59,7 @@ class LiveExtractor:
         notify: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.name = answers.spec.extractor
-        self.prompt_sha256: str | None = answers.spec.prompt_sha256
+        self.prompt_sha256 = answers.spec.prompt_sha256
         self._answers = answers
         self._limits = limits
         self._budget = budget
@@ -71,10 +75,6 @@ class LiveExtractor:
         self._broken: FormulaSeedError | None = None
         self._streak = _FailureStreak(limits.concurrency)
         self._is_ending = False
-        self.stopped = ""
-        """Why nothing more is asked; empty while the run goes on."""
-        self.goes_on = False
-        """Whether the same command would get further than this one."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         with asyncio.Runner() as runner, Interruption() as interruption:
@@ -176,11 +176,11 @@ class LiveExtractor:
             stored = await self._asked_until_usable(question)
         except NotAsked as error:
             if error.is_final:  # the limit of money, which holds for each run
-                self._stop(error, goes_on=self._answers.usage.asked > 0)
+                self._stop(error, can_resume=self._answers.usage.asked > 0)
             stored = StoredAnswer(None, NOT_ASKED if error.is_final else str(error), Usage())
         except CallFailed as error:
             if error.is_final or self._streak.is_hopeless(question, error):
-                self._stop(error, goes_on=error.may_pass)
+                self._stop(error, can_resume=error.may_pass)
             self._answers.usage.unanswered += error.may_pass
             stored = StoredAnswer(None, str(error), Usage())
         finally:
@@ -188,9 +188,9 @@ class LiveExtractor:
         self._on_answer(stored.content is not None)
         return stored
 
-    def _stop(self, error: CallFailed, *, goes_on: bool) -> None:
+    def _stop(self, error: CallFailed, *, can_resume: bool) -> None:
         if not self.stopped:
-            self.stopped, self.goes_on = str(error), goes_on
+            self.stopped, self.can_resume = str(error), can_resume
 
     async def _asked_until_usable(self, question: Question) -> StoredAnswer:
         """Ask, or wait for the answer to whoever asks now, until there is a usable answer, or as many as are allowed."""

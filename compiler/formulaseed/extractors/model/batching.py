@@ -48,21 +48,25 @@ MOST_SECONDS_BETWEEN_POLLS = 600.0
 SECONDS_AWAY = 48 * 3600.0
 """For which a wait goes on while the API does not answer. A batch ends within a day, and its results stay for 29."""
 
-Source = Callable[[], Iterable[Sequence[ReviewInput]]]
+Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
 """The reviews from the start, each time it is called."""
 
 
-class BatchRun(SyncExtractor):
-    """Asks everything that a source needs; then it extracts from the store alone.
+class BatchExtractor(SyncExtractor):
+    """Asks about all `reviews`; then it extracts from the store alone.
 
     `notify` is called with the progress; `poll` is the seconds between two polls. `clock` returns the time in seconds since
     1970, and `sleep` waits for a number of seconds.
     """
 
+    stopped = ""
+    can_resume = False
+
     def __init__(
         self,
         answers: AnswerCache,
         limits: Limits,
+        reviews: Reviews,
         *,
         most_usd: float | None = None,
         poll: float = 30.0,
@@ -75,6 +79,7 @@ class BatchRun(SyncExtractor):
         self._answers = answers
         self._ledger = answers.store.ledger
         self._limits = limits
+        self._reviews = reviews
         self._most_usd = most_usd
         self._poll = poll
         self._notify = notify
@@ -97,15 +102,15 @@ class BatchRun(SyncExtractor):
         self._cut_off_in_a_row = 0
         """How many creations were cut off since the last one that succeeded, and are not listed by the API."""
         self._capabilities = ModelCapabilities()
-        self.stopped = ""
-        """Why not everything was asked; empty where it was."""
-        self.goes_on = False
-        """Whether the same command would get further than this one."""
 
-    def ask(self, source: Source) -> None:
-        """Have every question answered, as far as possible. Raises `FormulaSeedError` where the API cannot be used."""
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        self.ask()
+        yield from super().extract_all(restaurants)
+
+    def ask(self) -> None:
+        """Have every question answered, as far as possible. Raises `FormulaSeedError` if the API cannot be used."""
         with asyncio.Runner() as runner, Interruption() as interruption:
-            interruption.run(runner, self._ask(source))
+            interruption.run(runner, self._ask())
 
     def extract(self, review: ReviewInput) -> Extraction:
         passes = []
@@ -116,28 +121,28 @@ class BatchRun(SyncExtractor):
             passes.append(stored or StoredAnswer(None, self._failures.get(question.key, NOT_ASKED), Usage()))
         return self._answers.extraction(review, passes)
 
-    async def _ask(self, source: Source) -> None:
+    async def _ask(self) -> None:
         """Send what is missing, wait for its results, and begin again, until nothing is missing or may be sent."""
         try:
-            if not self._open() and next(self._answers.unanswered(source()), None) is None:
+            if not self._open() and next(self._answers.unanswered(self._reviews()), None) is None:
                 return
             self._answers.unconfirmed()  # which count in this run, also after their questions are answered
             budget = CostBudget(self._answers.usage.prices, None)
             async with contextlib.aclosing(BatchClient(self._limits, budget)) as client:
                 self._capabilities = await client.capabilities(self._answers.spec.model)
-                while await self._send_all(client, source) or self._open():
+                while await self._send_all(client) or self._open():
                     await self._wait(client)
             # the limit of money holds for each run
-            self.goes_on = self._answers.usage.asked > 0 and self._cut_off_in_a_row < ROUNDS
+            self.can_resume = self._answers.usage.asked > 0 and self._cut_off_in_a_row < ROUNDS
         except CallFailed as error:
-            self.stopped, self.goes_on = str(error), error.may_pass or bool(self._incomplete)
+            self.stopped, self.can_resume = str(error), error.may_pass or bool(self._incomplete)
 
     def _open(self) -> list[OpenBatch]:
         return self._ledger.open_batches(self._answers.spec.id)
 
     # --- what is sent
 
-    async def _send_all(self, client: BatchClient, source: Source) -> bool:
+    async def _send_all(self, client: BatchClient) -> bool:
         """Send what is missing, as far as the budget allows; return whether there is something to wait for."""
         self.stopped = ""
         self._ledger.recover()
@@ -149,7 +154,7 @@ class BatchRun(SyncExtractor):
             )
             return False
         is_elsewhere = False
-        for calls in self._batches(self._missing(source)):
+        for calls in self._batches(self._missing()):
             number, free = self._ledger.begin_batch(self._answers.spec.id, calls)
             is_elsewhere = is_elsewhere or len(free) < len(calls)
             if free:
@@ -198,13 +203,13 @@ class BatchRun(SyncExtractor):
         self._cut_off_in_a_row = 0
         self._notify(f"sent {number_of(len(calls), 'call')} as {batch}")
 
-    def _missing(self, source: Source) -> Iterator[Call]:
+    def _missing(self) -> Iterator[Call]:
         usage, prices = self._answers.usage, self._answers.usage.prices
         # an open batch claims its questions, which count below
         closed = [batch.spent for batch in self._answers.unconfirmed() if not batch.is_open]
         self._bound = sum(map(_at_most, (usage.paid, usage.at_most, cost_of(closed, prices))))
         seen: set[str] = set()
-        for question in self._answers.unanswered(source()):
+        for question in self._answers.unanswered(self._reviews()):
             key = question.key
             if key in seen or key in self._hopeless:
                 continue

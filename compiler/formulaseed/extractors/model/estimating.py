@@ -12,7 +12,7 @@ import heapq
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -58,11 +58,11 @@ Count = Callable[[PromptSpec, Sequence[Question]], Counted | None]
 """Counts the tokens of these questions; returns None where that is not possible."""
 
 
-def counted_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted | None:
+def count_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted | None:
     """Have the API count, which is free; None without credentials, or where it does not answer."""
     from formulaseed.llm.prices import read_prices
 
-    async def counted() -> Counted:
+    async def count() -> Counted:
         async with (
             aclosing(Client(_LIMITS, CostBudget(read_prices(), None))) as client,
             asyncio.timeout(_SECONDS_TO_COUNT),
@@ -74,9 +74,30 @@ def counted_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted |
             return Counted(counts[:-2], counts[-2], counts[-1], able)
 
     try:
-        return asyncio.run(counted())
+        return asyncio.run(count())
     except (FormulaSeedError, TimeoutError):
         return None
+
+
+@dataclass(slots=True)
+class _Needed:
+    """The questions of all reviews, and the calls for those that the store has no answer to."""
+
+    restaurants: int = 0
+    reviews: int = 0
+    questions: int = 0
+    calls: int = 0
+    message_bytes: int = 0
+    """Of the user messages of all calls."""
+    sample: list[tuple[int, Question]] = field(default_factory=list)
+    """Some of the questions to ask, as a heap: those of the smallest hashes, which have no pattern."""
+
+    def add(self, hash_: int, question: Question) -> None:
+        """Count a call for a question with this hash."""
+        self.calls += 1
+        self.message_bytes += len(question.user.encode())
+        push = heapq.heappush if len(self.sample) < SAMPLE else heapq.heappushpop
+        push(self.sample, (-hash_, question))
 
 
 def estimate(
@@ -92,55 +113,63 @@ def estimate(
     `may_batch`: whether the same questions could be asked in batches.
     """
     spec = answers.spec
-    places = extracted = calls = message_bytes = 0
-    seen: set[int] = set()
-    sample: list[tuple[int, Question]] = []  # of the smallest hashes, which have no pattern
-    for reviews in restaurants:
-        places, extracted = places + 1, extracted + len(reviews)
-        for question in (question for review in reviews for question in spec.questions(review)):
-            known = int(question.key[:15], 16)
-            if known not in seen:
-                seen.add(known)
-                if answers.find(question) is None:
-                    calls, message_bytes = calls + 1, message_bytes + len(question.user.encode())
-                    (heapq.heappush if len(sample) < SAMPLE else heapq.heappushpop)(sample, (-known, question))
-    sampled = [question for _, question in sample]
-    counted = count(spec, sampled) if sampled else None
-    prefix = _range(len(spec.system.encode())) if counted is None else (counted.prefix, counted.prefix)
-    if counted is None:
-        constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
-        tokens, how = _range(message_bytes + constant * calls), "estimated from bytes"
-    else:
-        lengths = [len(question.user.encode()) for question in sampled]
-        tokens = _extrapolated(counted, lengths, len(_empty(spec).user.encode()), calls, message_bytes)
-        how = f"as the API counts {number_of(len(sampled), 'prompt')}"
-    thinks = counted is not None and not counted.able.thinking_off
-    said = _said(spec, calls, thinking=thinks)
-    shown = [
-        f"{number_of(places, 'restaurant')} with {number_of(extracted, 'review')} to extract in {spec.passes} "
-        f"pass{'es' if spec.passes > 1 else ''}: {number_of(len(seen), 'different question')}, "
-        f"{len(seen) - calls:,} of them in the store",
+    needed = _count_needed(answers, restaurants)
+    calls = needed.calls
+    passes = f"{spec.passes} pass{'es' if spec.passes > 1 else ''}"
+    lines = [
+        f"{number_of(needed.restaurants, 'restaurant')} with {number_of(needed.reviews, 'review')} to extract in {passes}: "
+        f"{number_of(needed.questions, 'different question')}, {needed.questions - calls:,} of them in the store",
         f"calls to make: {calls:,}",
     ]
     if not calls:
-        return shown
-    shown += [
-        f"tokens in: {tokens[0]:,.0f} to {tokens[1]:,.0f}, {how}",
-        f"tokens out: {said[0]:,.0f} to {said[1]:,.0f}{', with thinking' if thinks else ''}",
+        return lines
+    sample = [question for _, question in needed.sample]
+    counted = count(spec, sample)
+    if counted is None:
+        prefix = _token_range(len(spec.system.encode()))
+        constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
+        tokens, method = _token_range(needed.message_bytes + constant * calls), "estimated from bytes"
+    else:
+        prefix = (counted.prefix, counted.prefix)
+        lengths = [len(question.user.encode()) for question in sample]
+        tokens = _extrapolate(counted, lengths, len(_empty(spec).user.encode()), calls, needed.message_bytes)
+        method = f"as the API counts {number_of(len(sample), 'prompt')}"
+    thinks = counted is not None and not counted.able.thinking_off
+    output = _output_range(spec, calls, thinking=thinks)
+    lines += [
+        f"tokens in: {tokens[0]:,.0f} to {tokens[1]:,.0f}, {method}",
+        f"tokens out: {output[0]:,.0f} to {output[1]:,.0f}{', with thinking' if thinks else ''}",
         _cache_line(prefix),
     ]
-    least, most = _usages(calls, tokens, prefix, said)
-    for what, is_batch in (("live", False), ("with --batch", True))[: 1 + may_batch]:
+    least, most = _usages(calls, tokens, prefix, output)
+    for title, is_batch in (("live", False), ("with --batch", True))[: 1 + may_batch]:
         low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
         if low is None or high is None:
-            return [*shown, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
-        shown.append(f"cost {what}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
+            return [*lines, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
+        lines.append(f"cost {title}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
     if counted is None:
-        thinking = Usage(output=round(_said(spec, calls, thinking=True)[1] - said[1]))
+        thinking = Usage(output=round(_output_range(spec, calls, thinking=True)[1] - output[1]))
         more = cost_text(prices.cost(spec.model, thinking))
         batch = " (half of that with --batch)" if may_batch else ""
-        shown.append(f"up to {more} more where the model's thinking cannot be switched off{batch}")
-    return [*shown, "at the upper end every tenth call is repeated"]
+        lines.append(f"up to {more} more where the model's thinking cannot be switched off{batch}")
+    return [*lines, "at the upper end every tenth call is repeated"]
+
+
+def _count_needed(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]]) -> _Needed:
+    """Count the questions of all reviews, the same question once."""
+    needed = _Needed()
+    seen: set[int] = set()
+    for reviews in restaurants:
+        needed.restaurants += 1
+        needed.reviews += len(reviews)
+        for question in (question for review in reviews for question in answers.spec.questions(review)):
+            hash_ = int(question.key[:15], 16)
+            if hash_ not in seen:
+                seen.add(hash_)
+                if answers.find(question) is None:
+                    needed.add(hash_, question)
+    needed.questions = len(seen)
+    return needed
 
 
 def _cache_line(prefix: Range) -> str:
@@ -156,17 +185,19 @@ def _cache_line(prefix: Range) -> str:
     return f"{constant}, long enough for the API's cache"
 
 
-def _range(count: int) -> Range:
+def _token_range(length: int) -> Range:
+    """Return the tokens of a text of so many bytes."""
     few, many = BYTES_A_TOKEN
-    return count / few, count / many
+    return length / few, length / many
 
 
 def _empty(spec: PromptSpec) -> Question:
+    """Return the question about an empty review."""
     return spec.questions(ReviewInput("", "", ""))[0]
 
 
-def _extrapolated(counted: Counted, lengths: Sequence[int], empty: int, calls: int, message_bytes: int) -> Range:
-    """The tokens of all prompts, within two standard errors: those of an empty one, and so many for each further byte."""
+def _extrapolate(counted: Counted, lengths: Sequence[int], empty: int, calls: int, message_bytes: int) -> Range:
+    """Return the tokens of all prompts, within two standard errors: those of an empty one, and a number for each further byte."""
     more = [length - empty for length in lengths]
     tokens = [prompt - counted.empty for prompt in counted.prompts]
     rate = sum(tokens) / max(1, sum(more))
@@ -178,32 +209,32 @@ def _extrapolated(counted: Counted, lengths: Sequence[int], empty: int, calls: i
     return total - error, total + error
 
 
-def _said(spec: PromptSpec, calls: int, *, thinking: bool) -> Range:
-    """The tokens of all answers; with thinking as many as the longest answer leaves room for."""
+def _output_range(spec: PromptSpec, calls: int, *, thinking: bool) -> Range:
+    """Return the tokens of all answers; with thinking as many as the longest answer leaves room for."""
     few, many = BYTES_A_TOKEN
     short, long = _answer_bytes(spec.fields)
     room = spec.call(Question("", "", ""), ModelCapabilities(thinking_off=not thinking)).max_tokens
     return calls * short / few, calls * min(room, long / many + room - spec.max_tokens) * (1 + REPEATED)
 
 
-def _usages(calls: int, tokens: Range, prefix: Range, said: Range) -> tuple[Usage, Usage]:
-    """The least: all but the first call read the prefix from the cache, where it may be cached. The most: all write it."""
+def _usages(calls: int, tokens: Range, prefix: Range, output: Range) -> tuple[Usage, Usage]:
+    """Return the least usage, if all but the first call read the prefix from the cache, and the most, if all write it."""
     low, high = round(tokens[0]), round(tokens[1] * (1 + REPEATED))
     if prefix[1] < CACHED_FROM[0]:
-        return Usage(input=low, output=round(said[0])), Usage(input=high, output=round(said[1]))
-    once, each = round(prefix[0]), round(prefix[1])
-    least = Usage(max(0, low - once * calls), once, once * (calls - 1), round(said[0]))
-    written = round(each * calls * (1 + REPEATED))
-    return least, Usage(max(0, high - written), min(high, written), 0, round(said[1]))
+        return Usage(input=low, output=round(output[0])), Usage(input=high, output=round(output[1]))
+    shortest, longest = round(prefix[0]), round(prefix[1])
+    least = Usage(max(0, low - shortest * calls), shortest, shortest * (calls - 1), round(output[0]))
+    written = round(longest * calls * (1 + REPEATED))
+    return least, Usage(max(0, high - written), min(high, written), 0, round(output[1]))
 
 
 def _answer_bytes(fields: Sequence[AskedField]) -> tuple[int, int]:
-    """The shortest and the longest answer to expect."""
+    """Return the lengths of the shortest and of the longest answer to expect."""
     short = long = 2
-    for each in fields:
-        others = {"string": [2, 300], "boolean": [4, 5]}.get(each.type, [1, 10])
-        lengths = [len(name.encode()) + 2 for name, _ in each.values] or others
-        key = len(each.name.encode()) + 6
+    for asked_field in fields:
+        typical = {"string": [2, 300], "boolean": [4, 5]}.get(asked_field.type, [1, 10])
+        lengths = [len(name.encode()) + 2 for name, _ in asked_field.values] or typical
+        key = len(asked_field.name.encode()) + 6
         short += key + min(lengths)
-        long += key + max(lengths) + 300 * (bool(each.evidence) + each.reason)
+        long += key + max(lengths) + 300 * (bool(asked_field.evidence) + asked_field.reason)
     return short, long

@@ -20,7 +20,7 @@ from formulaseed.data.results import FieldValue, Quote, ReviewInput, find_quote
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
-from formulaseed.language.json_values import _shown
+from formulaseed.language.json_values import _quote
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, params, prompt
 from formulaseed.source.json_reader import refuse_constant, unique_keys
 from formulaseed.source.text import one_line
@@ -144,56 +144,62 @@ class PromptSpec:
         if answer.fault:
             raise UnusableAnswer(answer.fault)
         try:
-            given = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
+            content = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswer(f"the answer is not JSON: {error}") from None
-        self.values(given, text)
-        kept = {key.name: given[key.name] for key in self.keys if key.name in given}
+        self.values(content, text)
+        answered = {key.name: content[key.name] for key in self.keys if key.name in content}
         try:
-            json.dumps(kept, ensure_ascii=False).encode()
+            json.dumps(answered, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise UnusableAnswer("in the answer a string holds half of a character (an unpaired surrogate)") from None
-        return kept
+        return answered
 
-    def values(self, given: Any, text: str | None) -> PassValues:
+    def values(self, content: Any, text: str | None) -> PassValues:
         """Return what an answer's object says about this text. Raises `UnusableAnswer`, and for a quote `UnverifiedQuote`.
 
         Without a text no quote is verified.
         """
-        if not isinstance(given, dict):
+        if not isinstance(content, dict):
             raise UnusableAnswer("the answer is not a JSON object")
-        missing = [field.name for field in self.fields if given.get(field.name) is None]
+        missing = [field.name for field in self.fields if content.get(field.name) is None]
         if missing:
             raise UnusableAnswer(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
         try:
-            values = {field.name: legal(field, given[field.name]) for field in self.fields}
+            values = {field.name: legal(field, content[field.name]) for field in self.fields}
         except DataError as error:
             raise UnusableAnswer(f"in the answer {error}") from None
-        strings = [(key, given.get(key.name)) for key in self.keys if key.kind != "value"]
-        said = [(key, string) for key, string in strings if isinstance(string, str) and string.strip()]
-        quotes = {key.field.name: find_quote(string, text or "") for key, string in said if key.kind == "quote"}
+        strings = self._strings(content, "quote")
+        quotes = {name: find_quote(string, text or "") for name, string in strings.items()}
         if text is not None:
             self._verify(values, quotes)
-        return PassValues(values, quotes, {key.field.name: string for key, string in said if key.kind == "reason"})
+        return PassValues(values, quotes, self._strings(content, "reason"))
+
+    def _strings(self, content: Mapping[str, Any], kind: Literal["quote", "reason"]) -> dict[str, str]:
+        """Return the quotes or the reasons of an answer by field; an empty one is none."""
+        strings = {key.field.name: content.get(key.name) for key in self.keys if key.kind == kind}
+        return {name: string for name, string in strings.items() if isinstance(string, str) and string.strip()}
 
     def _verify(self, values: Mapping[str, FieldValue], quotes: Mapping[str, Quote]) -> None:
+        """Raise `UnverifiedQuote` for a required quote that is missing, or that the review does not contain."""
         for field in self.fields:
             quote = quotes.get(field.name)
             if field.evidence == "required" and quote is not None and not quote.is_verified:
-                words = f"the review does not contain the quote for `{field.name}`: {_shown(quote.text)}"
+                words = f"the review does not contain the quote for `{field.name}`: {_quote(quote.text)}"
                 raise UnverifiedQuote(f"in the answer {words}")
             if quote is None and field.needs_quote(values[field.name]):
-                value = _shown(values[field.name])
+                value = _quote(values[field.name])
                 raise UnverifiedQuote(f"the answer has no quote for `{field.name}`, and {value} needs one")
 
     def _system(self) -> str:
-        shown = [
+        """Return the constant part of the prompt."""
+        keys = [
             {
                 "name": key.name,
                 "asks": key.kind,
                 "field": key.field.name,
                 "required": key.field.evidence == "required",
-                "may_be_empty": _unquoted(key.field),
+                "may_be_empty": _value_without_quote(key.field),
                 "description": one_line(key.field.description).rstrip("."),
                 "choices": [(name, one_line(description)) for name, description in key.field.values],
                 "kind": " ".join(
@@ -203,23 +209,23 @@ class PromptSpec:
             for key in self.keys
         ]
         examples = [
-            (_json({"review": each.text.strip()}), json.dumps(self._answer(each), ensure_ascii=False))
-            for each in self.examples
+            (_json({"review": example.text.strip()}), json.dumps(self._answer(example), ensure_ascii=False))
+            for example in self.examples
         ]
-        return prompt("extract", keys=shown, examples=examples, shows_facts=bool(self._own_prompt))
+        return prompt("extract", keys=keys, examples=examples, shows_facts=bool(self._own_prompt))
 
     def _answer(self, example: ReviewedAnswer) -> dict[str, Any]:
-        """The answer that an example shows; a quote that nobody gave is left out where the value claims something."""
-        found: dict[str, Any] = {}
+        """Return the answer that an example shows; without the quote of a value that claims something, if nobody gave one."""
+        answer: dict[str, Any] = {}
         for key in self.keys:
             name, value = key.field.name, example.fields[key.field.name]
             if key.kind == "value":
-                found[key.name] = value
+                answer[key.name] = value
             elif key.kind == "reason" and name in example.reasons:
-                found[key.name] = example.reasons[name]
+                answer[key.name] = example.reasons[name]
             elif key.kind == "quote" and (name in example.quotes or not key.field.claims(value)):
-                found[key.name] = example.quotes.get(name, "")
-        return found
+                answer[key.name] = example.quotes.get(name, "")
+        return answer
 
     def _schema(self) -> dict[str, Any]:
         properties: dict[str, Any] = {}
@@ -239,35 +245,34 @@ class PromptSpec:
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
     def _user(self, review: ReviewInput) -> str:
-        """The message that shows a review. Whatever comes from the review is inserted as JSON, in one pass.
+        """Return the message that shows a review. Whatever comes from the review is inserted as JSON, in one pass.
 
         White space around the text says nothing, and would make the same review another question.
         """
         if not self._own_prompt:
             return _json({"review": review.text.strip()})
-        shown = {f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")}
-        shown["review_text"] = review.text.strip()
-        return _PLACEHOLDER.sub(lambda found: _json(shown[found[1]]) if found[1] else found[0], self._own_prompt)
+        facts = {f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")}
+        facts["review_text"] = review.text.strip()
+        return _PLACEHOLDER.sub(lambda match: _json(facts[match[1]]) if match[1] else match[0], self._own_prompt)
 
     def _max_tokens(self) -> int:
-        """Generous: an answer that is cut off is paid for and unusable."""
+        """Return the most tokens of an answer: many, since an answer that is cut off is paid for and unusable."""
         values = [max([24, *(len(name) for name, _ in field.values)]) for field in self.fields]
         longest = sum(len(field.name) + (600 if field.type == "string" else 0) for field in self.fields) + sum(values)
-        return min(
-            16_000, max(512, longest) + 400 * (len(self.keys) - len(self.fields))
-        )  # three times this is what models allow
+        texts = len(self.keys) - len(self.fields)
+        return min(16_000, max(512, longest) + 400 * texts)  # models allow three times this
 
 
 def majority(passes: Sequence[PassValues]) -> PassValues:
     """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote and reason."""
     chosen: dict[str, PassValues] = {}
     for name in passes[0].fields:
-        given = [exact(each.fields[name]) for each in passes]
-        chosen[name] = passes[given.index(max(given, key=Counter(given).__getitem__))]
+        values = [exact(answer.fields[name]) for answer in passes]
+        chosen[name] = passes[values.index(max(values, key=Counter(values).__getitem__))]
     return PassValues(
-        {name: each.fields[name] for name, each in chosen.items()},
-        {name: each.quotes[name] for name, each in chosen.items() if name in each.quotes},
-        {name: each.reasons[name] for name, each in chosen.items() if name in each.reasons},
+        {name: answer.fields[name] for name, answer in chosen.items()},
+        {name: answer.quotes[name] for name, answer in chosen.items() if name in answer.quotes},
+        {name: answer.reasons[name] for name, answer in chosen.items() if name in answer.reasons},
     )
 
 
@@ -297,8 +302,8 @@ def _answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
     return keys
 
 
-def _unquoted(field: AskedField) -> str:
-    """The value that needs no quote, as JSON; empty where each does."""
+def _value_without_quote(field: AskedField) -> str:
+    """Return the value that needs no quote, as JSON; empty if each needs one."""
     value = False if field.type == "boolean" and field.default is None else field.for_nothing
     return "" if value is None else _json(value)
 

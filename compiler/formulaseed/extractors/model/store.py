@@ -17,7 +17,6 @@ from typing import Any
 
 from formulaseed.data.records import StoredAnswerLine
 from formulaseed.extractors.model.ledger import Ledger
-from formulaseed.extractors.model.salvage import Gap, salvaged
 from formulaseed.extractors.model.store_file import Database, StoreError
 from formulaseed.llm.calls import Usage
 
@@ -136,18 +135,14 @@ class Store:
             ],
         }  # fmt: skip
 
-    def export(self) -> Iterator[dict[str, Any] | Gap]:
-        """Yield every answer as an object, in the order of their keys; of a damaged store what can be read, and the gaps."""
-        names = ", ".join(_COLUMNS)
-
-        def read(low: str, high: str, is_backwards: bool) -> Iterator[tuple[Any, ...]]:
-            order = "DESC" if is_backwards else "ASC"
-            query = f"SELECT {names} FROM answers WHERE key >= ? AND key < ? ORDER BY key {order}"
-            yield from self._db.unguarded(query, (low, high))
-
-        with self._db.guarded():
-            for row in salvaged(read):
-                yield row if isinstance(row, Gap) else _exported(row)
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Yield every answer as an object, ordered by key."""
+        for row in self._db.stream(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key"):
+            answer = dict(zip(_COLUMNS, row, strict=True))
+            if answer["content"] is not None:
+                with self._db.guarded():
+                    answer["content"] = json.loads(answer["content"])
+            yield answer
 
     def take(self, line: dict[str, Any]) -> bool:
         """Import an exported answer; return whether it was new. Raises `DataError` for what is not one."""
@@ -176,11 +171,3 @@ def opened_for_run(path: Path) -> Store:
             return Store(path, read_only=True, because=error)
         except StoreError:
             raise error from None
-
-
-def _exported(row: tuple[Any, ...]) -> dict[str, Any] | Gap:
-    line = dict(zip(_COLUMNS, row, strict=True))
-    try:
-        return {**line, "content": json.loads(line["content"]) if line["content"] is not None else None}
-    except (TypeError, ValueError, RecursionError) as error:
-        return Gap(row[0], row[0], str(error))

@@ -75,7 +75,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
 )
 """What each version of the file adds to the one before, by name. The version is the file's `user_version`."""
 
-_SALVAGE = "`formulaseed store export` saves what can be read, and `store import` puts it into another --store"
+_RECOVERY_HELP = "`sqlite3 OLD .recover | sqlite3 NEW` copies what can be read into a new store"
 _SECONDS_TO_WAIT = 30.0
 """For the lock of another process."""
 
@@ -124,10 +124,6 @@ class Database:
                 raise StoreError(f"the store {self.path} is only read")
             raise StoreError(f"{self._because}; it can be read, but it has not every answer, and takes no new ones")
 
-    def unguarded(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
-        """Yield the rows of a query. Raises `sqlite3.Error` where one cannot be read."""
-        yield from self._db.execute(statement, values)
-
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         with self.guarded():
             return self._db.execute(statement, values)
@@ -136,6 +132,16 @@ class Database:
         """Return all rows of a query."""
         with self.guarded():
             return self._db.execute(statement, values).fetchall()
+
+    def stream(self, statement: str) -> Iterator[Any]:
+        """Yield the rows of a query one by one, without holding all of them in memory."""
+        cursor = self.execute(statement)
+        while True:
+            with self.guarded():
+                row = cursor.fetchone()
+            if row is None:
+                return
+            yield row
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -151,7 +157,7 @@ class Database:
         except (sqlite3.Error, OSError, ValueError, OverflowError, RecursionError) as error:
             self.must_be_unchanged()
             is_damaged = getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT")
-            help = f"; {_SALVAGE}" if is_damaged else ""
+            help = f"; {_RECOVERY_HELP}" if is_damaged else ""
             raise StoreError(f"the store {self.path} cannot be used: {error}{help}") from None
 
 

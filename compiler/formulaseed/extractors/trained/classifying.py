@@ -128,7 +128,7 @@ class Calibration:
         return 1 / (1 + exp(-self._start - self._slope * _log_odds(score)))
 
 
-class Trained:
+class Classifiers:
     """Classifiers of some fields, trained on recorded answers; `held_out` has a prediction for each of `answers`."""
 
     def __init__(self, fields: Sequence[AskedField], answers: Iterable[RecordedAnswer]) -> None:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formulaseed.extras import require_extra
+from formulaseed.errors import require_extra
 
 _WORD = r"\w+(?:['’]\w+)?"
 _MOST_WORDS = 100_000
@@ -33,6 +33,12 @@ def one_thread() -> Iterator[None]:
         from threadpoolctl import threadpool_limits
     with threadpool_limits(1):
         yield
+
+
+def require_training() -> None:
+    """Raise `UnreadableError` if the extra `train` is not installed, before anything is read or asked."""
+    with one_thread():
+        pass
 
 
 class Words:

@@ -17,9 +17,9 @@ from formulaseed.data.results import FieldValue
 from formulaseed.diagnostics.render import aligned
 from formulaseed.extractors.agreement import label
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import Prediction, Predictions, RecordedAnswer, Trained, folds_of
+from formulaseed.extractors.trained.classifying import Classifiers, Prediction, Predictions, RecordedAnswer, folds_of
 
-_DRAWS = 500
+_DRAWS = 200
 _BINS = 10
 
 
@@ -56,7 +56,7 @@ def cross_validated(
     found: dict[tuple[str, str], Predictions] = {}
     for fold in sorted(set(fold_of)) if len(set(fold_of)) > 1 else ():
         pairs = [*zip(answers, fold_of, strict=True)]
-        trained = Trained(fields, [answer for answer, each in pairs if each != fold])
+        trained = Classifiers(fields, [answer for answer, each in pairs if each != fold])
         inside = [answer for answer, each in pairs if each == fold]
         for answer, predictions in zip(inside, trained.predict([each.text for each in inside]), strict=True):
             found[answer.business_id, answer.review_id] = predictions
@@ -109,16 +109,17 @@ def _measure(
     return FieldMeasure(field.name, len(values), count, accuracy, usual_accuracy, f1, usual_f1, kappa, error)
 
 
-def _agreement(true: Any, given: Any, weights: Any, size: int) -> tuple[float, float, float]:
-    """Accuracy, the mean F1 of the values that are recorded, and Cohen's kappa, which is 0 where both always say the same."""
+def _agreement(recorded: Any, predicted: Any, weights: Any, size: int) -> tuple[float, float, float]:
+    """Return accuracy, the mean F1 of the values that are recorded, and Cohen's kappa, which is 0 if both always say the same."""
     import numpy as np
+    from sklearn.metrics import f1_score
 
     total = weights.sum()
-    hits = np.bincount(true, weights * (true == given), size)
-    recorded, predicted = np.bincount(true, weights, size), np.bincount(given, weights, size)
-    occurs = recorded > 0
-    accuracy, chance = hits.sum() / total, (recorded * predicted).sum() / total**2
-    f1 = (2 * hits[occurs] / (recorded + predicted)[occurs]).mean()
+    recorded_counts, predicted_counts = np.bincount(recorded, weights, size), np.bincount(predicted, weights, size)
+    accuracy = (weights * (recorded == predicted)).sum() / total
+    chance = (recorded_counts * predicted_counts).sum() / total**2
+    labels = np.flatnonzero(recorded_counts)
+    f1 = f1_score(recorded, predicted, labels=labels, average="macro", sample_weight=weights, zero_division=0)
     return float(accuracy), float(f1), float((accuracy - chance) / (1 - chance)) if chance < 1 else 0.0
 
 

@@ -1,29 +1,25 @@
-"""The arguments of calls: how many a function takes, as a list or one by one, and where a literal is required."""
+"""Checks the arguments of calls: their number, as a list or one by one, and where a literal is required."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language import ast
 from formulaseed.language.functions import Function
 from formulaseed.language.typed import Expr
 
 
-def arguments_of(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
+def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
     """Return the arguments of a call, those of a list one by one; None, with the problem reported, if their number is wrong."""
-    arguments, least = node.arguments, function.least
+    arguments = node.arguments
+    least = function.least
     if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
         arguments = arguments[0].items
         least = 0 if function.of_none is not None else 1
     elif function.list_argument == "must":
-        texts = [each.span.source.text[each.span.start : each.span.end] for each in arguments]
-        if any(isinstance(each, ast.List) for each in arguments):
-            texts = []
-        are_plain = all(isinstance(each, ast.Name | ast.Literal | ast.Call) for each in arguments)
-        found = catalogue.needs_list(node.span, function.name, texts, are_plain=are_plain, example=function.example)
-        problems.report(found)
+        problems.report(_list_needed(node, function))
         return None
     if len(arguments) >= least and (function.most is None or len(arguments) <= function.most):
         return arguments
@@ -31,13 +27,23 @@ def arguments_of(node: ast.Call, function: Function, problems: Problems) -> tupl
         problems.report(catalogue.empty_arguments(node.span, function.example))
     else:
         help = function.hints.get(len(arguments)) or catalogue.LIKE.format(function.example)
-        found = catalogue.wrong_count(node.span, function.name, function.least, function.most, len(arguments), help)
-        problems.report(found)
+        count = len(arguments)
+        problems.report(catalogue.wrong_count(node.span, function.name, function.least, function.most, count, help))
     return None
 
 
+def _list_needed(node: ast.Call, function: Function) -> Diagnostic:
+    """Return the diagnostic of a call that takes one list, and is written with several arguments."""
+    spans = [argument.span for argument in node.arguments]
+    texts = [span.source.text[span.start : span.end] for span in spans]
+    if any(isinstance(argument, ast.List) for argument in node.arguments):
+        texts = []
+    are_plain = all(isinstance(argument, ast.Name | ast.Literal | ast.Call) for argument in node.arguments)
+    return catalogue.needs_list(node.span, function.name, texts, are_plain=are_plain, example=function.example)
+
+
 def has_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
-    """Return whether the last argument is a literal integer within bounds, if the function asks for one; report it if not."""
+    """Return True if the last argument is a literal integer within bounds, or need not be one; report it otherwise."""
     if function.literal is None or len(arguments) < len(function.parameters):
         return True
     low, high = function.literal

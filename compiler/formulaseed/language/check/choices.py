@@ -1,4 +1,4 @@
-"""Results that are one of several operands: the ranges of `and` and `or`, and the call of `coalesce`."""
+"""Results that are one of several operands: ranges of `and`, `or` and conditional expressions, and the call of `coalesce`."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from dataclasses import replace
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import intervals, typed
 from formulaseed.language.check.comparisons import literal
-from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.facts import Facts, is_null
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import BOOLEAN, Base, join
+from formulaseed.language.types import BOOLEAN, NULL, Base, Type, join
 from formulaseed.source.text import Span
 
 
-def is_missing(value: Expr) -> Expr:
+def null_test(value: Expr) -> Expr:
     """Return the condition that a value is null."""
     span = value.info.span
     return typed.Comparison(value, ("==",), (literal(None, span),), Info(BOOLEAN, span))
 
 
-def coalesced(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
-    """Return `coalesce(value, default)`: one of the two, if it is known which. `known` are the facts where each is evaluated."""
-    here, behind = known
+def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
+    """Return `coalesce(value, default)`, or the one of the two that is known to be the result.
+
+    `known` are the facts where each is evaluated. Reports operands without a common type, and returns an error then.
+    """
+    here, if_null = known
     if value.info.ty.is_error or default.info.ty.is_error:
         return error_at(span)
     ty = join(value.info.ty.present(), default.info.ty)
@@ -36,23 +39,77 @@ def coalesced(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple
         return error_at(span)
     if not here.may_be_null(value):
         return replace(value, info=replace(value.info, ty=ty.present()))
-    range, other = here.range_of(value), behind.range_of(default)
-    if range is not None and default.info.ty.base is not Base.NULL:
-        range = intervals.union(range, other or intervals.ANY_NUMBER)
-    ty = value.info.ty if default.info.ty.base is Base.NULL else ty
+    range = here.range_of(value)
+    if default.info.ty.base is Base.NULL:
+        ty = value.info.ty
+    elif range is not None:
+        range = intervals.union(range, if_null.range_of(default) or intervals.ANY_NUMBER)
     return typed.Call("coalesce", (value, default), Info(ty, span, range))
 
 
-def range_of_first(operands: Sequence[tuple[Expr, Range | None, bool]], truth: bool) -> Range | None:
-    """Return the range of what `and` (where `truth`) or `or` gives: of an operand that is not the last only what decides."""
-    found: Range | None = None
-    for operand, known, is_last in operands:
-        if known is not None and not is_last:
+def type_of_choice(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
+    """Return the type of the value of `and`, or else `or`; None if the operands have none in common."""
+    joined: Type | None = operands[-1].info.ty
+    for operand in reversed(operands[:-1]):
+        if joined is None:
+            return None
+        ty = operand.info.ty
+        if is_and and scope.is_entity(operand) and joined.base is not Base.BOOLEAN:
+            ty = NULL  # an entity that is there is true, and so never is the result
+        if not is_and:
+            ty = ty.present()
+        if is_and or ty.base is not Base.NULL:
+            joined = join(ty, joined)
+    return joined
+
+
+def constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
+    """Return the operand that is the value of `and` or `or`; None if a value that is not constant may decide."""
+    for operand in operands:
+        if not operand.info.is_constant:
+            return None
+        if bool(operand.info.constant) is not is_and:
+            return operand
+    return operands[-1]
+
+
+def range_of_choice(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
+    """Return the range of the value of `and`, or else `or`; None if it is no number, or never reached.
+
+    `checked` has each operand with the facts where it is evaluated, `before` are those before the first. An operand that is not
+    the last adds the values with which it decides.
+    """
+    joined: Range | None = None
+    for place, (operand, facts) in enumerate(checked):
+        if operand.info.ty.base is Base.NULL or (facts.impossible and not before.impossible):
+            continue
+        known = facts.range_of(operand)
+        if known is not None and place < len(checked) - 1:
             is_whole = operand.info.ty.base is not Base.NUMBER
-            known = intervals.where_false(known) if truth else intervals.where_true(known, is_whole=is_whole)
+            known = intervals.false_part(known) if is_and else intervals.true_part(known, is_whole=is_whole)
             if known is None:
                 continue
         if known is None:
             return None
-        found = known if found is None else intervals.union(found, known)
-    return found
+        joined = known if joined is None else intervals.union(joined, known)
+    return joined
+
+
+def range_of_branches(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
+    """Return the range of a conditional expression of the type `ty`; None if it is no number.
+
+    `branches` has each branch with the facts where it is evaluated.
+    """
+    (then, when_true), (otherwise, when_false) = branches
+    a = when_true.range_of(then)
+    b = when_false.range_of(otherwise)
+    joined = intervals.union(a, b) if a and b else None
+    if when_true.impossible is not when_false.impossible:  # only the other branch ever is the result
+        joined = b if when_true.impossible else a
+    if joined is None and ty.is_numeric:
+        if is_null(otherwise):
+            joined = a
+        elif is_null(then):
+            joined = b
+        return joined or intervals.ANY_NUMBER
+    return joined

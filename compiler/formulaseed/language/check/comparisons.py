@@ -1,7 +1,4 @@
-"""Comparisons: which values can be compared, and with what result.
-
-Beside the type rules this reports constant comparisons. `ExpressionChecker` builds on it.
-"""
+"""Checks comparisons: the types of their sides, and whether the result is constant. `ExpressionChecker` builds on it."""
 
 from __future__ import annotations
 
@@ -31,95 +28,99 @@ class ComparisonChecker(ABC):
         self.problems = scope.problems
         self.narrowing = narrowing
         self.constants: list[wording.ConstantComparison] = []
-        """Not reported yet: where they make a whole rule or filter constant, that is reported instead."""
+        """Not reported yet: if they make a whole rule or filter constant, that is reported instead."""
         self.closed: list[wording.ConstantComparison] = []
-        """The conditions that keep something from being reached that can only fail."""
+        """The constant conditions that keep an operation from being reached that always fails."""
 
     def report_constants(self) -> None:
+        """Report the constant comparisons noted so far, and forget them."""
         known = list(self.constants)  # a condition needs no second warning beside that of a part of it
         for closing in self.closed:
             if not any(closing.span.covers(noted.span) for noted in known):
                 known.append(closing)
-        for found in known:
-            self.problems.report(catalogue.constant_comparison(found.span, found.result, found.reason, found.help))
+        for noted in known:
+            self.problems.report(catalogue.constant_comparison(noted.span, noted.result, noted.reason, noted.help))
         self.forget_constants()
 
     def particular_help(self) -> str:
-        """Return what to do about a comparison that was noted; empty if there is nothing particular."""
-        return next((found.help for found in self.constants if found.help), "")
+        """Return the help of the first constant comparison noted that has its own; empty if none has."""
+        return next((constant.help for constant in self.constants if constant.help), "")
 
     def forget_constants(self) -> None:
+        """Forget the constant comparisons noted so far, which are then never reported."""
         self.constants.clear()
         self.closed.clear()
 
     @abstractmethod
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
-        """The expression, typed."""
+        """Check an expression, and return it typed. Reports problems, and returns an error for what is wrong."""
 
     @abstractmethod
-    def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
-        """The expression where null has no meaning; of a literal null `wanted` is the type."""
+    def require_present(self, expression: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
+        """Return the expression for a place that null does not fit; `wanted` is the type of a literal null."""
 
-    def behind(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """The facts where the condition was found true, and where it was found false, and whether that is ever so, or always."""
+    def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        """Return the facts where the condition is true, and those where it is false.
+
+        If a condition is always true or false, the facts of the other case are impossible, and say that it made them so.
+        """
         split = self.narrowing.split(condition, facts)
         if facts.impossible:
             return split
         when_true, when_false = (
-            found.changed(closed_by=(condition, truth, facts)) if found.impossible else found
-            for found, truth in zip(split, (False, True), strict=True)
+            known.with_changes(closed_by=(condition, truth, facts)) if known.impossible else known
+            for known, truth in zip(split, (False, True), strict=True)
         )
         return (
-            when_true if when_false.impossible else when_true.uncertain(),
-            when_false if when_true.impossible else when_false.uncertain(),
+            when_true if when_false.impossible else when_true.as_uncertain(),
+            when_false if when_true.impossible else when_false.as_uncertain(),
         )
 
-    def _side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
-        """A side of a comparison with what has this type."""
+    def _check_side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
+        """Check a side of a comparison; the other side has the type `beside`."""
         return self.scope.report_unquoted(node, beside) or self.check(node, facts)
 
-    def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        first = self._side(node.first, self.scope.type_of(node.rest[0]), facts)
+    def check_comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
+        """Check a comparison, or a chain of them, each link where those before it hold."""
+        is_chain = len(node.operators) > 1
+        first = self._check_side(node.first, self.scope.type_of(node.rest[0]), facts)
         operands = [first]
         links: list[Expr] = []
-        wrong = False
         known = [facts]
         for operator, right_node in zip(node.operators, node.rest, strict=True):
             links.append(operands[-1])
             if operator in ("in", "not in"):
-                left, right = self._membership(operands[-1], operator, right_node, facts)
+                left, right = self._check_membership(operands[-1], operator, right_node, facts)
             else:
-                right = self._side(right_node, operands[-1].info.ty, facts)
-                left, right = self._pair(operands[-1], operator, right, len(node.operators) > 1, facts)
-            wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
-            operands[-1] = left
-            operands.append(right)
-            if not wrong and len(node.operators) > 1:
+                right = self._check_side(right_node, operands[-1].info.ty, facts)
+                left, right = self._check_pair(operands[-1], operator, right, is_chain, facts)
+            operands[-1:] = [left, right]
+            if is_chain and not any(operand.info.ty.is_error for operand in operands):
                 pair_info = Info(BOOLEAN, _pair_span(left, right, node.span))
-                facts, _ = self.behind(typed.Comparison(left, (operator,), (right,), pair_info), facts)
+                facts, _ = self.split_facts(typed.Comparison(left, (operator,), (right,), pair_info), facts)
                 known.append(facts)
-        if wrong:
+        if any(operand.info.ty.is_error for operand in operands):
             return error_at(node.span)
         span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
         info = Info(BOOLEAN, span)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
             self._note_if_constant(left, operator, right, before, node.span)
             report_difference(left, operator, right, self.scope, before)
-            is_link = len(node.operators) > 1
-            report_inexact(left, operator, right, node.span, self.scope, before, is_link=is_link)
-        if len(operands) == 2 and not _are_literals(operands[0], operands[1]):
+            report_inexact(left, operator, right, node.span, self.scope, before, is_link=is_chain)
+        if not is_chain and not _are_literals(operands[0], operands[1]):
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
-        return self._parted(operands, links, node.operators, known, info)
+        return self._split_chain(operands, links, node.operators, known, info)
 
-    def _parted(
+    def _split_chain(
         self, operands: list[Expr], links: list[Expr], operators: tuple[str, ...], known: list[Facts], info: Info
     ) -> Expr:
-        """A chain as several that must all hold, parted where one alone cannot say it.
+        """Return a chain as one comparison, or as several joined by `and` if one cannot express it.
 
-        That is where a link may be null for the comparison on its left alone: `0 == n < 5` is `0 == n and n < 5`, and
-        Python asks for the order only where `n` is 0. And it is beside a pair that a type checker would point out.
+        A chain is split where a link may be null for the comparison on its left alone: `0 == n < 5` is `0 == n and n < 5`, and
+        Python tests the order only if `n` is 0. It is also split beside a pair that a type checker would report. `links` are the
+        left sides before they were required to be present, `known` the facts where each pair is evaluated.
         """
         rights = [*links[1:], operands[-1]]  # as the comparison on their left has them: null may still be null
         pairs = zip(operands, operators, rights, known, strict=False)
@@ -127,103 +128,121 @@ class ComparisonChecker(ABC):
         parts: list[Expr] = []
         start = 0
         for place in range(1, len(operands)):
-            is_last, operator = place == len(operands) - 1, operators[place - 1]
-            is_link_null = not is_last and operands[place] is not links[place] and operator in ("==", "!=")
+            is_last = place == len(operands) - 1
+            is_equality = operators[place - 1] in ("==", "!=")
+            is_link_null = not is_last and operands[place] is not links[place] and is_equality
             if is_last or is_link_null or alone[place - 1] or alone[place]:
                 part = [*operands[start:place], links[place] if is_link_null else operands[place]]
-                parts.append(self._part(part, operators[start:place], known[start], info, is_first=start == 0))
+                parts.append(
+                    self._build_comparison(part, operators[start:place], known[start], info, is_first=start == 0)
+                )
                 start = place
-        return joined_conditions("and", parts, info)
+        return join_conditions("and", parts, info)
 
-    def _part(
+    def _build_comparison(
         self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
     ) -> Expr:
-        """A comparison that is printed as one; a literal where it is constant, and cannot fail.
+        """Return a comparison that is printed as one, or a literal if it is constant and cannot fail.
 
-        Where it is not the first of its chain, its first operand has been computed already.
+        Unless `is_first` in its chain, the first operand has been computed by the comparison before.
         """
-        operator, is_single = operators[0], len(operands) == 2
-        if is_single and _are_literals(*operands):
-            return literal(COMPARE[operator](operands[0].info.constant, _constant(operands[1])), info.span)
-        may_raise = any(typed.may_raise(operand) for operand in operands[0 if is_first else 1 :])
-        if is_single and isinstance(operands[0], typed.Literal) and operator in ("==", "!="):
-            is_turned = is_null(operands[0]) or _is_apart(operands[0], operator, operands[1])
-            operands = operands[::-1] if is_turned else operands
-        first, *rest = operands
-        is_present = facts.is_present(first)
-        is_constant = is_single and self._is_constant(first, operator, rest[0], facts)
-        is_known = is_constant and (_is_null_test(first, rest[0], facts) or isinstance(first, typed.Literal))
-        if is_known and (is_present or not may_raise):  # what was tested before has been computed before
+        if len(operands) > 2:
+            return typed.Comparison(operands[0], operators, tuple(operands[1:]), info)
+        left, right = operands
+        operator = operators[0]
+        if _are_literals(left, right):
+            return literal(COMPARE[operator](left.info.constant, _constant(right)), info.span)
+        may_raise = typed.may_raise(right) or (is_first and typed.may_raise(left))
+        if operator in ("==", "!=") and isinstance(left, typed.Literal) and _is_never_equal(left, operator, right):
+            left, right = right, left
+        is_present = facts.is_present(left)
+        is_constant = self._is_constant(left, operator, right, facts)
+        is_known = is_constant and (_is_null_test(left, right, facts) or isinstance(left, typed.Literal))
+        if is_known and (is_present or not may_raise):  # the value tested has been computed before
             return literal(operator in ("!=", "not in"), info.span)
-        may_be_null = is_constant and first.info.ty.nullable and not is_present
-        return typed.Comparison(first, operators, tuple(rest), info, is_constant, may_be_null)
+        may_be_null = is_constant and left.info.ty.nullable and not is_present
+        return typed.Comparison(left, operators, (right,), info, is_constant, may_be_null)
 
     def _note_if_constant(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
-        """Note a comparison whose result the ranges and values of its sides leave in no doubt."""
+        """Note a comparison whose result is the same for all data, as the ranges and values of its sides show."""
         if facts.is_silent:
             return
-        reason = ""
-        results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
-        if results is not None and right.info.constant not in results:
-            result: bool | None = operator == "!="
-            reason = wording.only_values(left, results)
-        elif left == right and not left.info.is_constant:
-            result, reason = operator in ("==", "<=", ">=", "in"), catalogue.BOTH_ARE_SAME
-        elif _are_literals(left, right):
-            result = COMPARE[operator](left.info.constant, _constant(right))
-        else:
-            result = constant_pair(left, operator, right, facts)
+        result, reason = self._constant_result(left, operator, right, facts)
         if result is None:
             return
         span = _pair_span(left, right, whole)
         if _is_null_test(left, right, facts):
             self.constants.append(_needless(items(right)[0] if is_null(left) else left, result, span))
             return
-        parts = [wording.known_text(side, facts) for side in (left, *items(right)) if not side.info.is_constant]
-        reason = reason or wording.whole_text(left, right) or " and ".join(dict.fromkeys(parts))
-        self.constants.append(wording.ConstantComparison(span, result, reason or catalogue.BOTH_ARE_CONSTANTS))
+        if not reason:
+            sides = [side for side in (left, *items(right)) if not side.info.is_constant]
+            texts = dict.fromkeys(wording.known_text(side, facts) for side in sides)
+            reason = wording.whole_text(left, right) or " and ".join(texts) or catalogue.BOTH_ARE_CONSTANTS
+        self.constants.append(wording.ConstantComparison(span, result, reason))
+
+    def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
+        """Return the result of a comparison, None if it varies, and the reason if it is more than the facts about its sides."""
+        results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
+        if results is not None and right.info.constant not in results:
+            return operator == "!=", wording.only_values(left, results)
+        if left == right and not left.info.is_constant:
+            return operator in ("==", "<=", ">=", "in"), catalogue.BOTH_ARE_SAME
+        if _are_literals(left, right):
+            return COMPARE[operator](left.info.constant, _constant(right)), ""
+        return constant_pair(left, operator, right, facts), ""
 
     def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Whether a type checker, too, would see that a comparison is constant."""
+        """Return True if a type checker, too, would see that a comparison is constant."""
         if _is_null_test(left, right, facts) or _is_apart(left, operator, right):
             return True
-        named = [item.value for item in items(right) if isinstance(item, typed.Literal)]
-        results = self._results_of(left) if operator in ("==", "!=") and right.info.ty.is_numeric else None
-        known: Sequence[Value] | None = facts.of(left).values
-        if results is not None and not set(results) & set(named):
-            known = results
-        if known is None or len(named) < len(items(right)) or isinstance(left, typed.Literal):
+        compared = [item.value for item in items(right) if isinstance(item, typed.Literal)]
+        known = self._possible_values(left, operator, right, compared, facts)
+        if known is None or len(compared) < len(items(right)) or isinstance(left, typed.Literal):
             return False
         if operator in ("in", "not in") and not isinstance(right, typed.List):
             return False
         if facts.may_be_null(left):
             known = [*known, None]
-        possible = [value for value in known if value in named]
-        return not possible or (len(possible) == len(known) and len(named) == 1)
+        possible = [value for value in known if value in compared]
+        return not possible or (len(possible) == len(known) and len(compared) == 1)
 
-    def _results_of(self, found: Expr) -> Sequence[Value] | None:
-        """The numbers that a step can be, where it chooses among literals."""
-        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP or not found.info.ty.is_numeric:
+    def _possible_values(
+        self, left: Expr, operator: str, right: Expr, compared: Sequence[Value], facts: Facts
+    ) -> Sequence[Value] | None:
+        """Return the values that the left side can have as far as type checkers know; None if they do not."""
+        if operator in ("==", "!=") and right.info.ty.is_numeric:
+            results = self._results_of(left)
+            if results is not None and not set(results) & set(compared):
+                return results
+        return facts.get(left).values
+
+    def _results_of(self, expression: Expr) -> Sequence[Value] | None:
+        """Return the numbers that a step chooses from; None for any other expression."""
+        is_step = isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.STEP
+        if not isinstance(expression, typed.Ref) or not is_step or not expression.info.ty.is_numeric:
             return None
-        return self.scope.results_of(found.symbol.name)
+        return self.scope.results_of(expression.symbol.name)
 
-    def _pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
+    def _check_pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
+        """Return the sides of a comparison as its operator takes them. Reports a side that it does not take."""
         if left.info.ty.is_error or right.info.ty.is_error:
             return left, right
         if operator in ("==", "!="):
-            return left, self._comparable(left, right, in_chain)
+            return left, self._check_comparable(left, right, in_chain)
         for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
-                span, help = operand.info.span, wording.help_for_order(operand, other)
-                found = catalogue.wrong_order(span, operator, called(operand), ty.noun, help)
-                self.scope.report_once(found, f"{span.pointer} {span.start}")
+                span = operand.info.span
+                help = wording.help_for_order(operand, other)
+                problem = catalogue.wrong_order(span, operator, called(operand), ty.noun, help)
+                self.scope.report_once(problem, f"{span.pointer} {span.start}")
                 return left, error_at(span)
-        return self.needed(left, facts), self.needed(right, facts)
+        return self.require_present(left, facts), self.require_present(right, facts)
 
-    def _comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
-        """The right side, if the two can ever be equal: strings with known values must have one in common."""
-        a, b = left.info.ty, right.info.ty
+    def _check_comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
+        """Return the right side if the two can be equal: strings with known values must have one in common. Reports others."""
+        a = left.info.ty
+        b = right.info.ty
         if Base.NULL in (a.base, b.base):
             return right
         if join(a, b) is None:
@@ -236,24 +255,23 @@ class ComparisonChecker(ABC):
         if is_constant_text(left) and is_constant_text(right):  # needless only
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
-            sides = (called(left), wording.listed(a.values)), (called(right), wording.listed(b.values))
+            sides = (called(left), wording.list_values(a.values)), (called(right), wording.list_values(b.values))
             self.problems.report(catalogue.no_common_value(right.info.span, *sides))
             return error_at(right.info.span)
-        text, known, culprit = b.values[0], a.values, right
-        if not isinstance(right, typed.Literal):
-            text, known, culprit = a.values[0], b.values, left
-        other = left if culprit is right else right
-        others = {text} & self.scope.declared_values
-        self.problems.report(catalogue.unknown_value(culprit.info.span, called(other), text, known, others))
+        value, tested = (right, left) if isinstance(right, typed.Literal) else (left, right)
+        text = (value.info.ty.values or ("",))[0]
+        known = tested.info.ty.values or ()
+        elsewhere = {text} & self.scope.declared_values
+        self.problems.report(catalogue.unknown_value(value.info.span, called(tested), text, known, elsewhere))
         return error_at(right.info.span)
 
-    def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
+    def _check_membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
-            written = [self._side(item, left.info.ty, facts) for item in node.items]
+            written = [self._check_side(item, left.info.ty, facts) for item in node.items]
             if not written:
                 self.problems.report(catalogue.empty_list(node.span, operator))
                 return left, error_at(node.span)
-            checked = [self._comparable(left, item) for item in written]
+            checked = [self._check_comparable(left, item) for item in written]
             if any(item.info.ty.is_error for item in (left, *checked)):
                 return left, error_at(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
@@ -263,16 +281,16 @@ class ComparisonChecker(ABC):
         for operand in (right, left):
             ty = operand.info.ty
             if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-                found = catalogue.not_searchable(operand.info.span, operator, called(operand), ty.noun)
-                self.problems.report(found)
+                problem = catalogue.not_searchable(operand.info.span, operator, called(operand), ty.noun)
+                self.problems.report(problem)
                 return left, error_at(node.span)
-        return self.needed(left, facts, STRING), self.needed(right, facts, STRING)
+        return self.require_present(left, facts, STRING), self.require_present(right, facts, STRING)
 
 
-def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
-    """Conditions joined by `and` or `or`, as far as literals among them leave any: `x and True` is `x`.
+def join_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
+    """Return conditions joined by `and` or `or`, without literals that change nothing: `x and True` is `x`.
 
-    One that decides makes those behind it needless, and those before it, too, where they cannot fail.
+    A literal that decides makes the conditions behind it needless, and those before it, too, if they cannot fail.
     """
     decisive = word == "or"
     last = next((place for place, part in enumerate(parts) if _is_truth(part, decisive)), len(parts) - 1)
@@ -285,49 +303,57 @@ def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
 
 
 def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
-    """Whether null is looked for among what is not null here."""
+    """Return True if a side that is not null here is tested for null."""
     if is_null(left):
         return not any(map(facts.may_be_null, items(right)))
     return not facts.may_be_null(left) and all(map(is_null, items(right)))
 
 
 def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
-    """Whether a string equals none of the strings that it is compared with, as the types say."""
+    """Return True if by its type a string never equals any of the strings that it is compared with."""
     if operator not in ("==", "!=") and not isinstance(right, typed.List):
         return False
     known = left.info.ty.values
-    others = [item.info.ty.values for item in items(right)]
-    return known is not None and all(values is not None and not set(values) & set(known) for values in others)
+    other_values = [item.info.ty.values for item in items(right)]
+    return known is not None and all(values is not None and not set(values) & set(known) for values in other_values)
+
+
+def _is_never_equal(left: Expr, operator: str, right: Expr) -> bool:
+    """Return True if the left side is null, or by its type never equal to the right one."""
+    return is_null(left) or _is_apart(left, operator, right)
 
 
 def _are_literals(left: Expr, right: Expr) -> bool:
+    """Return True if both sides are constants, also a list of constants."""
     return left.info.is_constant and all(item.info.is_constant for item in items(right))
 
 
-def _is_truth(found: Expr, truth: bool) -> bool:
-    return isinstance(found, typed.Literal) and found.value is truth
+def _is_truth(expression: Expr, truth: bool) -> bool:
+    """Return True if an expression is the literal `truth`."""
+    return isinstance(expression, typed.Literal) and expression.value is truth
 
 
 def _constant(right: Expr) -> object:
-    """The value of a constant, or those of a list of them."""
+    """Return the value of a constant, or the values of a list of constants."""
     return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
 
 
 def literal(value: Value, span: Span) -> typed.Literal:
+    """Return a literal with its type and value noted."""
     known = intervals.exactly(value) if isinstance(value, int | float) else None
     return typed.Literal(value, Info(type_of(value), span, known, True, value))
 
 
-def is_constant_text(found: Expr) -> bool:
-    """Whether a string is the same for all data: a literal, or a step that has one value."""
-    ty = found.info.ty
+def is_constant_text(expression: Expr) -> bool:
+    """Return True if a string is the same for all data: a literal, or a step that has one value."""
+    ty = expression.info.ty
     if ty.values is None or len(ty.values) != 1 or ty.nullable:
         return False
-    return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(found) if isinstance(node, typed.Ref))
+    return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(expression) if isinstance(node, typed.Ref))
 
 
 def _needless(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
-    """A test for null of what never is null."""
+    """Return a test for null of a value that is never null, with the help against it."""
     if isinstance(tested, typed.Present) or tested.info.ty.nullable:
         return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(called(tested)))
     help = catalogue.REMOVE_THE_TEST
@@ -337,14 +363,15 @@ def _needless(tested: Expr, result: bool, span: Span) -> wording.ConstantCompari
 
 
 def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:
-    """Where a comparison of a chain is written; its right side, where its left one is written elsewhere."""
-    here, there = left.info.span, right.info.span
+    """Return the span of a comparison of a chain; that of its right side if the left one is written elsewhere."""
+    here = left.info.span
+    there = right.info.span
     together = there.pointer.startswith(here.pointer) and whole.pointer != there.pointer
     return here.to(there) if together or here.pointer == there.pointer else there
 
 
 def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
-    """`flag == True` is `flag`, `flag != True` is `not flag`; None for any other comparison."""
+    """Return `flag` for `flag == True`, `not flag` for `flag != True`, and None for any other comparison."""
     if operator not in ("==", "!=") or not isinstance(right, typed.Literal) or not isinstance(right.value, bool):
         return None
     if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:

@@ -1,4 +1,4 @@
-"""Operations without a value: the failures in the tables of operators and functions, evaluated for operands.
+"""Reports operations without a value: evaluates the failures in the tables of operators and functions for operands.
 
 In: an operation, its operands and their ranges. Out: why it always fails, and warnings where it may fail. Where a guard
 excludes a failure, the ranges show it, and nothing is reported.
@@ -12,13 +12,13 @@ from typing import NamedTuple
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.intervals import Range, described
+from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import Fault, FaultKind, Operands, Operation
 from formulaseed.language.printer import called, expression_text, operand_text, text_within
 from formulaseed.language.typed import Expr
 from formulaseed.source.text import Span, value_node
 
-_SHOWN = 60
+_MAX_QUOTED = 60
 """A longer expression is not repeated in a help line."""
 
 
@@ -47,7 +47,7 @@ class _Named:
 
     @property
     def range(self) -> str:
-        return described(self.known)
+        return describe(self.known)
 
     @property
     def low(self) -> str:
@@ -59,8 +59,8 @@ class _Named:
 
 
 def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
-    """Return why the operation fails for all operands in the ranges; None where it may have a value."""
-    failure = next((each for each in operation.failures if each.always(known)), None)
+    """Return why the operation fails for all operands in the ranges; None if it may have a value."""
+    failure = next((failure for failure in operation.failures if failure.always(known)), None)
     if all(info.is_constant for info in known.infos):
         try:
             operation.value(*(info.constant for info in known.infos))
@@ -70,7 +70,7 @@ def certain_failure(operation: Operation, operands: Sequence[Expr], known: Opera
                 return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
     if failure is None:
         return None
-    named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
+    named = list(map(_Named, operands, known.ranges))
     text = failure.certain.format(*named, name=operation.name, where="{where}")
     return CertainFailure(failure.kind, text, failure.help.format(name=operation.name), failure.effect == "useless")
 
@@ -82,28 +82,27 @@ def report_partial_operation(
     for failure in operation.failures:
         if not failure.when(known) or (failure.is_warned is not None and not failure.is_warned(known)):
             continue
-        named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
-        varying = [each for each in named if not each.operand.info.is_constant]
-        every = dict.fromkeys(f"{each} is {each.range}" for each in varying)
-        message = failure.message.format(*named, all=" and ".join(every))
+        named = list(map(_Named, operands, known.ranges))
+        varying = [operand for operand in named if not operand.operand.info.is_constant]
+        descriptions = dict.fromkeys(f"{operand} is {operand.range}" for operand in varying)
+        message = failure.message.format(*named, all=" and ".join(descriptions))
         if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
             continue  # the help takes time to write
-        guarded = "" if failure.guard is None else _guarded(whole, operands, *failure.guard(known))
-        bounded = failure.instead.format("…" if guarded else text_within(varying[-1].operand, _SHOWN))
-        found = catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded)
-        scope.report_once(found, message)
+        guarded = "" if failure.guard is None else _guard(whole, operands, *failure.guard(known))
+        bounded = failure.instead.format("…" if guarded else text_within(varying[-1].operand, _MAX_QUOTED))
+        scope.report_once(catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded), message)
 
 
 def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
     """Warn of a sum over reviews that may be too large for a number."""
     if known.is_bounded:
-        scope.report_once(catalogue.large_sum(span, described(known), expression_text(term)), "")
+        scope.report_once(catalogue.large_sum(span, describe(known), expression_text(term)), "")
 
 
-def _guarded(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
-    """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
+def _guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
+    """Return the operation as a formula behind a test of the operand `index`, and of every part that may be null."""
     nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
-    tests = [f"{operand_text(each)} != None" for each in dict.fromkeys(nullable)]
+    tests = [f"{operand_text(value)} != None" for value in dict.fromkeys(nullable)]
     operand = operand_text(operands[index])
-    tests.append(f"{operand if len(operand) <= _SHOWN else '…'} {test}")
-    return f"{text_within(whole, _SHOWN)} if {' and '.join(tests)} else 0"
+    tests.append(f"{operand if len(operand) <= _MAX_QUOTED else '…'} {test}")
+    return f"{text_within(whole, _MAX_QUOTED)} if {' and '.join(tests)} else 0"

@@ -1,7 +1,7 @@
-"""Reports equality of numbers that were computed from rounded ones, which rounding decides.
+"""Reports equality of numbers that were computed from rounded ones: rounding decides the result.
 
-A quotient of integers that is compared with a literal is no such number: each is the float nearest to what is meant. Nor is
-anything beside 0, which guards a division.
+A quotient of integers is not reported beside a literal: each is the float nearest to the number that is meant. Nor is anything
+reported beside 0, which guards a division.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import typed
 from formulaseed.language.check.facts import Facts, items
-from formulaseed.language.check.nulls import MAX_QUOTED, enclosed, is_unproven
+from formulaseed.language.check.nulls import MAX_QUOTED, enclose, is_unproven
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.exactness import Exactness, of_value
+from formulaseed.language.exactness import Exactness, exactness_of_value
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, MULTIPLICATIVE, OPERATORS
 from formulaseed.language.printer import called, expression_text, operand_text, text_at, text_within
-from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
@@ -25,36 +25,31 @@ _EQUALITIES = {"==": "<", "!=": ">=", "in": "in", "not in": "not in"}
 """The operators that rounding may decide, each with the one that compares the distance of the sides with a tolerance."""
 
 
-def exactness_of(found: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
-    """Return how exact a number is; `of_step` says it of the steps that it uses."""
-
-    def of(part: Expr) -> Exactness:
-        if part.info.ty.base is not Base.NUMBER:
-            return Exactness.EXACT
-        match part:
-            case typed.Literal(value):
-                return of_value(value)
-            case typed.Ref(Symbol(SymbolKind.STEP, name)):
-                return of_step(name)
-            case typed.Ref():
-                return Exactness.ROUNDED
-            case typed.Present(operand) | typed.Unary(_, operand):
-                return of(operand)
-            case typed.Binary(operator, left, right):
-                return OPERATORS[operator].exactness((of(left), of(right)))
-            case typed.Call(name, arguments):
-                return FUNCTIONS[name].exactness([of(argument) for argument in arguments])
-            case typed.Logical(_, operands):
-                return max(of(operand) for operand in operands)
-            case typed.Conditional(_, then, otherwise):
-                return max(of(then), of(otherwise))
-            case typed.Aggregate(operand=operand, default=default):
-                values = of_value(default.value if default is not None else None)
-                return max(values, part.entry.exactness([of(operand)]) if operand is not None else Exactness.EXACT)
-            case _:
-                raise AssertionError(f"{type(part).__name__} is no number")
-
-    return of(found)
+def exactness_of(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
+    """Return how exact a number is; `of_step` returns how exact a step is. Raises `AssertionError` for a list."""
+    if number.info.ty.base is not Base.NUMBER:
+        return Exactness.EXACT
+    match number:
+        case typed.Literal(value):
+            return exactness_of_value(value)
+        case typed.Ref(symbol):
+            return of_step(symbol.name) if symbol.kind is SymbolKind.STEP else Exactness.ROUNDED
+        case typed.Logical(_, operands):
+            return max(exactness_of(operand, of_step) for operand in operands)
+        case typed.Conditional(_, then, otherwise):
+            return max(exactness_of(then, of_step), exactness_of(otherwise, of_step))
+        case typed.Present(operand) | typed.Unary(_, operand):
+            return exactness_of(operand, of_step)
+        case typed.Binary() | typed.Call():
+            entry = OPERATORS[number.operator] if isinstance(number, typed.Binary) else FUNCTIONS[number.function]
+            return entry.exactness([exactness_of(operand, of_step) for operand in typed.children(number)])
+        case typed.Aggregate(operand=operand, default=default):
+            values = exactness_of_value(default.value if default is not None else None)
+            if operand is None:
+                return values
+            return max(values, number.entry.exactness([exactness_of(operand, of_step)]))
+        case _:
+            raise AssertionError(f"{type(number).__name__} is no number")
 
 
 def report_inexact(
@@ -67,21 +62,22 @@ def report_inexact(
     is_inexact = [exactness_of(side, scope.exactness_of_step) is Exactness.INEXACT for side in sides]
     if True not in is_inexact:
         return
-    instead = "" if is_link else _instead(left, sign, right, is_inexact)
+    instead = "" if is_link else _tolerant_comparison(left, sign, right, is_inexact)
     unproven = [side for side in dict.fromkeys(sides) if is_unproven(side, scope, facts)]
     is_whole = span.start <= left.info.span.start < span.end  # the source of a case is written elsewhere
     if instead and unproven:
         instead = "".join([*(f"{operand_text(side)} != None and " for side in unproven), instead])
-        instead = enclosed(instead, span) if is_whole else instead
+        instead = enclose(instead, span) if is_whole else instead
     computed = called(sides[is_inexact.index(True)])
     scope.report_once(catalogue.inexact_comparison(span, sign, computed, instead, is_whole), f"{span.start} {span.end}")
 
 
 def _is_zero(side: Expr) -> bool:
+    """Return True if a side is the constant 0."""
     return side.info.is_constant and side.info.ty.is_numeric and side.info.constant == 0
 
 
-def _instead(left: Expr, sign: str, right: Expr, is_inexact: Sequence[bool]) -> str:
+def _tolerant_comparison(left: Expr, sign: str, right: Expr, is_inexact: Sequence[bool]) -> str:
     """Return the comparison within a tolerance, or, with a list, of a rounded number; empty if it is too long."""
     sides = (left, *items(right))
     if not all(text_within(side, MAX_QUOTED, "") for side in sides):

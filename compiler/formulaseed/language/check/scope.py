@@ -1,4 +1,4 @@
-"""What the expression checker asks of the names around a formula.
+"""Defines the interface by which the expression checker resolves the names in a formula.
 
 A kind of document implements `Scope`: steps and namespaces in a seed, fields of entities in formulas over a domain.
 """
@@ -13,7 +13,7 @@ from functools import cached_property
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
-from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.exactness import Exactness
@@ -36,32 +36,32 @@ class Scope(ABC):
     _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
     _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
 
-    def report_once(self, found: Diagnostic, name: str) -> None:
+    def report_once(self, problem: Diagnostic, name: str) -> None:
         """Report a problem with a name, once in a step however often the step mentions it."""
-        key = (self.current, found.code, name)
+        key = (self.current, problem.code, name)
         if key not in self._reported:
             self._reported.add(key)
-            self.problems.report(found)
+            self.problems.report(problem)
 
     def is_reported(self, code: str, name: str) -> bool:
-        """Whether this problem with the name was reported in this step already."""
+        """Return True if this problem with the name was reported in this step already."""
         return (self.current, code, name) in self._reported
 
     @abstractmethod
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """A name or dotted name; of type error where it means nothing, which is reported."""
+        """Return the meaning of a name or dotted name. Reports a name without a meaning, and returns an error then."""
 
     @abstractmethod
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
-        """The name of a filter behind its `$`, in the same way."""
+        """Return the meaning of a filter's name behind its `$`, in the same way."""
 
     @abstractmethod
     def is_known(self, text: str) -> bool:
-        """Whether the name means a step, whatever its state, or has a namespace."""
+        """Return True if the name is that of a step, even one with errors, or has a namespace."""
 
     @abstractmethod
     def is_step(self, text: str) -> bool:
-        """Whether a step has this name."""
+        """Return True if a step has this name."""
 
     @abstractmethod
     def type_of(self, node: ast.Expr) -> Type | None:
@@ -76,28 +76,28 @@ class Scope(ABC):
         """Return how exact the value of a step is that is a number."""
 
     @abstractmethod
-    def report_missing_default(self, found: typed.Expr) -> bool:
+    def report_missing_default(self, expression: typed.Expr) -> bool:
         """Report an aggregate, itself or as a step, that has no value over no reviews; return False for any other value."""
 
     @abstractmethod
     def names(self) -> Iterator[str]:
-        """Everything that a bare name may be, and what it may be where its namespace was left out."""
+        """Yield everything that a bare name may be, also if its namespace was left out."""
 
     @property
     def functions(self) -> Mapping[str, Function]:
         """The functions that formulas may call here."""
         return FUNCTIONS
 
-    def is_entity(self, found: typed.Expr) -> bool:
-        """Whether this is a whole entity, or several joined: there or not, and no value besides."""
+    def is_entity(self, expression: typed.Expr) -> bool:
+        """Return True if this is a whole entity, or several joined, which is present or absent and has no other value."""
         return False
 
-    def is_implied(self, found: typed.Expr, is_present: Callable[[typed.Expr], bool]) -> bool:
-        """Whether what is known to be there says that this is, too."""
+    def is_implied(self, expression: typed.Expr, is_present: Callable[[typed.Expr], bool]) -> bool:
+        """Return True if the presence of other values, by `is_present`, implies that this one is present, too."""
         return False
 
     def is_part(self, part: typed.Expr, whole: typed.Expr) -> bool:
-        """Whether a value is known to be a part of a whole: neither is negative, nor is the part above the whole."""
+        """Return True if a value is known to be a part of a whole: neither is negative, nor is the part above the whole."""
         return False
 
     @cached_property
@@ -106,9 +106,9 @@ class Scope(ABC):
         return frozenset()
 
     def report_unquoted(self, node: ast.Expr, beside: Type | None) -> typed.Expr | None:
-        """Report a string without its quotes, such as `severity == severe`, by the type that it is compared with.
+        """Report a string without its quotes, such as `severity == severe`; `beside` is the type of the other side.
 
-        Returns None for anything else, and reports nothing then.
+        Returns an error then. Returns None for anything else, and reports nothing.
         """
         if beside is None or beside.base is not Base.STRING:
             return None
@@ -118,22 +118,28 @@ class Scope(ABC):
             return error_at(node.span)
         if not isinstance(node, ast.Name) or self.is_known(node.text):
             return None
-        found: str | None = node.text
-        is_certain = False
-        if beside.values is not None:
-            found = closest(node.text, beside.values)
-            is_certain = found is not None and is_typo(node.text, found, [*beside.values, *self.names()])
-        else:  # it may be a misspelt name, a word of the language, or lack its namespace
-            names = (name for name in self.names() if name not in FUNCTIONS)
-            is_word = node.text in FUNCTIONS or node.text.lower() in ("true", "false", "null", "none")
-            if is_word or closest(node.text, names) is not None:
-                return None
-        if found is None:
+        help = self._help_for_string(node.text, beside.values)
+        if help is None:
             return None
-        help = suggest(value_text(found), certain=is_certain, more=QUOTED)
         self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
         return error_at(node.span)
 
+    def _help_for_string(self, name: str, values: tuple[str, ...] | None) -> Help | None:
+        """Return the help that suggests quotes for a name; None if it is not one of the `values`, or likely to be a name."""
+        if values is not None:
+            value = closest(name, values)
+            if value is None:
+                return None
+            is_certain = is_typo(name, value, [*values, *self.names()])
+            return suggest(value_text(value), certain=is_certain, more=QUOTED)
+        # it may be a misspelt name, a word of the language, or lack its namespace
+        names = (known for known in self.names() if known not in FUNCTIONS)
+        is_word = name in FUNCTIONS or name.lower() in ("true", "false", "null", "none")
+        if is_word or closest(name, names) is not None:
+            return None
+        return suggest(value_text(name), certain=False, more=QUOTED)
+
 
 def error_at(span: Span) -> typed.Expr:
+    """Return an expression of the type error, in place of one that was reported."""
     return typed.Literal(None, Info(ERROR, span))

@@ -1,4 +1,4 @@
-"""What the checker says in words: why a condition is constant, and what helps for a value of the wrong type.
+"""Words the reasons why conditions are constant, and the help for values of the wrong type.
 
 In: a condition that is constant where it is evaluated, the facts that hold there, and what was noted when it was checked; or
 a value. Out: the end of a message, such as "`N` is 0 or more"; a help.
@@ -13,19 +13,18 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
 from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, items, links
-from formulaseed.language.intervals import described, is_any
+from formulaseed.language.intervals import describe, is_any
 from formulaseed.language.printer import called, expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import NUMBER, Base, Type, Value
 from formulaseed.source.text import Span, value_node
 
-_PARTS = 3
-"""So many reasons that hold together are reported."""
-_QUOTED = 60
+_MAX_REASONS = 3
+_MAX_QUOTED = 60
 """A longer condition is not repeated in the message."""
-_SHOWN = 80
+_MAX_CALL = 80
 """A longer call is not repeated."""
-_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
+_WORDS_FOR_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
 """Values of enums that say that there is nothing."""
 
 
@@ -41,107 +40,122 @@ class ConstantComparison:
 
 
 def reason_of(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
-    """Return why the condition is always true, or never."""
-    found = dict.fromkeys(_reasons(condition, noted, facts, narrowing))
-    return " and ".join(list(found)[:_PARTS]) or catalogue.CONTRADICTORY
+    """Return why a condition is always true, or never. `noted` are the constant comparisons found when it was checked."""
+    reasons = dict.fromkeys(_Reasons(noted, narrowing).find(condition, facts))
+    return " and ".join(list(reasons)[:_MAX_REASONS]) or catalogue.CONTRADICTORY
 
 
-def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> Iterator[str]:
-    """Follow the condition down to the part that makes it constant."""
-    truth = facts.of(condition).truth
-    if truth is not None:
-        yield (catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE).format(expression_text(condition))
-        return
-    match condition:
-        case typed.Literal():
-            span = condition.info.span
-            reasons = [d.reason for d in noted if span.covers(d.span) or d.span.covers(span)]
-            yield from reasons or [catalogue.IS_CONSTANT.format(expression_text(condition))]
-        case typed.Not(operand):
-            yield from _reasons(operand, noted, facts, narrowing)
-        case typed.Logical(operator, operands):
-            yield from _of_operands(operator == "and", operands, noted, facts, narrowing)
-        case typed.Comparison(first, ("==" | "!=",), (right,)) if is_null(first) or is_null(right):
-            yield catalogue.NEVER_NULL.format(called(right if is_null(first) else first))
-        case typed.Comparison(first, (_,), (right,)):
-            if reason := whole_text(first, right):
-                yield reason
-            else:
-                yield from _known([side for side in (first, *items(right)) if not side.info.is_constant], facts)
-        case typed.Comparison():
-            yield from _of_operands(True, links(condition), noted, facts, narrowing)
-        case typed.Ref(Symbol(SymbolKind.FILTER, name)):
-            inner = narrowing.filter_condition(name)
-            alone = narrowing.truth(inner, Facts()) if inner is not None else None
-            if alone is not None:
-                yield (catalogue.EVERY_REVIEW if alone else catalogue.NO_REVIEW).format(name)
-            elif inner is not None:
-                yield from _reasons(inner, (), facts, narrowing)
-        case typed.Conditional(test, then, otherwise):
-            found = narrowing.truth(test, facts)
-            for branch, is_taken in ((then, True), (otherwise, False)):
-                if found is None or found is is_taken:
-                    yield from _reasons(branch, noted, facts, narrowing)
-        case _:
-            yield from _known([condition], facts)
+@value_node
+class _Reasons:
+    """Follows a condition down to the parts that make it constant."""
 
+    noted: Sequence[ConstantComparison]
+    narrowing: Narrowing
 
-def _of_operands(
-    is_and: bool, operands: Sequence[Expr], noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing
-) -> Iterator[str]:
-    """The operand that makes the whole constant, given that the ones before it do not; all, where none does so alone."""
-    together: list[str] = []
-    for operand in operands:
-        when_true, when_false = narrowing.split(operand, facts)
-        passed, stopped = (when_true, when_false) if is_and else (when_false, when_true)
-        is_constant = passed.impossible is not stopped.impossible
-        reasons = list(_reasons(operand, noted, facts, narrowing)) if is_constant else []
-        if is_constant and passed.impossible:
-            text = expression_text(operand)
-            if isinstance(operand, typed.Comparison) and len(text) <= _QUOTED and reasons:
-                yield catalogue.holds_where(text, not is_and, reasons[:_PARTS])
-            else:
-                yield from reasons
+    def find(self, condition: Expr, facts: Facts) -> Iterator[str]:
+        """Yield the reasons why a condition is constant where `facts` hold."""
+        truth = facts.get(condition).truth
+        if truth is not None:
+            yield (catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE).format(expression_text(condition))
             return
-        together += reasons
-        facts = passed
-    yield from together
+        match condition:
+            case typed.Literal():
+                span = condition.info.span
+                reasons = [d.reason for d in self.noted if span.covers(d.span) or d.span.covers(span)]
+                yield from reasons or [catalogue.IS_CONSTANT.format(expression_text(condition))]
+            case typed.Not(operand):
+                yield from self.find(operand, facts)
+            case typed.Logical(operator, operands):
+                yield from self._operand_reasons(operator == "and", operands, facts)
+            case typed.Comparison(first, _, (right,)):
+                yield from _comparison_reasons(first, condition.operators[0], right, facts)
+            case typed.Comparison():
+                yield from self._operand_reasons(True, links(condition), facts)
+            case typed.Ref(Symbol(SymbolKind.FILTER, name)):
+                yield from self._filter_reasons(name, facts)
+            case typed.Conditional(test, then, otherwise):
+                taken = self.narrowing.truth(test, facts)
+                for branch, is_then in ((then, True), (otherwise, False)):
+                    if taken is None or taken is is_then:
+                        yield from self.find(branch, facts)
+            case _:
+                yield from _known([condition], facts)
+
+    def _filter_reasons(self, name: str, facts: Facts) -> Iterator[str]:
+        condition = self.narrowing.filter_condition(name)
+        if condition is None:
+            return
+        truth = self.narrowing.truth(condition, Facts())
+        if truth is not None:
+            yield (catalogue.EVERY_REVIEW if truth else catalogue.NO_REVIEW).format(name)
+        else:
+            yield from _Reasons((), self.narrowing).find(condition, facts)
+
+    def _operand_reasons(self, is_and: bool, operands: Sequence[Expr], facts: Facts) -> Iterator[str]:
+        """Yield the reason of the operand that makes the whole constant; those of all operands if none does so alone."""
+        together: list[str] = []
+        for operand in operands:
+            when_true, when_false = self.narrowing.split(operand, facts)
+            passed, stopped = (when_true, when_false) if is_and else (when_false, when_true)
+            is_constant = passed.impossible is not stopped.impossible
+            reasons = list(self.find(operand, facts)) if is_constant else []
+            if is_constant and passed.impossible:
+                text = expression_text(operand)
+                if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED and reasons:
+                    yield catalogue.holds_where(text, not is_and, reasons[:_MAX_REASONS])
+                else:
+                    yield from reasons
+                return
+            together += reasons
+            facts = passed
+        yield from together
+
+
+def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) -> Iterator[str]:
+    if operator in ("==", "!=") and (is_null(left) or is_null(right)):
+        yield catalogue.NEVER_NULL.format(called(right if is_null(left) else left))
+    elif reason := whole_text(left, right):
+        yield reason
+    else:
+        yield from _known([side for side in (left, *items(right)) if not side.info.is_constant], facts)
 
 
 def _known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
-    """What is known of each of which something is."""
+    """Yield what is known of each expression, if anything is."""
     for expression in expressions:
         known = facts.range_of(expression)
         if facts.values_of(expression) is not None or (known is not None and not is_any(known)):
             yield known_text(expression, facts)
 
 
-def known_text(found: Expr, facts: Facts) -> str:
+def known_text(expression: Expr, facts: Facts) -> str:
     """Return what is known of an expression, in words."""
-    values: Sequence[Value] | None = facts.values_of(found)
+    values: Sequence[Value] | None = facts.values_of(expression)
     if values is not None:
-        may_be_null = facts.may_be_null(found) and not facts.of(found).is_implied
-        return only_values(found, [*values, None] if may_be_null else values)
-    known = facts.range_of(found)
+        may_be_null = facts.may_be_null(expression) and not facts.get(expression).is_implied
+        return only_values(expression, [*values, None] if may_be_null else values)
+    known = facts.range_of(expression)
     if known is None:
-        return catalogue.TESTED_BEFORE.format(called(found))
-    if found.info.ty.base is Base.BOOLEAN:
-        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(found))
-    return catalogue.HAS_RANGE.format(called(found), described(known))
+        return catalogue.TESTED_BEFORE.format(called(expression))
+    if expression.info.ty.base is Base.BOOLEAN:
+        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(expression))
+    return catalogue.HAS_RANGE.format(called(expression), describe(known))
 
 
-def only_values(found: Expr, values: Sequence[Value]) -> str:
-    return catalogue.ONLY_VALUES.format(called(found), listed(values))
+def only_values(expression: Expr, values: Sequence[Value]) -> str:
+    """Return that an expression can only be one of `values`, in words."""
+    return catalogue.ONLY_VALUES.format(called(expression), list_values(values))
 
 
-def listed(values: Sequence[Value]) -> str:
-    return catalogue.listed([value_text(value) for value in values])
+def list_values(values: Sequence[Value]) -> str:
+    """Return the first of the values as messages list them."""
+    return catalogue.join_values([value_text(value) for value in values])
 
 
 def whole_text(left: Expr, right: Expr) -> str:
-    """Return why an integer equals none of the numbers that it is compared with; empty where it may."""
-    for whole, others in ((left, items(right)), (right, (left,))):
-        if all(is_whole_and_fraction(whole, other) for other in others):
+    """Return why an integer equals none of the numbers that it is compared with; empty if it may equal one."""
+    for whole, numbers in ((left, items(right)), (right, (left,))):
+        if all(is_whole_and_fraction(whole, other) for other in numbers):
             return catalogue.IS_INTEGER.format(called(whole))
     return ""
 
@@ -149,18 +163,18 @@ def whole_text(left: Expr, right: Expr) -> str:
 # --- values of the wrong type
 
 
-def number_in_quotes(found: Expr) -> Help:
-    """Help for a number that is in quotes, here or in the step that is named here; empty for any other value."""
-    values = found.info.ty.values or ()
+def number_in_quotes(expression: Expr) -> Help:
+    """Return the help for a number in quotes, here or in the step that is named here; empty for any other value."""
+    values = expression.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
     if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
         text = text.replace(",", ".")
-    help = unquoted(text, NUMBER)
+    help = help_for_quotes(text, NUMBER)
     if not help:
         return ""
-    if isinstance(found, typed.Ref):
-        return f"{help} in {called(found)}"
-    is_certain = isinstance(found, typed.Literal) and text == values[0]
+    if isinstance(expression, typed.Ref):
+        return f"{help} in {called(expression)}"
+    is_certain = isinstance(expression, typed.Literal) and text == values[0]
     return help if is_certain else str(help)
 
 
@@ -171,7 +185,7 @@ _UNQUOTED = {
 }
 
 
-def unquoted(value: object, wanted: Type) -> Help:
+def help_for_quotes(value: object, wanted: Type) -> Help:
     """Return the help for a string that is a literal of the type `wanted` in quotes; empty for any other value."""
     pattern = _UNQUOTED.get(wanted.base)
     if not isinstance(value, str) or pattern is None or not pattern.fullmatch(value):
@@ -179,19 +193,20 @@ def unquoted(value: object, wanted: Type) -> Help:
     return Suggestion(catalogue.WITHOUT_QUOTES.format(value), value, is_verbatim=True)
 
 
-def tested(found: Expr) -> str:
-    """How a value that is neither true nor false is tested: for one that it can have, or for anything but nothing."""
-    ty, text = found.info.ty, operand_text(found)
-    if ty.values and isinstance(found, typed.Literal):
+def example_test(expression: Expr) -> str:
+    """Return a test to write for a value that is neither true nor false: for one that it can have, or for its presence."""
+    ty = expression.info.ty
+    text = operand_text(expression)
+    if ty.values and isinstance(expression, typed.Literal):
         return f"x == {text}"
     if ty.values:
-        nothing = next((value for value in ty.values if value.lower() in _NOTHING), None)
+        nothing = next((value for value in ty.values if value.lower() in _WORDS_FOR_NOTHING), None)
         return f"{text} == {literal_text(ty.values[-1])}" if nothing is None else f"{text} != {literal_text(nothing)}"
     return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
 
 
 def help_for_order(operand: Expr, other: Expr) -> Help:
-    """What to write instead of ordering a value that is no number."""
+    """Return the help for ordering a value that is no number."""
     ty = operand.info.ty
     if other.info.ty.is_numeric and (number := number_in_quotes(operand)):
         return number
@@ -202,12 +217,12 @@ def help_for_order(operand: Expr, other: Expr) -> Help:
 
 
 def help_for_pair(left: Expr, right: Expr) -> Help:
-    """What to write in place of the right one of two values of different types: the type of what is no literal decides."""
+    """Return the help for comparing two values of different types. The type of the one that is no literal decides."""
     value, field = (left, right) if isinstance(left, typed.Literal) else (right, left)
     ty = field.info.ty
-    given = value.value if isinstance(value, typed.Literal) else None
+    written = value.value if isinstance(value, typed.Literal) else None
     if ty.base is Base.BOOLEAN:
-        return catalogue.a_boolean(given)
+        return catalogue.a_boolean(written)
     if ty.is_numeric and isinstance(field, typed.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
         return catalogue.OPEN_IS_A_NUMBER
     if ty.is_numeric:
@@ -215,14 +230,14 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
         return help if value is right else str(help)
     if ty.values is not None:
         return catalogue.one_of_values(ty.values)
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return catalogue.IN_QUOTES.format(given) if is_number else catalogue.COMPARE_ALIKE
+    is_number = isinstance(written, int | float) and not isinstance(written, bool)
+    return catalogue.IN_QUOTES.format(written) if is_number else catalogue.COMPARE_ALIKE
 
 
 def with_default(call: Span) -> str:
-    """The call of `max` or `min` over a loop, as it is with a default."""
+    """Return the call of `max` or `min` over a loop with a default added."""
     name, _, rest = call.source.text[call.start : call.end].partition("(")
     loop = rest.strip().removesuffix(")").strip()
-    if "\\" in loop or len(loop) > _SHOWN or not loop.isprintable():
+    if "\\" in loop or len(loop) > _MAX_CALL or not loop.isprintable():
         loop = "…"
     return f"{name.strip()}({loop if loop.startswith('[') and loop.endswith(']') else f'({loop})'}, default=0)"

@@ -1,4 +1,4 @@
-"""Aggregates as written to typed ones: steps of a seed v2, and calls over reviews inside the formulas of a seed v1.
+"""Checks aggregates: steps of a seed v2, and calls over reviews inside the formulas of a seed v1.
 
 In: an `ast.Aggregate`, and the facts where it is evaluated. Out: a `typed.Aggregate`; errors are reported. A backend computes the
 aggregates of a formula before the formula. So the conditions on the way to an aggregate, as in `sum(…) / n if n > 0 else 0`,
@@ -12,14 +12,15 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.catalogue import seed_v1
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.aggregates import AGGREGATES, COUNT
-from formulaseed.language.check.comparisons import joined_conditions, literal
+from formulaseed.language.check.comparisons import join_conditions, literal
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing, Path
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import unquoted
+from formulaseed.language.check.wording import help_for_quotes
 from formulaseed.language.functions import is_partial
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
@@ -41,18 +42,19 @@ class FormulaChecker(ExpressionChecker):
         super().__init__(scope, narrowing, per_review=per_review)
         self.aggregates = aggregates
 
-    def behind(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        when_true, when_false = super().behind(condition, facts)
+    def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        """Return the facts of both cases, as for `ComparisonChecker`, with the condition added to their paths."""
+        when_true, when_false = super().split_facts(condition, facts)
         return (
-            when_true.changed(path=Path(facts.path, condition, True)),
-            when_false.changed(path=Path(facts.path, condition, False)),
+            when_true.with_changes(path=Path(facts.path, condition, True)),
+            when_false.with_changes(path=Path(facts.path, condition, False)),
         )
 
-    def aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        return self.aggregates.in_formula(node, Facts() if self.per_review else facts)
+    def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
+        return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
-    def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
-        return self.aggregates.with_default(super()._conditional(node, facts))
+    def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        return self.aggregates.add_default(super()._check_conditional(node, facts))
 
 
 class AggregateChecker:
@@ -71,7 +73,7 @@ class AggregateChecker:
         self.check_where = check_where
         self.new_checker = new_checker
         self._own_conditions: dict[typed.Aggregate, frozenset[Expr]] = {}
-        """For each aggregate inside a formula its conditions without those on the way to it."""
+        """The conditions of each aggregate inside a formula, without the guards on the way to it."""
         self._guard_size = 0
 
     def start_step(self) -> None:
@@ -81,77 +83,82 @@ class AggregateChecker:
     # --- an aggregate
 
     def check(self, node: ast.Aggregate, facts: Facts) -> typed.Aggregate | None:
-        """Check an aggregate that is evaluated under these facts; return None if anything in it is wrong."""
-        entry, default = AGGREGATES[node.function], node.default
+        """Check an aggregate that is evaluated under these facts; return None if anything in it is wrong, which is reported."""
         where, is_sound = self.check_where(node.where, facts)
         if node.expression is None:
-            return self._made(node, None, where, INTEGER, intervals.exactly(0)) if is_sound else None
+            return self._build(node, None, where, INTEGER, intervals.exactly(0)) if is_sound else None
         if where is not None:
-            facts = self.narrowing.split(where, facts)[0] if is_sound else facts.unknown()
-        checker = self.new_checker()
-        if entry.takes == "condition":
-            operand = checker.condition(node.expression, facts)
-        elif entry.takes == "number":
-            operand = checker.check(node.expression, facts)
-            if operand.info.ty == BOOLEAN and node.written:
-                return self._count_of_true(node, where, operand) if is_sound else None
-            operand = checker.needed(self._number(node, operand), facts)
-        else:
-            operand = checker.check(node.expression, facts)
-        if default is not None and is_no_number(default):
-            help = unquoted(default.value, NUMBER)
-            self.problems.report(catalogue.default_not_numeric(default.span, node.function, help))
+            facts = self.narrowing.split(where, facts)[0] if is_sound else facts.as_unknown()
+        operand = self._check_operand(node, node.expression, facts)
+        if operand.info.ty == BOOLEAN and AGGREGATES[node.function].takes == "number":
+            return self._count_of_true(node, where, operand) if is_sound else None
+        if node.default is not None and is_no_number(node.default):
+            help = help_for_quotes(node.default.value, NUMBER)
+            self.problems.report(catalogue.default_not_numeric(node.default.span, node.function, help))
             return None
         if operand.info.ty.is_error or not is_sound:
             return None
         known = operand.info.range or intervals.ANY_NUMBER
-        if entry.intermediate is not None and not entry.intermediate(known).is_bounded:
+        if _may_overflow(node, known):
             report_large_sum(self.scope, operand, known, node.expression.span)
-        return self._made(node, operand, where, operand.info.ty, known)
+        return self._build(node, operand, where, operand.info.ty, known)
 
-    def _made(
+    def _check_operand(self, node: ast.Aggregate, expression: ast.Expr, facts: Facts) -> Expr:
+        """Check the operand of an aggregate: a condition, a number or any value. In a seed v1 a number may be a condition."""
+        checker = self.new_checker()
+        takes = AGGREGATES[node.function].takes
+        if takes == "condition":
+            return checker.check_condition(expression, facts)
+        operand = checker.check(expression, facts)
+        if takes != "number" or (operand.info.ty == BOOLEAN and node.written):
+            return operand
+        return checker.require_present(self._require_numeric(node, operand), facts)
+
+    def _build(
         self, node: ast.Aggregate, operand: Expr | None, where: Expr | None, ty: Type, known: Range
     ) -> typed.Aggregate:
+        """Return the typed aggregate of an operand with the type `ty` and the range `known`."""
         entry = AGGREGATES[node.function]
-        result, bounds = entry.result(ty), entry.range(known).clipped()
-        may_overflow = entry.intermediate is not None and not entry.intermediate(known).is_bounded
+        result = entry.result(ty)
         if entry.over_none is None:
             result = result.or_null()
-        info = Info(result, node.span, bounds if result.is_numeric else None)
-        made = typed.Aggregate(node.function, operand, where, None, info, may_overflow, node.written)
+        info = Info(result, node.span, entry.range(known).clip() if result.is_numeric else None)
+        may_overflow = _may_overflow(node, known)
+        aggregate = typed.Aggregate(node.function, operand, where, None, info, may_overflow, node.written)
         if node.default is None:
-            return made
+            return aggregate
         if node.default.value is None:
-            return replace(made, default=literal(None, node.default.span))
+            return replace(aggregate, default=literal(None, node.default.span))
         assert isinstance(node.default.value, int | float)
-        return _with_default(made, literal(node.default.value, node.default.span))
+        return _with_default(aggregate, literal(node.default.value, node.default.span))
 
-    def _number(self, node: ast.Aggregate, operand: Expr) -> Expr:
+    def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
+        """Return an operand that is a number or null. Reports, and returns an error for, any other."""
         ty = operand.info.ty
         if ty.is_error or ty.is_numeric or ty.base is Base.NULL:
             return operand
-        span, is_boolean = operand.info.span, ty.base is Base.BOOLEAN
         text = expression_text(operand)
-        self.problems.report(catalogue.not_numeric(span, node.function, text, ty.noun, is_boolean))
-        return error_at(span)
+        is_boolean = ty.base is Base.BOOLEAN
+        self.problems.report(catalogue.not_numeric(operand.info.span, node.function, text, ty.noun, is_boolean))
+        return error_at(operand.info.span)
 
     def _count_of_true(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
-        """Return the sum of a condition in a formula of a seed v1: how many reviews meet it."""
+        """Return the sum of a condition, which formulas of seeds v1 can have, as a count. Reports `max` and `min`: None."""
         if AGGREGATES[node.function].purpose != "total":
-            self.problems.report(catalogue.boolean_extreme(operand.info.span, node.function))
+            self.problems.report(seed_v1.boolean_extreme(operand.info.span, node.function))
             return None
         conditions = [*typed.conjuncts(where), *typed.conjuncts(operand)]
-        whole = joined_conditions("and", conditions, Info(BOOLEAN, node.span))
+        whole = join_conditions("and", conditions, Info(BOOLEAN, node.span))
         is_all = isinstance(whole, typed.Literal) and whole.value is True
-        counted = replace(node, function=COUNT.name, expression=None)
-        return self._made(counted, None, None if is_all else whole, INTEGER, intervals.exactly(0))
+        count = replace(node, function=COUNT.name, expression=None)
+        return self._build(count, None, None if is_all else whole, INTEGER, intervals.exactly(0))
 
     # --- inside a formula
 
-    def in_formula(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate that a formula evaluates under these facts."""
+    def check_in_formula(self, node: ast.Aggregate, facts: Facts) -> Expr:
+        """Check an aggregate that a formula evaluates under these facts; return an error if anything in it is wrong."""
         guards = _guards(facts.path) if self._may_fail(node) else []
-        checked = self.check(node, facts.uncertain() if guards else Facts(is_certain=False))
+        checked = self.check(node, facts.as_uncertain() if guards else Facts(is_certain=False))
         if checked is None:
             return error_at(node.span)
         conditions = typed.conjuncts(checked.where)
@@ -161,7 +168,7 @@ class AggregateChecker:
             if self._guard_size > limits.FILTER_SIZE:
                 self.problems.report(catalogue.long_guards(node.span))
                 return error_at(node.span)
-            where = joined_conditions("and", [*needed, *conditions], Info(BOOLEAN, node.span))
+            where = join_conditions("and", [*needed, *conditions], Info(BOOLEAN, node.span))
             checked = replace(checked, where=where)
         if checked not in self._own_conditions:
             if len(self._own_conditions) == limits.STEPS:
@@ -173,8 +180,8 @@ class AggregateChecker:
             return typed.Present(checked, replace(checked.info, ty=checked.info.ty.present()))
         return checked
 
-    def with_default(self, formula: Expr) -> Expr:
-        """Return `max(…) if n > 0 else 0` as an aggregate with a default, if `n` counts its reviews."""
+    def add_default(self, formula: Expr) -> Expr:
+        """Return `max(…) if n > 0 else 0` as an aggregate with a default if `n` counts its reviews; else the formula."""
         if not isinstance(formula, typed.Conditional):
             return formula
         for truth, value, other in ((True, formula.then, formula.otherwise), (False, formula.otherwise, formula.then)):
@@ -184,16 +191,16 @@ class AggregateChecker:
                 continue
             if not other.info.ty.is_numeric or not isinstance(default, int | float):
                 continue
-            if self._counted(formula.condition, truth) == self._own_conditions.get(inner):
-                made = _with_default(inner, literal(default, other.info.span))
-                info = Info(made.info.ty, formula.info.span, made.info.range)
-                return replace(made, info=info, written=f"({expression_text(formula)})")
+            if self._reviews_proved(formula.condition, truth) == self._own_conditions.get(inner):
+                aggregate = _with_default(inner, literal(default, other.info.span))
+                info = Info(aggregate.info.ty, formula.info.span, aggregate.info.range)
+                return replace(aggregate, info=info, written=f"({expression_text(formula)})")
         return formula
 
     # --- conditions
 
     def _may_fail(self, node: ast.Aggregate) -> bool:
-        """Return whether a condition or the expression of an aggregate may have no value for some reviews."""
+        """Return True if a condition or the expression of an aggregate may have no value for some reviews."""
         for part in ast.walk(node):
             match part:
                 case ast.Binary(_, operator) if is_partial(operator):
@@ -205,15 +212,15 @@ class AggregateChecker:
         return False
 
     def _is_needless(self, guard: Expr, conditions: Sequence[Expr]) -> bool:
-        """Return whether the guard only says that some reviews match: without any, nothing can fail."""
-        counted = self._counted(guard, True)
-        if counted is None or not counted <= set(conditions):
+        """Return True if the guard only says that some reviews match: without any, nothing can fail."""
+        matched = self._reviews_proved(guard, True)
+        if matched is None or not matched.issubset(conditions):
             return False
-        others = [node for part in conditions if part not in counted for node in typed.walk(part)]
-        return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in others)
+        rest = [node for part in conditions if part not in matched for node in typed.walk(part)]
+        return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in rest)
 
     def _has_reviews(self, conditions: frozenset[Expr], facts: Facts) -> bool:
-        """Return whether a count of some of these reviews is known to be 1 or more."""
+        """Return True if a count of some of these reviews is known to be 1 or more."""
         for value, known in facts.items():
             if known.range is None or not (known.range.low > 0 or known.range.nonzero):
                 continue
@@ -224,11 +231,11 @@ class AggregateChecker:
                 return True
         return False
 
-    def _counted(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
-        """Return what the reviews match of which a condition says that there are some; None for one of another kind."""
+    def _reviews_proved(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
+        """Return the conditions on the reviews of which `condition` proves that there are some; None if it proves nothing."""
         match condition:
             case typed.Not(operand):
-                return self._counted(operand, not truth)
+                return self._reviews_proved(operand, not truth)
             case typed.Comparison(value, (sign,), (typed.Literal(bound),)):
                 aggregate = self.scope.aggregate_of(value)
                 if aggregate is not None and aggregate.entry.counts:
@@ -238,15 +245,22 @@ class AggregateChecker:
 
 
 def _with_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.Aggregate:
-    """Return an aggregate that may be null over no reviews, with the value that it has then instead."""
+    """Return an aggregate that is null over no reviews with a number as its default."""
     assert isinstance(default.value, int | float)
-    ty, info = join(aggregate.info.ty.present(), type_of(default.value)) or ERROR, aggregate.info
+    info = aggregate.info
+    ty = join(info.ty.present(), type_of(default.value)) or ERROR
     known = intervals.union(info.range or intervals.ANY_NUMBER, intervals.exactly(default.value))
     return replace(aggregate, default=default, info=Info(ty, info.span, known))
 
 
+def _may_overflow(node: ast.Aggregate, known: Range) -> bool:
+    """Return True if computing the aggregate over operands of a range may exceed the largest number."""
+    intermediate = AGGREGATES[node.function].intermediate
+    return intermediate is not None and not intermediate(known).is_bounded
+
+
 def is_no_number(default: ast.Literal) -> bool:
-    """Return whether a literal is neither a number nor null."""
+    """Return True if a literal is neither a number nor null."""
     return default.value is not None and (isinstance(default.value, bool) or not isinstance(default.value, int | float))
 
 
@@ -260,14 +274,15 @@ def _guards(path: Path | None) -> list[Expr]:
 
 
 def _test(value: Expr, truth: bool) -> Expr:
-    """Return the condition that a value counts as true, or as false: as null, 0 and the empty string do."""
-    ty, span = value.info.ty, value.info.span
+    """Return the condition that a value counts as true, or as false, like null, 0 and the empty string."""
+    ty = value.info.ty
+    span = value.info.span
     info = Info(BOOLEAN, span)
     sign = "!=" if truth else "=="
-    false: list[Value] = [None] if ty.nullable else []
+    falsy_values: list[Value] = [None] if ty.nullable else []
     if ty.base is not Base.BOOLEAN:
-        false.append(0 if ty.is_numeric else "")
-    tests: list[Expr] = [typed.Comparison(value, (sign,), (literal(each, span),), info) for each in false]
+        falsy_values.append(0 if ty.is_numeric else "")
+    tests: list[Expr] = [typed.Comparison(value, (sign,), (literal(falsy, span),), info) for falsy in falsy_values]
     if ty.base is Base.BOOLEAN:
         tests.append(value if truth else typed.Not(value, info))
-    return joined_conditions("and" if truth else "or", tests, info)
+    return join_conditions("and" if truth else "or", tests, info)

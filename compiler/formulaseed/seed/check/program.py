@@ -1,4 +1,4 @@
-"""A surface program to a checked one: every step in order, then what the whole shows.
+"""Checks a surface program: every step in order, then the outputs and properties.
 
 In: `surface.Program`. Out: `nodes.Program`, with the steps that have no error. Raises nothing for a user's mistake.
 """
@@ -40,10 +40,10 @@ class _ProgramChecker:
             SymbolKind.PARAMETER: {p.name: p.ty for p in program.parameters},
         }
         self.partial: list[tuple[Expr, frozenset[Expr]]] = []
-        """The aggregates so far that may have no value, each with what its reviews are required to be."""
+        """The aggregates so far that may have no value, each with the conditions on its reviews."""
         self.including: dict[typed.Aggregate, tuple[frozenset[Expr], int, tuple[Expr, ...]]] = {}
-        """For each count its conditions, how many of `partial` it was compared with, and those whose reviews include its own."""
-        self.scope = self._scope()
+        """The conditions of each count, the number of `partial` it was compared with, and those whose reviews include its own."""
+        self.scope = self._build_scope()
         self.scope.incomplete = program.incomplete
         self.scope.nameless = frozenset(step.name.text for step in program.nameless)
         self.scope.section = program.steps_key
@@ -51,10 +51,10 @@ class _ProgramChecker:
         self.scope.add_aggregate = self._add_aggregate
         self.steps = StepChecker(program, self.scope, narrowing)
 
-    def _scope(self) -> SeedScope:
+    def _build_scope(self) -> SeedScope:
         program = self.program
-        if program.reference is not None:
-            return program.reference.scope(self.problems, self._places())
+        if program.new_scope is not None:
+            return program.new_scope(self.problems, self._number_steps())
         uses: dict[str, frozenset[str]] = {}
         for step in program.steps:
             uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.mentioned_names())
@@ -62,13 +62,14 @@ class _ProgramChecker:
             self.problems,
             self.inputs,
             _bounds(program),
-            self._places(),
+            self._number_steps(),
             uses,
             frozenset(step.name.text for step in program.steps if step.is_filter),
             unclear=frozenset(step.name.text for step in program.steps if step.is_filter is None),
         )
 
     def run(self) -> nodes.Program:
+        """Check all steps, outputs and properties; return the program with the steps that have no error."""
         steps = []
         for step in self.program.steps:
             self.scope.current = step.name.text
@@ -83,8 +84,8 @@ class _ProgramChecker:
             self.scope.current = step.name.text
             self.steps.check(step)
             self.steps.report_constants()
-        self._output()
-        return self._properties(self._program(tuple(steps)))
+        self._check_output()
+        return self._check_properties(self._build_program(tuple(steps)))
 
     def _add(self, step: nodes.Step) -> None:
         """Make a step known to those after it."""
@@ -97,9 +98,9 @@ class _ProgramChecker:
         """Make an aggregate known, by the name of the step that consists of it, if there is one."""
         if aggregate.entry.over_none is None:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
-            self.partial.append((name, self._expanded(aggregate.where)))
+            self.partial.append((name, self._required_by(aggregate.where)))
 
-    def _places(self) -> dict[str, int]:
+    def _number_steps(self) -> dict[str, int]:
         places: dict[str, int] = {}
         for index, step in enumerate(self.program.steps):
             name = step.name
@@ -116,23 +117,24 @@ class _ProgramChecker:
         return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= NARROWING_SIZE else None
 
     def _filter_condition(self, name: str) -> Expr | None:
+        """Return the condition of a filter; None if it is unknown or has an error."""
         step = self.scope.filters.get(name)
         return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 
     def _non_empty(self, count: Expr) -> tuple[Expr, ...]:
-        """Return the aggregates that have a value where this one, a count, is 1 or more: those over reviews that include its."""
+        """Return the aggregates that have a value if `count` is 1 or more: those over reviews that include the counted ones."""
         aggregate = self.scope.aggregate_of(count)
         if aggregate is None or not aggregate.entry.counts:
             return ()
-        known = self.including.get(aggregate) or (self._expanded(aggregate.where), 0, ())
-        required, compared, found = known
-        found += tuple(partial for partial, needed in self.partial[compared:] if needed <= required)
-        self.including[aggregate] = required, len(self.partial), found
-        return found
+        known = self.including.get(aggregate) or (self._required_by(aggregate.where), 0, ())
+        required, compared, including = known
+        including += tuple(partial for partial, needed in self.partial[compared:] if needed <= required)
+        self.including[aggregate] = (required, len(self.partial), including)
+        return including
 
-    def _expanded(self, where: Expr | None) -> frozenset[Expr]:
-        """Return what the condition requires, with what its filters require in their place."""
-        found: set[Expr] = set()
+    def _required_by(self, where: Expr | None) -> frozenset[Expr]:
+        """Return the conjuncts of a condition, those of its filters in place of their names."""
+        required: set[Expr] = set()
         followed: set[Expr] = set()
         stack = list(typed.conjuncts(where))
         while stack:
@@ -141,15 +143,15 @@ class _ProgramChecker:
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
                 inner = self._filter_condition(part.symbol.name)
             if inner is None:
-                found.add(part)
+                required.add(part)
             elif part not in followed:
                 followed.add(part)
                 stack.extend(typed.conjuncts(inner))
-        return frozenset(found)
+        return frozenset(required)
 
     # --- the whole
 
-    def _output(self) -> None:
+    def _check_output(self) -> None:
         returned = {name.text for name in self.program.output}
         for name in self.program.output:
             step = self._step_called(name, returned)
@@ -175,9 +177,10 @@ class _ProgramChecker:
             self.problems.report(catalogue.unknown_step(name.span, name.text, help))
         return None
 
-    def _properties(self, program: nodes.Program) -> nodes.Program:
-        """Return the program with the properties whose names are those of numbers, the one of which depends on the other."""
-        found, uses = [], program.uses() if self.program.properties else {}
+    def _check_properties(self, program: nodes.Program) -> nodes.Program:
+        """Return the program with its properties. Reports steps that are no numbers, and independent ones."""
+        properties = []
+        uses = program.uses() if self.program.properties else {}
         for claim in self.program.properties:
             steps = [self._step_called(name) for name in (claim.step, claim.variable)]
             for name, step in zip((claim.step, claim.variable), steps, strict=True):
@@ -185,12 +188,12 @@ class _ProgramChecker:
                     self.problems.report(catalogue.without_order(name.span, name.text, step.ty.noun))
             if None in steps or self.scope.broken:  # a step that has errors may depend on anything
                 continue
-            if claim.variable.text not in _all_used(uses, claim.step.text):
+            if claim.variable.text not in _all_uses(uses, claim.step.text):
                 self.problems.report(catalogue.independent(claim.variable.span, claim.step.text, claim.variable.text))
-            found.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
-        return replace(program, properties=tuple(found))
+            properties.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
+        return replace(program, properties=tuple(properties))
 
-    def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
+    def _build_program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
         used = {symbol.name for step in steps for symbol in step.symbols()}
         return nodes.Program(
@@ -213,15 +216,15 @@ class _ProgramChecker:
         )
 
 
-def _all_used(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
+def _all_uses(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
     """Return the steps and filters that a step uses, directly or through others."""
-    found: set[str] = set()
+    reached: set[str] = set()
     stack = [name]
     while stack:
-        used = uses[stack.pop()] - found
+        used = uses[stack.pop()] - reached
         stack += used
-        found |= used
-    return found
+        reached |= used
+    return reached
 
 
 def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:
@@ -231,15 +234,15 @@ def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) 
 
 
 def _bounds(program: surface.Program) -> dict[Symbol, Range]:
-    """The range of each numeric extraction field and parameter."""
-    found: dict[Symbol, Range] = {}
+    """Return the range of each numeric extraction field and parameter."""
+    ranges: dict[Symbol, Range] = {}
     for kind, bounded in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.PARAMETER, program.parameters)):
-        found |= {Symbol(kind, each.name): _range(each) for each in bounded if each.ty.is_numeric}
-    return found
+        ranges |= {Symbol(kind, item.name): _range(item) for item in bounded if item.ty.is_numeric}
+    return ranges
 
 
 def _range(bounded: nodes.ExtractionField | nodes.Parameter) -> Range:
     any_value = intervals.INPUT_INTEGER if bounded.ty.base is Base.INTEGER else intervals.INPUT_NUMBER
-    low = any_value.low if bounded.minimum is None else intervals.at_most(bounded.minimum)
-    high = any_value.high if bounded.maximum is None else -intervals.at_most(-bounded.maximum)
+    low = any_value.low if bounded.minimum is None else intervals.round_down(bounded.minimum)
+    high = any_value.high if bounded.maximum is None else -intervals.round_down(-bounded.maximum)
     return Range(low, high) if low <= high else any_value

@@ -1,4 +1,4 @@
-"""One step of a surface program to a checked one: what each operation requires of its parts.
+"""Checks the steps of a surface program: what each operation requires of its parts.
 
 In: `surface.Step`. Out: `nodes.Step`, or None if it has an error. Raises nothing for a user's mistake.
 """
@@ -18,7 +18,7 @@ from formulaseed.language.check.comparisons import ComparisonChecker, is_constan
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import reason_of, unquoted
+from formulaseed.language.check.wording import help_for_quotes, reason_of
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
@@ -29,7 +29,7 @@ from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, 
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
-_COMPARED_RULES = 40
+MAX_COMPARED_RULES = 40
 """In a longer case a rule is not compared with each one before it: the time grows with their square."""
 _ALL_TAKEN = "the rules before it take every restaurant"
 NARROWING_SIZE = 200
@@ -45,7 +45,7 @@ class StepChecker:
         self.narrowing = narrowing
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
-        self.aggregates = AggregateChecker(scope, narrowing, self._where, lambda: self._checker(True))
+        self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._new_checker(True))
 
     def report_constants(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
@@ -58,23 +58,24 @@ class StepChecker:
         self.aggregates.start_step()
         match step.operation:
             case surface.Filter(condition=condition):
-                return self._filter(step, condition)
+                return self._check_filter(step, condition)
             case ast.Aggregate():
-                return self._aggregate(step, step.operation)
+                return self._check_aggregate(step, step.operation)
             case surface.Lookup():
-                return self._lookup(step, step.operation)
+                return self._check_lookup(step, step.operation)
             case surface.Formula(expression):
-                return self._formula(step, expression)
+                return self._check_formula(step, expression)
             case surface.Const(literal):
-                return self._const(step, literal)
+                return self._check_const(step, literal)
             case surface.Case():
-                return self._case(step, step.operation)
+                return self._check_case(step, step.operation)
             case surface.Broken():
                 return None
 
-    def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
-        checker = self._checker(True)
-        condition = checker.condition(written, Facts())
+    def _check_filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
+        """Check a filter; None if it has an error, uses a step, or is too large."""
+        checker = self._new_checker(True)
+        condition = checker.check_condition(written, Facts())
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
         for node in steps:  # a filter tests single reviews, before any step has a value
@@ -92,9 +93,9 @@ class StepChecker:
             self.problems.report(catalogue.filters_nested_too_deeply(step.name.span, depth))
             return None
         self._report_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
-        return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
+        return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span, sources=step.sources)
 
-    def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
+    def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, noun: str) -> None:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > NARROWING_SIZE:
             return
@@ -102,133 +103,149 @@ class StepChecker:
         if truth is None:
             return
         reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
-        self.problems.report(catalogue.constant_condition(span, what, truth, reason, checker.particular_help()))
+        self.problems.report(catalogue.constant_condition(span, noun, truth, reason, checker.particular_help()))
         checker.forget_constants()
 
-    def _made(self, step: surface.Step, operation: nodes.Operation, ty: Type, known: Range | None) -> nodes.Step | None:
+    def _build(
+        self, step: surface.Step, operation: nodes.Operation, ty: Type, known: Range | None
+    ) -> nodes.Step | None:
+        """Return the checked step; None if the type is an error. `known` is the range of a number or a constant boolean."""
         if ty.is_error:
             return None
         if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
             known = None
-        return nodes.Step(step.name.text, operation, ty, known, step.name.span, description=step.description)
+        return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.description, step.sources)
 
-    def _checker(self, per_review: bool) -> ExpressionChecker:
+    def _new_checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.aggregates, per_review=per_review))
         return self.checkers[-1]
 
-    def _where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
+    def _check_where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
         """Return the checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
-        checker = self._checker(True)
-        found = checker.condition(where, facts)
-        if found.info.ty.is_error:
-            return found, False
-        if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
-            self._report_constant_condition(found, checker, where.span, "`where`")
-        return found, True
+        checker = self._new_checker(True)
+        condition = checker.check_condition(where, facts)
+        if condition.info.ty.is_error:
+            return condition, False
+        if not isinstance(condition, typed.Ref):  # a constant filter is reported where it is defined
+            self._report_constant_condition(condition, checker, where.span, "`where`")
+        return condition, True
 
-    def _aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
+    def _check_aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
         aggregate = self.aggregates.check(written, Facts())
-        return self._made_of_reviews(step, aggregate) if aggregate is not None else None
+        return self._build_aggregate(step, aggregate) if aggregate is not None else None
 
-    def _made_of_reviews(self, step: surface.Step, aggregate: typed.Aggregate) -> nodes.Step | None:
+    def _build_aggregate(self, step: surface.Step, aggregate: typed.Aggregate) -> nodes.Step | None:
+        """Return the step of an aggregate. Warns of an operand that is the same for all reviews."""
         operand = aggregate.operand
         if operand is not None and not any(symbol.is_per_review for symbol in typed.symbols_in(operand)):
-            text, is_total = expression_text(operand), aggregate.entry.purpose == "total"
+            text = expression_text(operand)
+            is_total = aggregate.entry.purpose == "total"
             self.problems.report(catalogue.aggregate_of_constant(operand.info.span, aggregate.function, text, is_total))
-        return self._made(step, nodes.Formula(aggregate), aggregate.info.ty, aggregate.info.range)
+        return self._build(step, nodes.Formula(aggregate), aggregate.info.ty, aggregate.info.range)
 
-    def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
-        checker = self._checker(False)
-        source = checker.check(operation.source, Facts())
-        ty = source.info.ty
-        if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-            self.problems.report(catalogue.source_not_string(source.info.span, expression_text(source), ty.noun))
-            source = error_at(source.info.span)
-        source = checker.needed(source, Facts(), STRING)
+    def _check_lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
+        """Check a lookup; None if its source or a value of its table has an error."""
+        source = self._check_lookup_source(operation)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
-            self.problems.report(catalogue.table_not_numeric(value.span, unquoted(value.value, NUMBER)))
+            self.problems.report(catalogue.table_not_numeric(value.span, help_for_quotes(value.value, NUMBER)))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
         joined = None if wrong else _joined_type(literals, "a table's values", self.scope)
         if operation.default is None:
             self.problems.report(catalogue.lookup_without_default(step.name.span, step.name.text))
-        is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
-        if joined is None or source.info.ty.is_error or not can_match or not is_whole:
+        if joined is None or source.info.ty.is_error or not can_match or not _are_complete(literals):
             return None
-        table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
-        default = operation.default.value if operation.default else None
-        made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
-        return self._made(step, made, joined, _literal_range(literals))
+        lookup = _build_lookup(operation, source)
+        return self._build(step, lookup, joined, _literal_range(literals))
+
+    def _check_lookup_source(self, operation: surface.Lookup) -> Expr:
+        """Check the source of a lookup, which must be a string; return an error for any other value."""
+        checker = self._new_checker(False)
+        source = checker.check(operation.source, Facts())
+        ty = source.info.ty
+        if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
+            self.problems.report(catalogue.source_not_string(source.info.span, expression_text(source), ty.noun))
+            source = error_at(source.info.span)
+        return checker.require_present(source, Facts(), STRING)
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
-        """Return whether every key can be found in one of the source's known values; report those that cannot.
+        """Return True if every key can be found in one of the source's known values; report the keys that cannot.
 
         If the source has one value it is enough that one is found, or that there is a default.
         """
-        values, text = source.info.ty.values or (), expression_text(source)
-        never = [
-            entry.key
-            for entry in operation.table
-            if not any(entry.key.text == v if operation.match == "exact" else entry.key.text in v for v in values)
-        ]
+        values = source.info.ty.values or ()
+        is_exact = operation.match == "exact"
+        keys = [entry.key for entry in operation.table]
+        never = [key for key in keys if not any(key.text == v if is_exact else key.text in v for v in values)]
         is_constant = is_constant_text(source)
-        if is_constant and len(never) == len(operation.table) and operation.default is None:
+        if is_constant and len(never) == len(keys) and operation.default is None:
             self.problems.report(catalogue.lookup_always_fails(operation.source.span))
             return False
         for key in never:
+            text = expression_text(source)
             self.problems.report(catalogue.key_never_found(key.span, text, key.text, values, is_constant))
         return is_constant or not never
 
-    def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
-        checker = self._checker(False)
-        found = checker.check(expression, Facts())
-        if found.info.ty.base is Base.NULL:
+    def _check_formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
+        """Check a formula; None if it has an error, or is always null."""
+        checker = self._new_checker(False)
+        checked = checker.check(expression, Facts())
+        if checked.info.ty.base is Base.NULL:
             self.problems.report(catalogue.always_null(expression.span, "this"))
             return None
         if self.program.reference is not None:
-            if self.program.gives_numbers and found.info.ty.base is Base.STRING:
+            if self.program.gives_numbers and checked.info.ty.base is Base.STRING:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
-            found = checker.as_float(found)
-        if isinstance(found, typed.Aggregate):
-            return self._made_of_reviews(step, found)
-        return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
+            checked = checker.as_float(checked)
+        if isinstance(checked, typed.Aggregate):
+            return self._build_aggregate(step, checked)
+        return self._build(step, nodes.Formula(checked), checked.info.ty, checked.info.range)
 
-    def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
+    def _check_const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
         ty = _joined_type([literal], "constants", self.scope)
-        return self._made(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
+        return self._build(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
-    def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
-        checker, facts = self._checker(False), Facts()
+    def _check_case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
+        """Check a case rule by rule; None if a condition or a result has an error."""
+        checker = self._new_checker(False)
+        facts = Facts()
         rules: list[tuple[Expr, Value]] = []
-        sound = True
+        is_sound = True
         reachability = RuleReachability(self.narrowing, self.problems)
         for rule in operation.rules:
-            condition = checker.condition(rule.condition, facts)
+            condition = checker.check_condition(rule.condition, facts)
             if condition.info.ty.is_error:
-                sound, facts = False, facts.unknown().uncertain()
+                is_sound = False
+                facts = facts.as_unknown().as_uncertain()
                 continue
             rules.append((condition, rule.then.value))
-            facts = reachability.rule(condition, rule, facts, checker)
+            facts = reachability.add(condition, rule, facts, checker)
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
-        is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
-        if sound and is_whole:
+        is_complete = _are_complete(literals)
+        if is_sound and is_complete:
             reachability.report(operation.otherwise, facts)
         joined = _joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))
             return None
-        if joined is None or not sound or not is_whole:
+        if joined is None or not is_sound or not is_complete:
             return None
-        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
+        return self._build(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
+
+
+def _build_lookup(operation: surface.Lookup, source: Expr) -> nodes.Lookup:
+    table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
+    default = operation.default.value if operation.default else None
+    return nodes.Lookup(source, table, operation.match, operation.default is not None, default)
 
 
 # --- the rules of a case
@@ -241,20 +258,20 @@ class RuleReachability:
         self.narrowing = narrowing
         self.problems = problems
         self.rules: list[tuple[Span, Value, str]] = []
-        """For each rule its place, its value, and why it never fires; that is empty if it may."""
+        """The place and the value of each rule, and the reason why it never fires; empty if it may."""
         self.before: list[Expr] = []
         self.closed = ""
-        """Why the rules so far let nothing through; empty if they may."""
+        """The reason why the rules so far let nothing through; empty if they may."""
 
-    def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
-        """Add the next rule, whose condition has just been checked under the facts; return those where it does not hold."""
+    def add(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
+        """Add the next rule, whose condition was checked under the facts. Return the facts if the rule does not fire."""
         never = self.closed or (_ALL_TAKEN if facts.impossible else "")
-        inside, outside = checker.behind(condition, facts)
-        truth = None if inside.impossible is outside.impossible else outside.impossible
+        if_met, if_not = checker.split_facts(condition, facts)
+        truth = None if if_met.impossible is if_not.impossible else if_not.impossible
         if not never and truth is False:
             never = reason_of(condition, checker.constants, facts, self.narrowing)
         elif not never:
-            never = self._taken(inside)
+            never = self._earlier_rule(if_met)
         if truth and not self.closed:
             reason = reason_of(condition, checker.constants, facts, self.narrowing)
             self.closed = f"the rule before it always holds, as {reason}"
@@ -263,24 +280,24 @@ class RuleReachability:
         checker.report_constants()
         self.rules.append((rule.condition.span, rule.then.value, never))
         self.before.append(condition)
-        return outside
+        return if_not
 
     def report(self, otherwise: ast.Literal, facts: Facts) -> None:
-        """Report what is unreachable; the `else` is under the facts that no rule holds."""
+        """Report the unreachable rules; `facts` hold where no rule fires, for the `else`."""
         never = self.closed or (_ALL_TAKEN if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
-        given = [value for _, value, never in rules if not never]
+        verdicts = [value for _, value, never in rules if not never]
         for number, (span, value, never) in enumerate(rules):
             if never:
-                lost = "" if value in given else value_text(value)
+                lost = "" if value in verdicts else value_text(value)
                 self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
-    def _taken(self, inside: Facts) -> str:
-        """Return why an earlier rule takes all that this one would; empty if none does."""
-        if len(self.before) > _COMPARED_RULES:
+    def _earlier_rule(self, if_met: Facts) -> str:
+        """Return that an earlier rule fires wherever `if_met`, the facts of a rule, hold; empty if none does."""
+        if len(self.before) > MAX_COMPARED_RULES:
             return ""
         for number, earlier in enumerate(self.before):
-            if all(self.narrowing.truth(part, inside) for part in typed.conjuncts(earlier)):
+            if all(self.narrowing.truth(part, if_met) for part in typed.conjuncts(earlier)):
                 return f"rule {number + 1} takes every restaurant that it would"
         return ""
 
@@ -288,35 +305,46 @@ class RuleReachability:
 # --- literals, such as the results of a case
 
 
-def _joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -> Type | None:
+def _are_complete(literals: Sequence[ast.Literal]) -> bool:
+    """Return True if no literal is missing or wrong."""
+    return not any(isinstance(literal, surface.NoLiteral) for literal in literals)
+
+
+def _joined_type(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) -> Type | None:
     """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
-    given = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
-    formulas = [literal for literal in given if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
+    present = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
+    formulas = [literal for literal in present if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
     for literal in formulas:
-        scope.problems.report(catalogue.formula_as_literal(literal.span, str(literal.value), what))
-    if formulas or not given:
+        scope.problems.report(catalogue.formula_as_literal(literal.span, str(literal.value), noun))
+    if formulas or not present:
         return None
     sorts: dict[Base, list[ast.Literal]] = {}
-    for literal in given:
+    for literal in present:
         if literal.value is not None:
             ty = type_of(literal.value)
             sorts.setdefault(Base.NUMBER if ty.is_numeric else ty.base, []).append(literal)
     if len(sorts) <= 1:
-        return _common(given)
-    most = max(sorts.values(), key=len)
-    expected = f"{'first' if most is next(iter(sorts.values())) else 'mostly'} {_common(most).noun}"
-    for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
-        found, help = type_of(literal.value).noun, unquoted(literal.value, _common(most))
-        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found, help))
+        return _common(present)
+    _report_mixed(list(sorts.values()), noun, scope)
     return None
 
 
-def _common(given: Sequence[ast.Literal]) -> Type:
-    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in given])
+def _common(literals: Sequence[ast.Literal]) -> Type:
+    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in literals])
+
+
+def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: SeedScope) -> None:
+    """Report the literals that are not of the most frequent sort; `sorts` are in the order of their first literals."""
+    most = max(sorts, key=len)
+    expected = f"{'first' if most is sorts[0] else 'mostly'} {_common(most).noun}"
+    for literal in (literal for sort in sorts if sort is not most for literal in sort):
+        actual = type_of(literal.value).noun
+        help = help_for_quotes(literal.value, _common(most))
+        scope.problems.report(catalogue.mixed_literals(literal.span, noun, expected, actual, help))
 
 
 def _is_formula(text: str, scope: SeedScope) -> bool:
-    """Return whether a string in place of a value is a formula: it is made of known names and operators."""
+    """Return True if a string in place of a value is a formula: it is made of known names and operators."""
     words = re.findall(r"[A-Za-z_][\w.]*", text)
     if not words or re.search(r"[^\w.\s()+*/%-]", text):
         return False
@@ -329,6 +357,7 @@ def _is_formula(text: str, scope: SeedScope) -> bool:
 
 
 def _literal_range(literals: Sequence[ast.Literal]) -> Range | None:
+    """Return the range of the literals that are not null; None if any of them is no number."""
     values = [literal.value for literal in literals if literal.value is not None]
     ranges = [intervals.exactly(value) for value in values if isinstance(value, int | float)]
     return reduce(intervals.union, ranges) if ranges and len(ranges) == len(values) else None

@@ -1,4 +1,4 @@
-"""Likely mistakes: every rule over a program, and the suppression of what they report.
+"""Warns of likely mistakes by every rule over a program, and applies the seed's suppressions.
 
 In: a program as written, and as checked; of one with errors, its sound steps. Out: warnings and notes, of a code that
 says the same of several keywords, values or inputs a single one.
@@ -7,6 +7,7 @@ says the same of several keywords, values or inputs a single one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
@@ -19,6 +20,7 @@ from formulaseed.seed.surface import Suppression
 
 
 def lint(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
+    """Report likely mistakes in a program, which is given as written and as checked."""
     lint_keywords(written.keywords, problems)
     lint_lookups(written, program, problems)
     lint_years(program, problems)
@@ -29,17 +31,17 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
 
 
 def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
-    """Take back what the seed suppresses, note a suppression that covers nothing, and merge what is left by its code."""
+    """Discard the warnings that the seed suppresses, note suppressions that cover nothing, and merge the rest by code."""
     covered: dict[tuple[str, str], list[Diagnostic]] = {}
-    for found in problems.sorted() if suppressions else ():
-        for scope in _scopes(found.pointer) if found.severity != "error" else ():
-            covered.setdefault((found.code, scope), []).append(found)
-    of_each = [(each, covered.get((each.code.text, each.scope), [])) for each in suppressions]
-    needless = [each.code for each, matching in of_each if not matching]
-    problems.discard(found for _, matching in of_each for found in matching)
-    for code in needless if not problems.has_errors else ():
+    for warning in problems.sorted() if suppressions else ():
+        for scope in _scopes(warning.pointer) if warning.severity != "error" else ():
+            covered.setdefault((warning.code, scope), []).append(warning)
+    suppressed = [covered.get((suppression.code.text, suppression.scope), []) for suppression in suppressions]
+    unused = [suppression.code for suppression, warnings in zip(suppressions, suppressed, strict=True) if not warnings]
+    problems.discard(chain.from_iterable(suppressed))
+    for code in unused if not problems.has_errors else ():
         problems.report(catalogue.unused_suppression(code.span, code.text))
-    problems.merge(catalogue.merged)
+    problems.merge(catalogue.merge_by_code)
 
 
 def _scopes(pointer: str) -> Iterator[str]:

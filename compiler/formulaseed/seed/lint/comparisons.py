@@ -1,4 +1,4 @@
-"""Comparisons of the standard fields with values that data does not have, which types and ranges cannot prove.
+"""Warns of comparisons of the standard fields with values that data does not have, which types and ranges cannot prove.
 
 A category compared with the list of all, one in other case than Yelp's, a number beyond a field's usual range, and a string
 that begins or ends with white space.
@@ -16,16 +16,16 @@ from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.check.facts import items
-from formulaseed.language.check.nulls import enclosed
-from formulaseed.language.intervals import Range, described
+from formulaseed.language.check.nulls import enclose
+from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import surface
 from formulaseed.seed.standard_fields import LISTED, RANGES
 
-_ACRONYM = 3
-"""A category of at most so many capitals may be written in capitals, such as `BBQ`."""
+MAX_ACRONYM = 3
+"""A category of at most this many letters may be written in capitals, such as `BBQ`."""
 _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 
 
@@ -38,10 +38,10 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
         for expression in step.expressions():
             for node in typed.walk(expression):
                 if isinstance(node, typed.Comparison):
-                    _category(node, lists, problems)
+                    _lint_category(node, lists, problems)
                     if not node.is_constant and node.info.span not in certain:
-                        _beyond_range(node, ranges, problems)
-            _surrounding_space(expression, problems)
+                        _lint_range(node, ranges, problems)
+            _lint_space(expression, problems)
         symbol = Symbol(SymbolKind.STEP, step.name)
         match step.operation:
             case nodes.Formula(typed.Ref(source)) if source in ranges:
@@ -67,59 +67,70 @@ def _symbol(name: str) -> Symbol:
 
 
 def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+    """Yield the comparisons of a chain: left side, operator, right side."""
     yield from zip((node.first, *node.rest), node.operators, node.rest, strict=False)
+
+
+def pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+    """Yield the comparisons of a chain from either side: `a < b` and `b > a`. The operator is empty for a mirrored `in`."""
+    for left, operator, right in _pairs(node):
+        yield left, operator, right
+        yield right, MIRRORED.get(operator, ""), left
 
 
 # --- numbers
 
 
-def _beyond_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
-    """Warn of a comparison that the usual range of a field leaves in no doubt; nothing is proved from such a range."""
-    for left, operator, right in _pairs(node):
-        for side, sign, other in ((left, operator, right), (right, MIRRORED.get(operator, ""), left)):
-            field = side.operand if isinstance(side, typed.Present) else side
-            known = ranges.get(field.symbol) if isinstance(field, typed.Ref) else None
-            if known is None or not sign:
+def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
+    """Warn of a comparison that is constant by the usual range of a field; nothing else is proved from such a range."""
+    for side, sign, other in pairs_from_both_sides(node):
+        field = side.operand if isinstance(side, typed.Present) else side
+        known = ranges.get(field.symbol) if isinstance(field, typed.Ref) else None
+        if known is None or not sign:
+            continue
+        is_member = sign in ("in", "not in")
+        for item in items(other):
+            value = item.info.constant
+            if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            for item in items(other):
-                value, name = item.info.constant, expression_text(field)
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    continue
-                is_member = sign in ("in", "not in")
-                result = intervals.compared("==" if is_member else sign, known, intervals.exactly(value))
-                is_usual = known.low <= value <= known.high
-                if result is None or (result and (is_usual or is_member)):
-                    continue  # such as `meta.stars <= 5` in the last of several conditions
-                text = f"{name} {'==' if is_member else sign} {value_text(value)}"
-                span = item.info.span if is_member else node.info.span
-                problems.report(catalogue.beyond_range(span, name, described(known), text, result))
+            operator = "==" if is_member else sign
+            result = intervals.compare(operator, known, intervals.exactly(value))
+            if result is not False and (result is None or is_member or known.low <= value <= known.high):
+                continue  # such as `meta.stars <= 5` in the last of several conditions
+            name = expression_text(field)
+            text = f"{name} {operator} {value_text(value)}"
+            span = item.info.span if is_member else node.info.span
+            problems.report(catalogue.beyond_range(span, name, describe(known), text, result))
 
 
 # --- categories
 
 
-def _category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
+def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
+    """Warn of a category in other case than Yelp's, and of one that is compared with the list of all."""
     for left, operator, right in _pairs(node):
-        left_is_list, right_is_list = _is_list(left, lists), _is_list(right, lists)
-        if operator in ("in", "not in") and right_is_list:
+        is_left = _is_list(left, lists)
+        is_right = _is_list(right, lists)
+        if operator in ("in", "not in") and is_right:
             text = _string(left)
-            if text and titled(text) != text:
-                problems.report(catalogue.other_case(left.info.span, text, titled(text), is_there=False))
-        elif operator in ("==", "!=", "in", "not in") and (left_is_list or right_is_list):
-            source, others = (left, items(right)) if left_is_list else (right, items(left))
-            texts = [_string(other) for other in others]
+            if text and title_case(text) != text:
+                problems.report(catalogue.other_case(left.info.span, text, title_case(text), is_there=False))
+        elif operator in ("==", "!=", "in", "not in") and (is_left or is_right):
+            source, literals = (left, items(right)) if is_left else (right, items(left))
+            texts = [_string(literal) for literal in literals]
             # several categories, or none, are compared with the whole on purpose
             if all(texts) and not any("," in text for text in texts):
-                _whole_list(node, source, operator, texts, others[0], problems)
+                _report_whole_list(node, source, operator, texts, literals[0], problems)
 
 
-def _whole_list(
+def _report_whole_list(
     node: typed.Comparison, source: Expr, operator: str, texts: list[str], literal: Expr, problems: Problems
 ) -> None:
-    is_negated = operator in ("!=", "not in")
-    name, word, joint = expression_text(source), "not in" if is_negated else "in", " and " if is_negated else " or "
+    """Report a list of categories that is compared with some of them as a whole."""
+    word, joint = ("not in", " and ") if operator in ("!=", "not in") else ("in", " or ")
+    name = expression_text(source)
     categories = f"coalesce({name}, '')" if source.info.ty.nullable else operand_text(source)
-    formula = joint.join(f"{literal_text(titled(text))} {word} {categories}" for text in texts)
+    formula = joint.join(f"{literal_text(title_case(text))} {word} {categories}" for text in texts)
     span = node.info.span
     help: Help
     if span.source.text.startswith('"', span.start):  # the key of a condition object
@@ -127,16 +138,16 @@ def _whole_list(
     elif source.info.span.pointer != literal.info.span.pointer:  # the `source` of a case
         help = f"drop `source` and write `{formula}`"
     else:
-        formula = enclosed(formula, span) if len(texts) > 1 else formula
+        formula = enclose(formula, span) if len(texts) > 1 else formula
         help = f"write `{formula}`"
         if len(node.rest) == 1:
             help = Suggestion(help, json.dumps(formula, ensure_ascii=False)[1:-1], "unsafe", is_verbatim=True)
     problems.report(catalogue.compared_with_list(span, name, operator, help))
 
 
-def _is_list(found: Expr, lists: set[Symbol]) -> bool:
-    """Return whether this is the list of categories, also with a value for a missing one."""
-    match found:
+def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
+    """Return True if an expression is the list of categories, also with a value for a missing one."""
+    match expression:
         case typed.Ref(symbol):
             return symbol in lists
         case typed.Present(operand) | typed.Logical("or", (operand, _)) | typed.Call("coalesce", (operand, _)):
@@ -145,13 +156,13 @@ def _is_list(found: Expr, lists: set[Symbol]) -> bool:
             return False
 
 
-def _string(found: Expr) -> str:
-    return found.value if isinstance(found, typed.Literal) and isinstance(found.value, str) else ""
+def _string(expression: Expr) -> str:
+    return expression.value if isinstance(expression, typed.Literal) and isinstance(expression.value, str) else ""
 
 
-def titled(text: str) -> str:
+def title_case(text: str) -> str:
     """Return a category as Yelp writes it, if it is all in small letters or capitals; else the text itself."""
-    is_upper = text.isupper() and len(text) > _ACRONYM
+    is_upper = text.isupper() and len(text) > MAX_ACRONYM
     if not (text.islower() or is_upper):
         return text
     return _WORD_START.sub(lambda match: match[0].upper(), text.lower())
@@ -160,17 +171,17 @@ def titled(text: str) -> str:
 # --- strings
 
 
-def _surrounding_space(expression: Expr, problems: Problems) -> None:
+def _lint_space(expression: Expr, problems: Problems) -> None:
     """Warn of strings with white space around them, but for those that are searched for, such as `' bar'`."""
-    found = list(typed.walk(expression))
+    nodes = list(typed.walk(expression))
     searched = {
         id(left)
-        for node in found
+        for node in nodes
         if isinstance(node, typed.Comparison)
         for left, operator, right in _pairs(node)
         if operator in ("in", "not in") and not isinstance(right, typed.List)
     }
-    for node in found:
+    for node in nodes:
         text = _string(node)
         if text.strip() not in ("", text) and id(node) not in searched:
             problems.report(catalogue.surrounding_space(node.info.span, text, "the string"))
@@ -184,9 +195,10 @@ def lint_case_of_keys(lookup: surface.Lookup, is_list: bool, problems: Problems)
     keys = {entry.key.text for entry in lookup.table}
     first: dict[str, surface.Entry] = {}
     for entry in lookup.table:
-        key, span = entry.key.text, entry.key.span
-        if is_list and titled(key) != key:
-            problems.report(catalogue.other_case(span, key, titled(key), is_there=titled(key) in keys))
+        key = entry.key.text
+        span = entry.key.span
+        if is_list and title_case(key) != key:
+            problems.report(catalogue.other_case(span, key, title_case(key), is_there=title_case(key) in keys))
             continue
         other = first.setdefault(key.casefold(), entry)
         if other.value.value != entry.value.value:

@@ -1,4 +1,4 @@
-"""Keywords of the filter: unintended matches, and misses.
+"""Warns of keywords of the filter that match unintended words, or miss intended ones.
 
 A review is relevant if its text contains a keyword anywhere, case ignored; so `nut` finds "minute", and
 `allergy` does not find "allergies".
@@ -15,18 +15,21 @@ from pathlib import Path
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.seed.surface import Named
+from formulaseed.source.text import one_line
 
-_LONGEST_SUSPECT = 8
+MAX_SUSPECT_LENGTH = 8
 """A longer keyword is seldom a part of a word that means something else."""
 
-_SHORT, _LONG = 3, 5
-"""A word that begins with a long keyword is most often a form of it; of one between, if it ends like one: not `waitress`."""
+MAX_SHORT = 3
+"""The endings of longer keywords make another word of a keyword of at most this length: `bee` and `been`."""
+MIN_LONG = 5
+"""A word that begins with a keyword of at least this length is most often a form of it: not `waitress` of `wait`."""
 
-_LONGEST_LINTED = 60
-"""A longer keyword is not compared with the others: it takes time, and there is none."""
+MAX_LINTED_LENGTH = 60
+"""A longer keyword is not compared with the others: it takes time."""
 
-_MOST_WORDS = 200
-_REVIEW_CHARACTERS = 5_000
+MAX_WORDS = 200
+MAX_REVIEW_LENGTH = 5_000
 """Reviews are not longer than this."""
 
 _PATTERN = re.compile(
@@ -39,10 +42,11 @@ _PREFIXES = frozenset(
 )  # fmt: skip
 _ENDINGS = ("s", "es", "ed", "er", "ers", "ing", "ings", "y", "d", "ly", "ies", "ish", "less", "free", "ness")
 _ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess", "esses")
-"""Of a short word these make another one: `bee` and `been`."""
+"""With a short word these make another one: `bee` and `been`."""
 
 
 def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
+    """Warn of keywords that match nothing, repeat one another, are inside other words, or miss forms of a word."""
     folded = {keyword.text.casefold() for keyword in keywords}
     seen: dict[str, str] = {}
     for keyword in keywords:
@@ -53,21 +57,22 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
         seen[text] = keyword.text
         if (never := _never_matches(keyword)) is not None:
             problems.report(never)
-        elif len(text) <= _LONGEST_LINTED:
+        elif len(text) <= MAX_LINTED_LENGTH:
             if shorter := _found_by(text, folded - {text}):
                 problems.report(catalogue.keyword_covered(keyword.span, keyword.text, shorter))
                 continue
             bare = text.strip()
-            if bare != text and not _inside_words(bare, folded):  # there the space keeps the longer words out
+            if bare != text and not _words_around(bare, folded):  # there the space keeps the longer words out
                 problems.report(catalogue.surrounding_space(keyword.span, keyword.text, "the keyword"))
-            if found := _inside_words(text, folded):
-                problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
-            _inflections(keyword, text, folded, problems)
+            if words := _words_around(text, folded):
+                problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, words))
+            _lint_inflections(keyword, text, folded, problems)
 
 
 def _never_matches(keyword: Named) -> Diagnostic | None:
     """Return why no review contains the keyword; None if one may."""
-    text, span = keyword.text, keyword.span
+    text = keyword.text
+    span = keyword.span
     if _PATTERN.search(text):
         return catalogue.keyword_pattern(span, text, _words_of(text))
     if any(unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for character in text):
@@ -75,7 +80,7 @@ def _never_matches(keyword: Named) -> Diagnostic | None:
     composed = unicodedata.normalize("NFC", text)
     if composed != text:
         return catalogue.keyword_characters(span, text, "separate accents", composed)
-    if len(text) > _REVIEW_CHARACTERS:
+    if len(text) > MAX_REVIEW_LENGTH:
         return catalogue.keyword_too_long(span, len(text))
     curly = sorted(set(text) & set(_TYPOGRAPHIC))
     if curly:
@@ -90,31 +95,35 @@ _CHOICE = re.compile(
     r"\((?:\?:)?(?P<group>[^()]*)\)(?P<may_lack>\?)?|\[(?P<class>[^\]^\\]+)\](?P<may_be_absent>[?*])?"
     r"|(?P<any>\.\?)|\\s(?P<spaces>[?*])|(?P<optional>\w)\?"
 )
-"""What in a pattern stands for several texts."""
+"""A part of a pattern that matches one of several texts."""
 _OPEN = re.compile(r"\\[dDwW]|\{|\[[^\]]*\w-\w")
-"""What in a pattern stands for more texts than can be listed."""
-_MOST_TEXTS = 8
-_SHORTEST = 2
+"""A part of a pattern that matches more texts than can be listed."""
+MAX_CHOICES = 8
+MIN_WORD_LENGTH = 2
 
 
 def _words_of(pattern: str) -> list[str]:
-    """Return the keywords that find what a simple regular expression finds; none if there may be too many."""
+    """Return the keywords that find the same as a simple regular expression; none if there may be too many."""
     if _OPEN.search(pattern):
         return []
     texts = pattern.split("|") if "(" not in pattern else [pattern]
-    while any(_CHOICE.search(text) for text in texts):
-        texts = [chosen for text in texts for chosen in _chosen(text)]
-        if len(texts) > _MOST_TEXTS:
+    while any(map(_CHOICE.search, texts)):
+        texts = [choice for text in texts for choice in _expand_choice(text)]
+        if len(texts) > MAX_CHOICES:
             return []
-    plain = [re.sub(r"\\s\+?|\.[*+]", " ", text) for text in texts]
-    plain = [" ".join(re.sub(r"\\[bB]|\\|[^\w\s'.&-]", "", text).split()) for text in plain]
-    words = dict.fromkeys(word for word in plain if word)
-    if any(len(word) < _SHORTEST for word in words):
+    words = dict.fromkeys(filter(None, map(_plain_text, texts)))
+    if min(map(len, words), default=MIN_WORD_LENGTH) < MIN_WORD_LENGTH:
         return []  # `[sic]`
     return [word for word in words if not _found_by(word, words.keys() - {word})]
 
 
-def _chosen(text: str) -> list[str]:
+def _plain_text(pattern: str) -> str:
+    """Return the text that a pattern without choices finds, its spaces and wildcards as single spaces."""
+    spaced = re.sub(r"\\s\+?|\.[*+]", " ", pattern)
+    return one_line(re.sub(r"\\[bB]|\\|[^\w\s'.&-]", "", spaced))
+
+
+def _expand_choice(text: str) -> list[str]:
     """Return the texts that the first choice in a pattern leaves; the text itself if there is none."""
     match = _CHOICE.search(text)
     if match is None:
@@ -130,27 +139,27 @@ def _chosen(text: str) -> list[str]:
     return [text[: match.start()] + choice + text[match.end() :] for choice in choices]
 
 
-def _inside_words(text: str, folded: set[str]) -> list[str]:
-    """Return the common words that contain the keyword and are no form of it, short ones first."""
-    if len(text) > _LONGEST_SUSPECT or not text.isalpha() or not text.isascii():
+def _words_around(text: str, folded: set[str]) -> list[str]:
+    """Return the common words that contain the keyword and are no form of it, the most common first."""
+    if len(text) > MAX_SUSPECT_LENGTH or not text.isalpha() or not text.isascii():
         return []
-    found = [word for word in _containing(text) if not _is_form(word, text, folded)]
-    return sorted(found, key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
+    words = [word for word in _containing(text) if not _is_form(word, text, folded)]
+    return sorted(words, key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
-    """Whether a word that contains the keyword is a form of it, or of another keyword."""
+    """Return True if a word that contains the keyword is a form of it, or of another keyword."""
     if _found_by(word, folded - {text}):
         return True
     start, _, rest = word.partition(text)
-    endings = _ENDINGS if len(text) <= _SHORT else _ENDINGS_OF_LONGER
+    endings = _ENDINGS if len(text) <= MAX_SHORT else _ENDINGS_OF_LONGER
     ends = not rest or rest in endings or (rest[0] == text[-1] and rest[1:] in endings)
     if not start:
-        return ends or len(text) >= _LONG
-    return ends and (start in _PREFIXES or start in _in_use())
+        return ends or len(text) >= MIN_LONG
+    return ends and (start in _PREFIXES or start in _common_words())
 
 
-def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
+def _lint_inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
     """Warn of other forms of the keyword's first word, a verb, and of its last one that do not contain it."""
     words = text.split(" ")
     if not all(word.isalpha() and word.isascii() for word in words) or len(words[-1]) < 3:
@@ -163,9 +172,9 @@ def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems
 
 
 def _forms(word: str) -> list[str]:
-    """Other forms of a noun or adjective that do not contain it, as far as they are in use."""
+    """Return other forms of a noun or adjective that do not contain it, if they are in use."""
     forms = _irregular(word, "nouns")
-    known = _in_use()
+    known = _common_words()
     if word in _known("adjectives"):
         forms += [f"{word[:-1]}ier", f"{word[:-1]}iest"]
     elif word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou" and not word.endswith(("ary", "ory", "ly")):
@@ -177,7 +186,7 @@ def _forms(word: str) -> list[str]:
 
 
 def _found_by(text: str, keywords: Set[str]) -> str | None:
-    """The keyword that finds the text, the longest first; None where no keyword does."""
+    """Return the longest keyword that finds the text; None if none does."""
     for length in range(len(text), 0, -1):
         for start in range(len(text) - length + 1):
             if text[start : start + length] in keywords:
@@ -186,35 +195,36 @@ def _found_by(text: str, keywords: Set[str]) -> str | None:
 
 
 def _containing(text: str) -> list[str]:
-    """The common words that contain a text, in the order of the alphabet; not more than make the point."""
-    words, found = _listed("words"), list[str]()
-    at = words.find(text)
-    while at != -1 and len(found) < _MOST_WORDS:
-        end = words.index("\n", at)
-        found.append(words[words.rindex("\n", 0, at + 1) + 1 : end])
-        at = words.find(text, end)
-    return found
+    """Return the common words that contain a text, in the order of the alphabet, at most `MAX_WORDS`."""
+    listing = _word_list("words")
+    words: list[str] = []
+    at = listing.find(text)
+    while at != -1 and len(words) < MAX_WORDS:
+        end = listing.index("\n", at)
+        words.append(listing[listing.rindex("\n", 0, at + 1) + 1 : end])
+        at = listing.find(text, end)
+    return words
 
 
 def _irregular(word: str, kind: str) -> list[str]:
-    pairs = [line.split() for line in _listed(kind).split("\n") if line]
+    pairs = [line.split() for line in _word_list(kind).split("\n") if line]
     return [form for pair in pairs for one, form in (pair, pair[::-1]) if word == one]
 
 
 @cache
-def _listed(what: str) -> str:
+def _word_list(name: str) -> str:
     """Return words, adjectives in -y, or irregular words: each line between two line breaks.
 
     `words` are those that several of a thousand reviews of restaurants have, `rare` others.
     """
-    return "\n" + (Path(__file__).parent / f"{what}.txt").read_text(encoding="ascii")
+    return "\n" + (Path(__file__).parent / f"{name}.txt").read_text(encoding="ascii")
 
 
 @cache
-def _known(what: str) -> frozenset[str]:
-    return frozenset(_listed(what).split())
+def _known(name: str) -> frozenset[str]:
+    return frozenset(_word_list(name).split())
 
 
 @cache
-def _in_use() -> frozenset[str]:
+def _common_words() -> frozenset[str]:
     return _known("words") | _known("rare")

@@ -1,4 +1,4 @@
-"""What a program shows of likely mistakes: parts without effect, constant results, scores bounded on one side, old years."""
+"""Warns of likely mistakes in a program: parts without effect, constant results, scores bounded on one side, old years."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, typed
+from formulaseed.language.check.facts import items
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.intervals import described, is_open
-from formulaseed.language.operators import MIRRORED
+from formulaseed.language.intervals import describe, is_open
 from formulaseed.language.printer import expression_text, literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.seed import standard_fields, surface
-from formulaseed.seed.lint.comparisons import lint_case_of_keys, lists_of
+from formulaseed.seed.lint.comparisons import lint_case_of_keys, lists_of, pairs_from_both_sides
 from formulaseed.source.text import Span
 
+_Years = dict[Symbol, tuple[int, Span]]
+"""The constant steps that are a year, each with the year and its place."""
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
-_PRESENT = 2020
-"""An earlier year that is subtracted from one of the data is where a count of years begins, not the present."""
+FIRST_PRESENT_YEAR = 2020
+"""An earlier year that is subtracted from a year of the data is the beginning of a count of years, not the present."""
 
 _PARTIAL = ("FS305", "FS601", "FS604", "FS605", "FS606")
-"""Warnings of what may have no value."""
-_COMPARED_KEYS = 1_000
+"""Warnings of operations that may have no value."""
+MAX_COMPARED_KEYS = 1_000
 """In a larger table keys are not compared with one another: the time grows with their square."""
-_REST = (
+_WORDS_FOR_ABSENCE = (
     "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
     "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
 )  # fmt: skip
@@ -38,22 +40,26 @@ _REST = (
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
+    """Warn of steps whose results are constant, and of scores that are bounded on one side only."""
     years = years_of(program)
-    present = {Symbol(SymbolKind.PARAMETER, parameter.name) for parameter in program.parameters} | {
-        Symbol(SymbolKind.STEP, step.name) for step in program.steps if isinstance(step.operation, nodes.Const)
-    }
-    cases = [step for step in program.steps if isinstance(step.operation, nodes.Case)]
-    tested = {symbol.name for case in cases for symbol in case.symbols() if symbol.kind is SymbolKind.STEP}
+    present = {Symbol(SymbolKind.PARAMETER, parameter.name) for parameter in program.parameters}
+    tested: set[Symbol] = set()
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Const):
+            present.add(Symbol(SymbolKind.STEP, step.name))
+        elif isinstance(step.operation, nodes.Case):
+            tested.update(step.symbols())
     for step, depends, only in outcomes(program):
-        if (only is not None or not depends) and (depends or step.name in program.output):
+        is_output = step.name in program.output
+        if (only is not None or not depends) and (depends or is_output):
             value = value_text(only) if only is not None else ""
             problems.report(catalogue.constant_result(step.span, step.name, value, depends))
-        if step.name in tested or step.name in program.output:
-            _missing_bound(step, years, present, problems)
+        if is_output or Symbol(SymbolKind.STEP, step.name) in tested:
+            _lint_bounds(step, years, present, problems)
 
 
 def outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
-    """Yield each step that is no filter, whether it depends on data, and the one value that it can have, None for several."""
+    """Yield each step that is no filter, True if it depends on data, and its only value, None if it can have several."""
     varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
@@ -88,7 +94,7 @@ def _common(values: list[Value]) -> Value:
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
-def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
+def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open.
 
     The years from one of the data to a present one are no score.
@@ -103,23 +109,20 @@ def _missing_bound(step: nodes.Step, years: set[Symbol], present: set[Symbol], p
     bounds = [argument for argument in call.arguments if argument.info.is_constant]
     if all(argument in bounds or _is_age(argument, years, present) for argument in call.arguments):
         return
-    known, below = step.range, FUNCTIONS[call.function].bounds == "below"
-    if bounds and is_open(known.low) != is_open(known.high):
+    if bounds and is_open(step.range.low) != is_open(step.range.high):
         bound = expression_text(bounds[0])
-        problems.report(catalogue.missing_bound(step.span, step.name, described(known), bound, is_above=below))
+        is_above = FUNCTIONS[call.function].bounds == "below"
+        problems.report(catalogue.missing_bound(step.span, step.name, describe(step.range), bound, is_above=is_above))
 
 
 def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
-    """Whether it is the difference of a year of the data and of another, or of one that a constant or a parameter gives."""
+    """Return True if a value is a difference of a year of the data and another year, also a constant or a parameter."""
     match argument:
         case typed.Binary(left=left, operator="-", right=right):
-            given = [symbol for side in (left, right) if (symbol := _input_of(side)) is not None]
-            written = [side for side in (left, right) if isinstance(side, typed.Literal) and is_year(side.value)]
-            return (
-                len(given) + len(written) == 2
-                and not years.isdisjoint(given)
-                and years.union(present).issuperset(given)
-            )
+            symbols = [symbol for side in (left, right) if (symbol := _input_of(side)) is not None]
+            literals = [side for side in (left, right) if isinstance(side, typed.Literal) and is_year(side.value)]
+            is_of_data = not years.isdisjoint(symbols) and (years | present).issuperset(symbols)
+            return is_of_data and len(symbols) + len(literals) == 2
         case _:
             return False
 
@@ -133,18 +136,18 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
     A year that closes a period, as in `meta.year < 2023`, stays what it is.
     """
     years = years_of(program)
-    constants: dict[Symbol, tuple[int, Span]] = {}
+    constants: _Years = {}
     for step in program.steps:
         match step.operation:
             case nodes.Const(int(value)) if is_year(value):
-                constants[Symbol(SymbolKind.STEP, step.name)] = value, step.span
+                constants[Symbol(SymbolKind.STEP, step.name)] = (value, step.span)
         for expression in step.expressions():
-            for year, span, use in _ageing(expression, years, constants):
+            for year, span, use in _hard_coded_years(expression, years, constants):
                 problems.report(catalogue.hard_coded_year(span, year, use))
 
 
 def years_of(program: nodes.Program) -> set[Symbol]:
-    """Return the symbols that are a year of the data: that of a review, and the first or last of some reviews."""
+    """Return the symbols that are a year of the data: that of a review, or the first or last of some reviews."""
     years = {Symbol(SymbolKind.META, "year")}
     for step in program.steps:
         match step.operation:
@@ -161,56 +164,60 @@ def _input_of(expression: Expr) -> Symbol | None:
 
 
 def is_year(value: Value) -> TypeGuard[int]:
-    """Return whether a number may be a year that a policy names."""
+    """Return True if a number may be a year that a policy names."""
     return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
-def _ageing(
-    expression: Expr, years: set[Symbol], constants: dict[Symbol, tuple[int, Span]]
-) -> Iterator[tuple[int, Span, str]]:
+def _hard_coded_years(expression: Expr, years: set[Symbol], constants: _Years) -> Iterator[tuple[int, Span, str]]:
+    """Yield the years that are taken for the present, with their places and the comparison or subtraction that uses them."""
     everything = list(typed.walk(expression))
     mentioning = _mentioning(everything, years)
     if not mentioning:
         return
-    pairs = [pair for node in everything if isinstance(node, typed.Comparison) for pair in _pairs(node)]
-    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}  # the period does not move
-    for one, sign, other in pairs:
-        if _input_of(one) in years and sign in (">", ">=") and one not in closed:
+    chains = [node for node in everything if isinstance(node, typed.Comparison)]
+    for one, sign, other in _open_periods(chains):
+        if _input_of(one) in years:
             use = f"{expression_text(one)} {sign} {expression_text(other)}"
             yield from ((year, span, use) for year, span in _year(other, constants))
     for node in everything:
         if isinstance(node, typed.Binary) and node.operator == "-":
-            found = _year(node.left, constants) if id(node.right) in mentioning else []
-            if id(node.left) in mentioning and id(node.right) not in mentioning:
-                found = [each for each in _year(node.right, constants) if each[0] >= _PRESENT]
-            yield from ((year, span, expression_text(node)) for year, span in found)
+            use = expression_text(node)
+            yield from ((year, span, use) for year, span in _present_year(node, mentioning, constants))
 
 
-def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
-    """What is compared with what, from either side."""
-    for left, operator, right in zip((node.first, *node.rest), node.operators, node.rest, strict=False):
-        yield left, operator, right
-        yield right, MIRRORED.get(operator, ""), left
+def _open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, Expr]]:
+    """Return the comparisons by `>` and `>=` of values that no comparison bounds above: such a period has no end."""
+    pairs = [pair for chain in chains for pair in pairs_from_both_sides(chain)]
+    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}
+    return [pair for pair in pairs if pair[1] in (">", ">=") and pair[0] not in closed]
+
+
+def _present_year(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
+    """Return the year that a year of the data is subtracted from, or the present year that is subtracted from one."""
+    is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
+    if is_left and not is_right:
+        return [(year, span) for year, span in _year(node.right, constants) if year >= FIRST_PRESENT_YEAR]
+    return _year(node.left, constants) if is_right else []
 
 
 def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
-    """The ids of the nodes in which a year occurs; of `everything` each comes before its parts."""
-    found: set[int] = set()
+    """Return the ids of the nodes in which a year occurs. In `everything` each node must come before its parts."""
+    mentioning: set[int] = set()
     for node in reversed(everything):
-        is_closed = (
-            isinstance(node, typed.Aggregate) and not node.entry.selects
-        )  # a count of a year's reviews is no year
-        if _input_of(node) in years or (not is_closed and any(id(part) in found for part in typed.children(node))):
-            found.add(id(node))
-    return found
+        # a count of a year's reviews is no year
+        is_closed = isinstance(node, typed.Aggregate) and not node.entry.selects
+        parts = () if is_closed else typed.children(node)
+        if _input_of(node) in years or any(id(part) in mentioning for part in parts):
+            mentioning.add(id(node))
+    return mentioning
 
 
-def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
-    """The year that is written here, or in the constant that is named here."""
-    if isinstance(found, typed.Literal) and is_year(found.value):
-        return [(found.value, found.info.span)]
-    if isinstance(found, typed.Ref) and found.symbol in constants:
-        return [constants[found.symbol]]
+def _year(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
+    """Return the year that a literal or a constant step is, with its place; nothing for any other value."""
+    if isinstance(expression, typed.Literal) and is_year(expression.value):
+        return [(expression.value, expression.info.span)]
+    if isinstance(expression, typed.Ref) and expression.symbol in constants:
+        return [constants[expression.symbol]]
     return []
 
 
@@ -218,6 +225,7 @@ def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[
 
 
 def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
+    """Warn of steps, fields and parameters that nothing uses, and of enum values that no condition tests."""
     used = program.used()
     failing = {_section(d.span) for d in problems.sorted() if d.code in _PARTIAL}
     for step in program.steps:
@@ -230,15 +238,13 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
         space, _, name = full_name.partition(".")
         if Symbol(SymbolKind(space), name) not in used:
             problems.report(catalogue.unused_input(span, full_name, space == "extraction"))
-    asked = _Asked(program)
+    tested = _TestedValues(program)
     for field in written.fields:
-        name, values = field.name, [value.name for value in field.values]
-        missing = [value for value in values if (name, value) not in asked.values and not _is_rest(value)]
-        is_whole = name in asked.as_a_whole or name == standard_fields.VALIDITY_FIELD
-        # of two values, one is the absence of the other
-        if missing and len(values) > 2 and not is_whole and Symbol(SymbolKind.EXTRACTION, name) in used:
-            span, unused = written.declared_at[f"extraction.{name}"], " or ".join(map(literal_text, missing[:4]))
-            problems.report(catalogue.unused_value(span, name, unused))
+        if Symbol(SymbolKind.EXTRACTION, field.name) in used and field.name != standard_fields.VALIDITY_FIELD:
+            unused = tested.missing(field)
+            if unused:
+                span = written.declared_at[f"extraction.{field.name}"]
+                problems.report(catalogue.unused_value(span, field.name, " or ".join(map(literal_text, unused[:4]))))
 
 
 def _section(span: Span) -> str:
@@ -246,16 +252,17 @@ def _section(span: Span) -> str:
     return "/".join(span.pointer.split("/")[:3])
 
 
-def _is_rest(value: str) -> bool:
+def _means_absence(value: str) -> bool:
+    """Return True if a value means the absence of the others."""
     folded = value.casefold().replace(" ", "_").replace("-", "_")
-    return folded in _REST or folded.startswith(("no_", "not_", "none_", "without_"))
+    return folded in _WORDS_FOR_ABSENCE or folded.startswith(("no_", "not_", "none_", "without_"))
 
 
-class _Asked:
-    """Which values of extraction fields the conditions of a program ask for.
+class _TestedValues:
+    """The values of extraction fields that the conditions of a program test.
 
-    A condition that asks for the opposite, and a choice whose other branch is not 0, ask for all values that
-    they do not name: such a field is asked as a whole, as is one that is used other than in a comparison with texts.
+    A negated condition, and a choice whose other branch is not 0, test all values that they do not name: such a field is tested
+    as a whole, as is one that is used elsewhere than in a comparison with strings.
     """
 
     def __init__(self, program: nodes.Program) -> None:
@@ -265,8 +272,8 @@ class _Asked:
         for step in program.steps:
             for node in (node for expression in step.expressions() for node in typed.walk(expression)):
                 match node:
-                    case typed.Comparison(first, operators, rest):
-                        self._comparison((first, *rest), operators)
+                    case typed.Comparison():
+                        self._comparison(node)
                     case typed.Not(operand):
                         self.as_a_whole.update(self._fields(operand))
                     case typed.Conditional(condition, _, otherwise):
@@ -275,20 +282,29 @@ class _Asked:
                     case typed.Call(_, arguments):
                         self.as_a_whole.update(name for argument in arguments for name in _field(argument))
 
-    def _comparison(self, operands: tuple[Expr, ...], operators: tuple[str, ...]) -> None:
-        for left, operator, right in zip(operands, operators, operands[1:], strict=False):
+    def missing(self, field: nodes.ExtractionField) -> list[str]:
+        """Return the values that no condition tests; none for a field tested as a whole, or with only two values."""
+        # of two values, one is the absence of the other
+        if field.name in self.as_a_whole or len(field.values) <= 2:
+            return []
+        values = [value.name for value in field.values]
+        return [value for value in values if (field.name, value) not in self.values and not _means_absence(value)]
+
+    def _comparison(self, chain: typed.Comparison) -> None:
+        for left, operator, right in zip((chain.first, *chain.rest), chain.operators, chain.rest, strict=False):
             for one, other in ((left, right), (right, left)):
                 for name in _field(one):
-                    items = other.items if isinstance(other, typed.List) else (other,)
-                    texts = [item.value for item in items if isinstance(item, typed.Literal)]
+                    values = items(other)
+                    texts = [item.value for item in values if isinstance(item, typed.Literal)]
                     self.values.update((name, text) for text in texts if isinstance(text, str))
                     in_text = operator in ("in", "not in") and not isinstance(other, typed.List)
-                    if operator in ("!=", "not in") or in_text or len(texts) < len(items):
+                    if operator in ("!=", "not in") or in_text or len(texts) < len(values):
                         self.as_a_whole.add(name)
 
     def _fields(self, condition: Expr) -> Iterator[str]:
-        """The extraction fields that a condition tests, also through filters."""
-        stack, seen = [condition], set[str]()
+        """Yield the extraction fields that a condition tests, also through filters."""
+        stack = [condition]
+        seen: set[str] = set()
         while stack:
             for node in typed.walk(stack.pop()):
                 yield from _field(node)
@@ -307,32 +323,35 @@ def _field(expression: Expr) -> Iterator[str]:
 
 
 def lint_lookups(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
+    """Warn of keys of lookups that others hide, that differ in case alone, or that give the default."""
     lists = {str(symbol) for symbol in lists_of(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
             source = step.operation.source
             is_list = isinstance(source, ast.Name) and source.text in lists
             if is_list:
-                _exact_in_list(step.operation, problems)
+                _lint_exact_match(step.operation, problems)
             lint_case_of_keys(step.operation, is_list, problems)
-            _overlaps(step.operation, problems)
-            _defaults(step.operation, problems)
+            _lint_overlaps(step.operation, problems)
+            _lint_defaults(step.operation, problems)
 
 
-def _exact_in_list(lookup: surface.Lookup, problems: Problems) -> None:
+def _lint_exact_match(lookup: surface.Lookup, problems: Problems) -> None:
     """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
     if lookup.match == "exact" and not any("," in entry.key.text for entry in lookup.table):
         problems.report(catalogue.exact_match_in_list(lookup.source.span, expression_text(lookup.source)))
 
 
-def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
-    if lookup.match == "exact" or len(lookup.table) > _COMPARED_KEYS:
+def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+    if lookup.match == "exact" or len(lookup.table) > MAX_COMPARED_KEYS:
         return
     is_first = lookup.match == "substring_first"
     for index, entry in enumerate(lookup.table):
-        key, low = entry.key.text, entry.value.value
+        key = entry.key.text
+        low = entry.value.value
         for other in lookup.table[:index] if is_first else lookup.table:
-            shorter, high = other.key.text, other.value.value
+            shorter = other.key.text
+            high = other.value.value
             if other is entry or not shorter or shorter not in key:
                 continue
             if is_first or (isinstance(high, int | float) and isinstance(low, int | float) and high >= low):
@@ -342,7 +361,7 @@ def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
                 break
 
 
-def _defaults(lookup: surface.Lookup, problems: Problems) -> None:
+def _lint_defaults(lookup: surface.Lookup, problems: Problems) -> None:
     default = lookup.default.value if lookup.default is not None else None
     is_exact = lookup.match == "exact"
     for entry in lookup.table if default is not None else ():

@@ -1,4 +1,4 @@
-"""The examples of a seed: reviewed answers that a model is shown, validated against the fields.
+"""Reads the examples of a seed, reviewed answers for the prompt of a model, and validates them against the fields.
 
 In: a JSON value and the fields. Out: examples; each value that a field cannot have, and each quote that is not in its text,
 is a diagnostic.
@@ -16,6 +16,7 @@ from formulaseed.language.types import is_within
 from formulaseed.seed.absence import is_claim
 from formulaseed.seed.read.sections import EXAMPLE_KEYS, Sections
 from formulaseed.seed.read.shape import first_character
+from formulaseed.seed.read.values import read_literal
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import one_line
 
@@ -28,8 +29,9 @@ def read_examples(value: JsonValue | None, fields: Fields, sections: Sections) -
     """Return the examples that can be read."""
     reader = _Reader(fields, sections)
     items = sections.shape.list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
-    found = (reader.example(section) for item in items if (section := sections.shape.object(item, "an example")))
-    return tuple(example for example in found if example is not None)
+    objects = (sections.shape.object(item, "an example") for item in items)
+    examples = (reader.read_example(section) for section in objects if section is not None)
+    return tuple(example for example in examples if example is not None)
 
 
 class _Reader:
@@ -41,62 +43,62 @@ class _Reader:
         self.quoted = [name for name, field in fields.items() if field.evidence]
         self.reasoned = [name for name, field in fields.items() if field.reason]
 
-    def example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
+    def read_example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
         """Read one example; None if it has no text or no fields."""
         shape = self.shape
         shape.keys(section, EXAMPLE_KEYS, "an example")
         text = shape.text(shape.need(section, "text", "the example", '"text": "…"'), "`text`")
-        given = shape.object(shape.need(section, "fields", "the example", '"fields": {…}'), "`fields`")
-        quotes = self.strings(section, "quotes", self.quoted)
-        reasons = self.strings(section, "reasons", self.reasoned)
-        if text is None or given is None:
+        fields = shape.object(shape.need(section, "fields", "the example", '"fields": {…}'), "`fields`")
+        quotes = self.read_strings(section, "quotes", self.quoted)
+        reasons = self.read_strings(section, "reasons", self.reasoned)
+        if text is None or fields is None:
             return None
         if not text.value.strip():
             self.report(catalogue.empty_example(text.span))
         elif len(text.value) > limits.REVIEW_EXAMPLE_CHARACTERS:
             self.report(catalogue.long_example(first_character(text.span), len(text.value)))
-        values = self.values(given)
-        self.check_quotes(text, values, quotes, given)
-        plain = ({name: string.value for name, string in each.items()} for each in (quotes, reasons))
+        values = self.read_values(fields)
+        self.check_quotes(text, values, quotes, fields)
+        plain = ({name: string.value for name, string in strings.items()} for strings in (quotes, reasons))
         return nodes.ReviewedAnswer(text.value, values, *plain)
 
-    def strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
-        """Read strings by field: quotes or reasons, of the fields that are asked for them."""
-        found = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
-        if found is None:
+    def read_strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
+        """Return quotes or reasons by field; report those of fields that are not `allowed` to have any."""
+        by_field = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
+        if by_field is None:
             return {}
-        self.known_fields(found, key, allowed)
-        texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in found.members)
+        self.report_unknown_fields(by_field, key, allowed)
+        texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in by_field.members)
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
-    def values(self, given: JsonObject) -> dict[str, _Literal]:
-        """Read a value for every field; its default where the example has none."""
-        found: dict[str, _Literal] = {}
-        self.known_fields(given, "fields", [*self.fields])
+    def read_values(self, section: JsonObject) -> dict[str, _Literal]:
+        """Return a value for every field, its default if the example has none; report those without either."""
+        values: dict[str, _Literal] = {}
+        self.report_unknown_fields(section, "fields", [*self.fields])
         for name, field in self.fields.items():
-            written = given.get(name)
+            written = section.get(name)
             value = field.default
             if written is not None:
-                value = self.sections.typed_literal(written, field.ty, f"`{name}`")
+                value = read_literal(written, field.ty, f"`{name}`", self.shape)
             elif value is None:
-                self.report(catalogue.value_missing(first_character(given.span), name))
+                self.report(catalogue.value_missing(first_character(section.span), name))
             if value is None:
                 continue
-            found[name] = value
+            values[name] = value
             outside = isinstance(value, int | float) and not is_within(value, field.minimum, field.maximum)
             if written is not None and outside:
                 self.report(catalogue.example_outside(written.span, name))
-        return found
+        return values
 
-    def known_fields(self, given: JsonObject, key: str, known: list[str]) -> None:
-        """Report each key that is none of these fields."""
-        for name in given.names() if "extraction" not in self.sections.incomplete else ():
+    def report_unknown_fields(self, section: JsonObject, key: str, known: list[str]) -> None:
+        """Report each key that is not in `known`; none if some field could not be read."""
+        for name in section.names() if "extraction" not in self.sections.incomplete else ():
             if name.value not in known:
                 help = did_you_mean(name.value, known, what="fields")
                 self.report(catalogue.unknown_field(name.span, f"`{key}`", name.value, help))
 
     def check_quotes(
-        self, text: JsonString, values: Mapping[str, _Literal], quotes: Mapping[str, JsonString], given: JsonObject
+        self, text: JsonString, values: Mapping[str, _Literal], quotes: Mapping[str, JsonString], fields: JsonObject
     ) -> None:
         """Report quotes that the text does not have, and those that are missing."""
         folded = one_line(text.value)
@@ -104,8 +106,9 @@ class _Reader:
             if one_line(quote.value) not in folded:
                 self.report(catalogue.quote_not_in_text(quote.span, name))
         for name, value in values.items():
-            field, words = self.fields[name], quotes.get(name)
+            field = self.fields[name]
+            words = quotes.get(name)
             is_missing = words is None or not words.value.strip()
-            pairs = [(each.name, each.description) for each in field.values]
+            pairs = [(member.name, member.description) for member in field.values]
             if field.evidence == "required" and is_missing and is_claim(value, pairs, field.default):
-                self.report(catalogue.quote_missing(first_character(given.span), name))
+                self.report(catalogue.quote_missing(first_character(fields.span), name))

@@ -1,4 +1,4 @@
-"""The claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which generated tests check.
+"""Reads the claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which tests check.
 
 In: the value of the key `properties`. Out: surface properties; the names in them are not looked up yet.
 """
@@ -19,33 +19,35 @@ _EXAMPLE = '{"increasing": "SCORE", "in": "N_SEVERE"}'
 
 def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Property, ...]:
     """Return the well-formed properties, each once; report the others."""
-    found: dict[tuple[str, str, str], surface.Property] = {}
+    properties: dict[tuple[str, str, str], surface.Property] = {}
     for item in shape.list(value, "`properties`", limits.PROPERTIES, f"[{_EXAMPLE}]"):
         section = shape.object(item, "a property", f"an object such as {_EXAMPLE}")
         claim = _property(section, shape) if section is not None else None
         if claim is None:
             continue
         key = (claim.direction, claim.step.text, claim.variable.text)
-        if key in found:
+        if key in properties:
             span = first_character(item.span)
             shape.problems.report(catalogue.duplicate(span, "property", f"{claim.step.text} in {claim.variable.text}"))
-        found.setdefault(key, claim)
-    return tuple(found.values())
+        properties.setdefault(key, claim)
+    return tuple(properties.values())
 
 
 def _property(section: JsonObject, shape: Shape) -> surface.Property | None:
+    """Read a property; None, with the problem reported, if it is malformed."""
     shape.keys(section, PROPERTY_KEYS, "a property")
-    given = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
-    if len(given) > 1:
+    directions = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
+    if len(directions) > 1:
         shape.problems.report(catalogue.two_directions(first_character(section.span)))
-    direction = given[0] if given else DIRECTIONS[0]
+    direction = directions[0] if directions else DIRECTIONS[0]
     step = _name(section, direction, '"increasing": "SCORE", or "decreasing"', shape)
     variable = _name(section, "in", '"in": "N_SEVERE"', shape)
-    if step is None or variable is None or len(given) > 1:
+    if step is None or variable is None or len(directions) > 1:
         return None
     return surface.Property(direction, step, variable)
 
 
 def _name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
+    """Read the name of a step; None, with the problem reported, if it is missing or no string."""
     text = shape.text(shape.need(section, key, "the property", example), f"`{key}`")
     return Named(text.span, text.value) if text is not None else None

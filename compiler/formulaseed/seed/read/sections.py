@@ -1,4 +1,4 @@
-"""Sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; and the keys of all sections.
+"""Reads the sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; defines all keys.
 
 In: JSON values with places. Out: parts of a `surface.Program`; every deviation is a diagnostic. The steps, and the keys under
 which the sections are, differ by version.
@@ -6,7 +6,6 @@ which the sections are, differ by version.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,23 +17,11 @@ from formulaseed.diagnostics.codes import CODES, SUPPRESSIBLE
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
-from formulaseed.language.check.wording import unquoted
-from formulaseed.language.types import (
-    BOOLEAN,
-    ERROR,
-    INTEGER,
-    NUMBER,
-    STRING,
-    Type,
-    Value,
-    enum_of,
-    fits,
-    is_within,
-    type_of,
-)
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.properties import read_properties
 from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.read.values import read_bounded_default, read_enum_values, read_path, read_unique
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -84,12 +71,12 @@ _Item = TypeVar("_Item")
 
 
 def is_v1(keys: Collection[str]) -> bool:
-    """Return whether a document with these keys is a seed v1: it has a key of its own, and no `compute`."""
+    """Return True if a document with these keys is a seed v1: it has a key that only v1 has, and no `compute`."""
     return "compute" not in keys and any(v1 in keys for v1, _ in _PAIRS)
 
 
 def is_task_name(name: str) -> bool:
-    """Return whether a module can be named after a task of this name."""
+    """Return True if a module can be named after a task of this name."""
     is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
     return is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS
 
@@ -115,14 +102,14 @@ class Sections(ABC):
         self.nameless: list[surface.Step] = []
 
     @abstractmethod
-    def extracted(self, task_name: Named) -> surface.Program:
-        """Read what reviews are filtered by and what is extracted from them: the beginning of the program."""
+    def begin_program(self, task_name: Named) -> surface.Program:
+        """Read the filter of reviews and the fields to extract; return the program with these only."""
 
     @abstractmethod
-    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+    def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         """Lower the steps. `types` are those of the fields and parameters, by namespace and name."""
 
-    def program(self) -> surface.Program | None:
+    def lower(self) -> surface.Program | None:
         """Lower the document; None if it has far too many steps to be read."""
         document, shape = self.document, self.shape
         steps_key, output_key = ("compute_dag", "output_fields") if self.is_v1 else ("compute", "output")
@@ -130,12 +117,12 @@ class Sections(ABC):
         if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
             shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
             return None
-        self.top_keys()
-        begun = self.extracted(self.task_name())
-        context = self.inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
-        parameters = self.parameters()
+        self.check_keys()
+        begun = self.begin_program(self.read_task_name())
+        context = self.read_inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
+        parameters = self.read_parameters()
         example = f'"{output_key}": the names of the steps to return'
-        output = self.output(shape.need(document, output_key, "the seed", example), output_key)
+        output = self.read_output(shape.need(document, output_key, "the seed", example), output_key)
         compute = shape.need(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
         if not isinstance(compute, JsonArray):
             self.incomplete.add("compute")
@@ -149,13 +136,13 @@ class Sections(ABC):
         }
         return replace(
             begun,
-            version=self.version(),
+            version=self.read_version(),
             description=shape.string(shape.get(document, "description"), "`description`"),
             context=context,
             parameters=parameters,
             declared_at=self.declared_at,
-            review_handling=self.review_handling(),
-            steps=self.steps(items, types),
+            review_handling=self.read_review_handling(),
+            steps=self.read_steps(items, types),
             steps_key=steps_key,
             nameless=tuple(self.nameless),
             output=output,
@@ -165,8 +152,8 @@ class Sections(ABC):
             span=document.span,
         )
 
-    def top_keys(self) -> None:
-        """Report keys that are not known, and for those of the other version which key of this one to write."""
+    def check_keys(self) -> None:
+        """Report unknown keys. For a key of the other version the help names the key of this one."""
         document, shape = self.document, self.shape
         shape.text(shape.get(document, "$schema"), "`$schema`")
         foreign = {v2: v1 for v1, v2 in reversed(_PAIRS)} if self.is_v1 else dict(_PAIRS)
@@ -179,9 +166,10 @@ class Sections(ABC):
                 self.problems.report(catalogue.key_of_other_version(key.span, key.value, marked_by, form))
                 shape.ignore_missing(document, [ours])
         shape.keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
-        self.allow(document)
+        self.read_suppressions(document)
 
-    def task_name(self) -> Named:
+    def read_task_name(self) -> Named:
+        """Read the name of the task; `task` for a wrong one, which is reported."""
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         text = self.shape.text(value, "`task_name`")
         if text is None:
@@ -191,8 +179,8 @@ class Sections(ABC):
         self.problems.report(catalogue.invalid_task_name(text.span))
         return Named(text.span, "task")
 
-    def allow(self, section: JsonObject) -> None:
-        """Read which warnings an object of the seed suppresses for everything in it, each with the reason."""
+    def read_suppressions(self, section: JsonObject) -> None:
+        """Read the warnings that an object of the seed suppresses for everything in it, each with the reason."""
         example = 'an object such as {"FS602": "kept for the next version"}'
         allowed = self.shape.object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
@@ -209,37 +197,39 @@ class Sections(ABC):
             elif reason is not None:
                 self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
-    def version(self) -> str:
+    def read_version(self) -> str:
+        """Read the version as a string; empty if the seed has none."""
         value = self.shape.get(self.document, "version")
         return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
 
-    def keyword_list(self, value: JsonValue | None, what: str) -> tuple[Named, ...]:
-        items = self.shape.list(value, what, limits.KEYWORDS)
+    def read_keywords(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
+        """Read keywords, each once. Reports empty and repeated ones."""
+        items = self.shape.list(value, noun, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
         for text in texts:
             if not text.value.strip():
                 self.problems.report(catalogue.empty_keyword(text.span))
-        return tuple(self.unique([text for text in texts if text.value.strip()], "keyword").values())
+        return read_unique([text for text in texts if text.value.strip()], "keyword", self.problems)
 
     # --- fields and parameters
 
-    def declarations(
+    def read_declarations(
         self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
     ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
-        """Read what all fields and parameters have; yield each with its name, type, values and description.
+        """Yield each field or parameter with its name, type, values and description, the keys that all of them have.
 
-        What has no usable name, which is reported, is yielded with an empty one, so that its other keys are read too.
+        One without a usable name, which is reported, gets an empty one, so that its other keys are read too.
         """
         shape = self.shape
         for key, item in items:
-            given: JsonValue | None = key
+            name_value: JsonValue | None = key
             section = shape.object(item, noun, _PARAMETER if namespace == "param" else "")
             if section is not None:
                 shape.keys(section, keys, noun)
-                self.allow(section)
+                self.read_suppressions(section)
                 if "name" in keys:
-                    given = shape.need(section, "name", "the field", '"name": such as "severity"')
-            name = shape.name(given, noun)
+                    name_value = shape.need(section, "name", "the field", '"name": such as "severity"')
+            name = shape.name(name_value, noun)
             if name is None:
                 self.incomplete.add(namespace)
                 name = Named(item.span, "")
@@ -247,70 +237,75 @@ class Sections(ABC):
                 if name.text:
                     yield None, name, ERROR, (), ""
             else:
-                ty, values = self.type_of(section, noun, keys)
+                ty, values = self.read_type(section, noun, keys)
                 yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
 
-    def listed(self, value: JsonValue | None, what: str, namespace: str) -> list[tuple[None, JsonValue]]:
+    def field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
         """Return the items of a list of fields, each without a name before it."""
         if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
             self.incomplete.add(namespace)
-        return [(None, item) for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]')]
+        return [(None, item) for item in self.shape.list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')]
 
-    def declare(self, namespace: str, name: Named, found: _Item, known: dict[str, _Item]) -> None:
+    def declare(self, namespace: str, name: Named, item: _Item, known: dict[str, _Item]) -> None:
         """Add a field with a name to those of its namespace, unless there is one of the name, which is reported."""
         if not name.text:
             return
         if name.text in known:
             self.problems.report(catalogue.duplicate(name.span, "field", name.text))
         else:
-            known[name.text] = found
+            known[name.text] = item
             self.declared_at[f"{namespace}.{name.text}"] = name.span
 
-    def fields(self, value: JsonValue | None, what: str) -> dict[str, nodes.ExtractionField]:
+    def read_fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
         """Return the extraction fields by name."""
-        shape, found = self.shape, dict[str, nodes.ExtractionField]()
+        shape = self.shape
+        fields: dict[str, nodes.ExtractionField] = {}
         if value is None:
             self.incomplete.add("extraction")
-        items = self.listed(value, what, "extraction")
-        for section, name, ty, values, about in self.declarations(items, "extraction", FIELD_KEYS, "a field"):
+        items = self.field_items(value, noun, "extraction")
+        for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # it has the name
             shape.sources(section)
-            bounds = self.bounded_default(section, ty)
-            evidence = self.evidence(shape.get(section, "evidence"))
+            default, low, high = read_bounded_default(section, ty, shape)
+            evidence = self.read_evidence(shape.get(section, "evidence"))
             reason = shape.boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
-            field = nodes.ExtractionField(name.text, ty, about, values, bounds[0], evidence, *bounds[1:], hint, reason)
-            self.declare("extraction", name, field, found)
-        return found
+            field = nodes.ExtractionField(name.text, ty, about, values, default, evidence, low, high, hint, reason)
+            self.declare("extraction", name, field, fields)
+        return fields
 
-    def evidence(self, value: JsonValue | None) -> nodes.Evidence:
+    def read_evidence(self, value: JsonValue | None) -> nodes.Evidence:
+        """Read whether a field needs a quote: `required`, true or false."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
         return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
 
-    def inputs(
-        self, value: JsonValue | None, what: str, namespace: str, standard: Mapping[str, Type]
+    def read_inputs(
+        self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
         """Return the further fields of `meta` or `context`, beside the standard ones."""
-        shape, found = self.shape, dict[str, nodes.InputField]()
+        shape = self.shape
+        inputs: dict[str, nodes.InputField] = {}
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
-        items = self.listed(value, what, namespace)
-        for section, name, ty, values, about in self.declarations(items, namespace, keys, "a declared field"):
+        items = self.field_items(value, noun, namespace)
+        for section, name, ty, values, about in self.read_declarations(items, namespace, keys, "a declared field"):
             assert section is not None  # it has the name
             nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
-            path = self.path(shape.get(section, "path")) if "path" in keys else ()
+            path = read_path(shape.get(section, "path"), shape) if "path" in keys else ()
             known = standard.get(name.text)
             is_other_type = known is not None and not ty.is_error and known.base is not ty.base
             if known is not None and (path or is_other_type):
-                noun = known.noun if is_other_type else ""
-                self.problems.report(catalogue.standard_field(name.span, name.text, noun))
+                required = known.noun if is_other_type else ""
+                self.problems.report(catalogue.standard_field(name.span, name.text, required))
             ty = ERROR if is_other_type else ty  # so that its uses are not reported as well
             ty = ty.or_null() if nullable and not ty.is_error else ty
-            self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), found)
-        return tuple(found.values())
+            self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), inputs)
+        return tuple(inputs.values())
 
-    def parameters(self) -> tuple[nodes.Parameter, ...]:
-        shape, found = self.shape, dict[str, nodes.Parameter]()
+    def read_parameters(self) -> tuple[nodes.Parameter, ...]:
+        """Read the parameters."""
+        shape = self.shape
+        parameters: dict[str, nodes.Parameter] = {}
         value = shape.get(self.document, "parameters")
         section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER}}}')
         members = section.members if section is not None else ()
@@ -320,115 +315,36 @@ class Sections(ABC):
             self.incomplete.add("param")
             return ()
         items = [(member.key, member.value) for member in members]
-        for body, name, ty, _, about in self.declarations(items, "param", PARAMETER_KEYS, "a parameter"):
+        for body, name, ty, _, about in self.read_declarations(items, "param", PARAMETER_KEYS, "a parameter"):
             bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
             if body is not None:
                 shape.need(body, "default", "the parameter", '"default": the value if none is given')
-                bounds = self.bounded_default(body, ty)
+                bounds = read_bounded_default(body, ty, shape)
             if name.text:
-                found.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
+                parameters.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
                 self.declared_at.setdefault(f"param.{name.text}", name.span)
-        return tuple(found.values())
+        return tuple(parameters.values())
 
-    def type_of(self, section: JsonObject, noun: str, keys: Sequence[str]) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
+    def read_type(
+        self, section: JsonObject, noun: str, keys: Sequence[str]
+    ) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
         """Return the type and, if it is an enum, its values; an error type if the type or the values are wrong."""
         shape = self.shape
-        listed = shape.get(section, "values") if "values" in keys else None
-        if self.is_v1 and shape.get(section, "type") is None and listed is not None:
+        written = shape.get(section, "values") if "values" in keys else None
+        if self.is_v1 and shape.get(section, "type") is None and written is not None:
             chosen: str | None = "enum"
         else:
             kind = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
             chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS)
         if chosen == "enum":
-            values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
+            values = read_enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'), shape)
             return (enum_of(tuple(value.name for value in values)) if values else ERROR), values
-        if chosen is not None and listed is not None:
-            self.problems.report(catalogue.values_of_no_enum(listed.span, chosen))
+        if chosen is not None and written is not None:
+            self.problems.report(catalogue.values_of_no_enum(written.span, chosen))
         return (SCALARS[chosen] if chosen else ERROR), ()
 
-    def bounded_default(self, section: JsonObject, ty: Type) -> tuple[Value, int | float | None, int | float | None]:
-        """Read the default of a field or parameter, its `minimum` and its `maximum`; None for each that is absent."""
-        given = self.shape.get(section, "default")
-        bounds: list[int | float | None] = []
-        for key in ("minimum", "maximum"):
-            bound = self.shape.get(section, key)
-            if bound is not None and not (ty.is_numeric or ty.is_error):
-                self.problems.report(catalogue.bound_of_no_number(bound.span, key))
-            literal = self.typed_literal(bound, ty, f"`{key}`") if ty.is_numeric else None
-            bounds.append(literal if isinstance(literal, int | float) else None)
-        minimum, maximum = bounds
-        default = self.typed_literal(given, ty, "`default`")
-        if minimum is not None and maximum is not None and minimum > maximum:
-            self.problems.report(catalogue.bounds_exchanged(section.span))
-        elif given is not None and isinstance(default, int | float) and not is_within(default, minimum, maximum):
-            self.problems.report(catalogue.default_outside(given.span, default))
-        return default, minimum, maximum
-
-    def enum_values(self, value: JsonValue | None) -> tuple[nodes.EnumValue, ...]:
-        """Return the values; none if they are absent or wrong."""
-        if value is None:
-            return ()
-        if isinstance(value, JsonObject):
-            pairs = [(item.key, item.value) for item in value.members]
-            described = [(key, self.shape.string(about, "a value's description")) for key, about in pairs]
-        elif isinstance(value, JsonArray):
-            texts = [self.shape.text(item, "an enum's value") for item in value.items]
-            described = [(text, "") for text in texts if text is not None]
-            if len(described) < len(texts):
-                return ()
-            self.unique([text for text, _ in described], "value")
-        else:
-            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
-            return ()
-        if len(described) > limits.ENUM_VALUES:
-            self.shape.too_many(value.span, "`values`", len(described), limits.ENUM_VALUES)
-            return ()
-        if not described:
-            self.problems.report(catalogue.empty_enum(value.span))
-        found: dict[str, nodes.EnumValue] = {}
-        for key, about in described:
-            self.shape.report_spaces(key, "the value")
-            if not key.value:
-                self.problems.report(catalogue.empty_enum_value(key.span))
-            else:
-                found.setdefault(key.value, nodes.EnumValue(key.value, about))
-        return tuple(found.values())
-
-    def typed_literal(self, value: JsonValue | None, ty: Type, what: str) -> Value:
-        """Return a literal of the type, or None if it is absent or wrong."""
-        literal = self.shape.literal(value, what)
-        if literal is None or ty.is_error:
-            return None
-        found = literal.value
-        if ty.values is not None and isinstance(found, str) and found not in ty.values:
-            help = did_you_mean(found, ty.values, what="values")
-            self.problems.report(catalogue.unknown_value(literal.span, found, help))
-            return None
-        if found is None or not fits(type_of(found), ty):
-            help = unquoted(found, ty)
-            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun, help))
-            return None
-        if ty.base is NUMBER.base and isinstance(found, int | float):
-            if abs(found) > limits.INPUT_MAX:
-                self.problems.report(catalogue.input_out_of_range(literal.span, what))
-                return None
-            return float(found)
-        return found
-
-    def path(self, value: JsonValue | None) -> tuple[str, ...]:
-        """Read the keys that lead to a field's value in the business object; none if there is no `path`."""
-        if value is None:
-            return ()
-        if not isinstance(value, JsonArray):
-            keys_of_it = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else catalogue.PATH
-            self.shape.wrong_type(value, "`path`", "a list of keys", keys_of_it)
-            return ()
-        keys = [key.value for item in value.items if (key := self.shape.text(item, "a key of `path`")) is not None]
-        if len(keys) == len(value.items) and not (0 < len(keys) <= limits.PATH_KEYS and all(keys)):
-            self.problems.report(catalogue.invalid_path(value.span))
-        return tuple(keys)
-
-    def review_handling(self) -> nodes.ReviewHandling | None:
+    def read_review_handling(self) -> nodes.ReviewHandling | None:
+        """Read the handling of long reviews; None if there is none, or it is wrong."""
         shape = self.shape
         section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
@@ -440,18 +356,10 @@ class Sections(ABC):
         most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(most, chosen) if most and chosen else None
 
-    def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
+    def read_output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
+        """Read the names of the steps to return, each once."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
         items = self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')
         texts = [text for item in items if (text := self.shape.text(item, f"a name in `{key}`")) is not None]
-        return tuple(self.unique(texts, "output").values())
-
-    def unique(self, texts: Sequence[JsonString], what: str) -> dict[str, Named]:
-        """Return each string once; report those that occur again."""
-        found: dict[str, Named] = {}
-        for text in texts:
-            if text.value in found:
-                self.problems.report(catalogue.duplicate(text.span, what, text.value))
-            found.setdefault(text.value, Named(text.span, text.value))
-        return found
+        return read_unique(texts, "output", self.problems)

@@ -35,10 +35,8 @@ STRINGS = ("review_text", "review_date")
 """The placeholders that are filled with a JSON string, the others with a number."""
 _DOUBLE_QUOTES = frozenset('"“”„')
 _QUOTES = _DOUBLE_QUOTES | frozenset("'‘’")
-_MEANS = ("average", "avg", "mean", "averageif")
-_OF_REVIEWS = re.compile(r"\b(?:meta|extraction)\.")
-_SHOWN = 120
-"""So many characters of a seed are shown in the form to write."""
+MAX_SHOWN = 120
+"""Longer parts of a seed are not shown in the form to write."""
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -53,24 +51,25 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
         problems.report(catalogue.wrapped_seed(wrapper.key.span, wrapper.key.value))
         return None
     reader = _SeedV1 if is_v1([key.value for key in document.names()]) else _SeedV2
-    return reader(document, problems).program()
+    return reader(document, problems).lower()
 
 
 def _is_seed(value: JsonValue) -> bool:
-    """Return whether a value has the keys of a seed."""
+    """Return True if a value has the keys of a seed."""
     return isinstance(value, JsonObject) and len({key.value for key in value.names()} & _KEYS) >= 2
 
 
 class _SeedV2(Sections):
-    def extracted(self, task_name: Named) -> surface.Program:
-        document, shape = self.document, self.shape
-        given = shape.get(document, "filter")
-        section = shape.object(given, "`filter`", f'{{"keywords": {_keywords_in(given)}}}')
+    def begin_program(self, task_name: Named) -> surface.Program:
+        document = self.document
+        shape = self.shape
+        written = shape.get(document, "filter")
+        section = shape.object(written, "`filter`", f'{{"keywords": {_keywords_in(written)}}}')
         keywords: tuple[Named, ...] = ()
         if section is not None:
             shape.keys(section, sections.FILTER_KEYS, "`filter`")
-            self.allow(section)
-            keywords = self.keyword_list(shape.get(section, "keywords"), "`keywords`")
+            self.read_suppressions(section)
+            keywords = self.read_keywords(shape.get(section, "keywords"), "`keywords`")
         value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
         extract = shape.object(value, "`extract`", '{"fields": […]}')
         members = extract.members if extract is not None and extract.get("fields") is None else ()
@@ -81,23 +80,24 @@ class _SeedV2(Sections):
             self.incomplete |= {"extraction", "meta"}
             return surface.Program(task_name, keywords=keywords)
         shape.keys(extract, sections.EXTRACT_KEYS, "`extract`")
-        fields = self.fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
+        fields = self.read_fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
         validity = shape.get(extract, "validity")
         if validity is not None and shape.boolean(validity, "`validity`"):
             values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
             name = Named(validity.span, standard_fields.VALIDITY_FIELD)
-            ty, about = enum_of(tuple(value.name for value in values)), "Whether the review can be trusted"
-            self.declare("extraction", name, nodes.ExtractionField(name.text, ty, about, values, "valid"), fields)
+            ty = enum_of(tuple(value.name for value in values))
+            field = nodes.ExtractionField(name.text, ty, "Whether the review can be trusted", values, "valid")
+            self.declare("extraction", name, field, fields)
         return surface.Program(
             task_name,
             keywords=keywords,
             fields=tuple(fields.values()),
-            meta=self.inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
+            meta=self.read_inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
             passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
             examples=read_examples(shape.get(extract, "examples"), fields, self),
         )
 
-    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+    def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         named: dict[str, JsonObject] = {}
         for item in items:
             name = item.get("name") if isinstance(item, JsonObject) else None
@@ -111,9 +111,11 @@ class _SeedV2(Sections):
             for name, item in named.items()
         }
         names = DeclaredNames(types, filters, named.keys() - filters, strings)
-        return tuple([step for index, item in enumerate(items) if (step := self.step(item, index, names)) is not None])
+        return tuple(
+            [step for index, item in enumerate(items) if (step := self.read_step(item, index, names)) is not None]
+        )
 
-    def step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
+    def read_step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
         """Read a step; None if it is none, or has no name: then it is kept apart."""
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
@@ -130,35 +132,42 @@ class _SeedV2(Sections):
         elif section.get("op") is not None:
             shape.keys(section, all_step_keys(), "a step")
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
-        self.allow(section)
-        shape.sources(section)
-        lowered = self.operation(operation, section, names) if operation is not None else surface.Broken()
+        self.read_suppressions(section)
+        sources = shape.sources(section)
+        lowered = self.lower_operation(operation, section, names) if operation is not None else surface.Broken()
         is_filter = chosen == "define_filter" if op is not None and op.value == chosen else None
         place = first_character(section.span)
         if name is not None:
-            return surface.Step(name, place, lowered, is_filter)
+            return surface.Step(name, place, lowered, is_filter, sources=sources)
         self.incomplete.add("compute")
         self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
         return None
 
-    def operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
+    def lower_operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
         """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
-        shape, what = self.shape, f"the operation `{operation.name}`"
-        given = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]
-        if len(given) > 1:
-            self.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
-        elif operation.one_of and not given:
-            choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
-            shape.need(section, operation.one_of[0], what, " or ".join(choices))
-        is_sound = not operation.one_of or len(given) == 1
+        shape = self.shape
+        noun = f"the operation `{operation.name}`"
+        is_sound = self.check_exclusive_keys(operation, section, noun)
         arguments = Arguments(first_character(section.span), names, shape)
         for key in operation.keys:
-            needed = key.required
-            example = _example(key, section) if needed else ""
-            value = shape.need(section, key.name, what, example) if needed else shape.get(section, key.name)
-            is_read = not needed if value is None else READERS[key.kind](arguments, key.name, value)
-            is_sound = is_sound and is_read
+            value = shape.get(section, key.name)
+            if value is None and key.required:
+                value = shape.need(section, key.name, noun, _example(key, section))
+            if value is not None:
+                is_sound = READERS[key.kind](arguments, key.name, value) and is_sound
+            elif key.required:
+                is_sound = False
         return operation.lower(arguments) if is_sound else surface.Broken()
+
+    def check_exclusive_keys(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
+        """Return True if a step has exactly one of the keys that exclude one another, if there are any; report it otherwise."""
+        values = [value for key in operation.one_of if (value := self.shape.get(section, key)) is not None]
+        if len(values) > 1:
+            self.problems.report(catalogue.exclusive_keys(values[1].span, operation.name, operation.one_of))
+        elif operation.one_of and not values:
+            choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
+            self.shape.need(section, operation.one_of[0], noun, " or ".join(choices))
+        return len(values) == 1 or not operation.one_of
 
 
 def _strings_in(value: JsonValue | None) -> Iterator[str]:
@@ -170,16 +179,17 @@ def _strings_in(value: JsonValue | None) -> Iterator[str]:
 
 
 def _keywords_in(value: JsonValue | None) -> str:
-    """The keywords that a filter of the wrong shape is itself, as a list; else some to show the form."""
-    given = [value] if isinstance(value, JsonString) else value.items if isinstance(value, JsonArray) else []
-    texts = [each.value for each in given if isinstance(each, JsonString)]
+    """Return the keywords that a filter of the wrong shape is itself, as a JSON list; an example if it is too long or none."""
+    items = value.items if isinstance(value, JsonArray) else [value]
+    texts = [item.value for item in items if isinstance(item, JsonString)]
     written = json.dumps([*dict.fromkeys(texts)], ensure_ascii=False)
-    return written if texts and len(texts) == len(given) and len(written) <= _SHOWN else '["waiter"]'
+    return written if texts and len(texts) == len(items) and len(written) <= MAX_SHOWN else '["waiter"]'
 
 
 def _example(key: Key, step: JsonObject) -> str:
     """Return a key that a step lacks, with a value that fits the rest of the step."""
-    example, source = key.examples[0], step.get("source")
+    example = key.examples[0]
+    source = step.get("source")
     if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.LISTED:
         example = "substring_first"
     return f'"{key.name}": {json.dumps(example, ensure_ascii=False)}'
@@ -188,17 +198,19 @@ def _example(key: Key, step: JsonObject) -> str:
 class _SeedV1(Sections):
     is_v1 = True
 
-    def extracted(self, task_name: Named) -> surface.Program:
-        document, shape = self.document, self.shape
+    def begin_program(self, task_name: Named) -> surface.Program:
+        document = self.document
+        shape = self.shape
         value = shape.need(document, "extraction_fields", "the seed", '"extraction_fields": […]')
         return surface.Program(
             task_name,
-            keywords=self.keyword_list(shape.get(document, "filter_keywords"), "`filter_keywords`"),
-            fields=tuple(self.fields(value, "`extraction_fields`").values()),
-            extraction_prompt=self.prompt(),
+            keywords=self.read_keywords(shape.get(document, "filter_keywords"), "`filter_keywords`"),
+            fields=tuple(self.read_fields(value, "`extraction_fields`").values()),
+            extraction_prompt=self.read_prompt(),
         )
 
-    def prompt(self) -> str:
+    def read_prompt(self) -> str:
+        """Read the extractor's prompt, with its placeholders checked; empty if the seed has none."""
         text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""
@@ -210,37 +222,38 @@ class _SeedV1(Sections):
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
             elif name is not None:
-                self.quotes(text, match)
+                self.check_quotes(text, match)
         if not any(match[1] == "review_text" for match in placeholders):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
 
-    def quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
+    def check_quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
         """Warn of quotes around a placeholder that is filled with a JSON string."""
-        text, start, end = prompt.value, placeholder.start(), placeholder.end()
+        text = prompt.value
+        start, end = placeholder.span()
         while text[start - 1 : start] in _QUOTES and start > 0:
             start -= 1
         while text[end : end + 1] in _QUOTES and end < len(text):
             end += 1
-        around = text[start : placeholder.start()], text[placeholder.end() : end]
-        is_whole = all(around)
+        before = text[start : placeholder.start()]
+        after = text[placeholder.end() : end]
+        is_whole = bool(before and after)
         # an apostrophe on one side, as in `{review_date}'s`, is no quote
-        if placeholder[1] in STRINGS and (is_whole or set("".join(around)) & _DOUBLE_QUOTES):
-            found = lint_catalogue.quoted_placeholder(
-                prompt.inside(start, end), text[start:end], placeholder[1], is_whole=is_whole
-            )
-            self.problems.report(found)
+        if placeholder[1] in STRINGS and (is_whole or set(before + after) & _DOUBLE_QUOTES):
+            span = prompt.inside(start, end)
+            warning = lint_catalogue.quoted_placeholder(span, text[start:end], placeholder[1], is_whole=is_whole)
+            self.problems.report(warning)
 
-    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+    def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
 
-        written = [step for index, item in enumerate(items) if (step := self.step(item, index)) is not None]
+        written = [step for index, item in enumerate(items) if (step := self.read_step(item, index)) is not None]
         is_complete = "extraction" not in self.incomplete
         lowered = lower_formulas([*written, *self.nameless], types, is_complete, self.problems)
         self.nameless = list(lowered[len(written) :])
         return lowered[: len(written)]
 
-    def step(self, item: JsonValue, index: int) -> surface.Step | None:
+    def read_step(self, item: JsonValue, index: int) -> surface.Step | None:
         """Read a step; None if it is none, or has no name: then it is kept apart."""
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
@@ -248,7 +261,7 @@ class _SeedV1(Sections):
             self.incomplete.add("compute")
             return None
         shape.keys(section, sections.V1_STEP_KEYS, "a step")
-        self.allow(section)
+        self.read_suppressions(section)
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
         shape.text(shape.get(section, "description"), "`description`")
         formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")

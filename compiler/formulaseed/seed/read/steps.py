@@ -1,4 +1,4 @@
-"""The values of a step's keys, read by what the table of operations says that they are.
+"""Reads the values of a step's keys, each by its kind in the table of operations.
 
 In: a step's JSON object and its entry of the table. Out: `Arguments`; what is malformed is reported, and then there are none.
 """
@@ -33,9 +33,9 @@ _OPERATOR = re.compile(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)")
 
 @dataclass(slots=True)
 class Arguments:
-    """What a step gives for the keys of its operation. `span` is the step's.
+    """The values of the keys of a step's operation. `span` is the step's.
 
-    Each method that reads a value returns whether it is well-formed.
+    Each method that reads a value adds it here, and returns False, with the problem reported, if the value is malformed.
     """
 
     span: Span
@@ -55,6 +55,7 @@ class Arguments:
 
     @property
     def where(self) -> ast.Expr | None:
+        """The condition on the reviews; None if the step has none."""
         return self.expressions.get("where")
 
     def expression(self, key: str) -> ast.Expr:
@@ -62,10 +63,11 @@ class Arguments:
         return self.expressions.get(key) or ast.Invalid(self.span)
 
     def read_formula(self, key: str, value: JsonValue, *, is_condition: bool = False) -> bool:
+        """Read a formula, or with `is_condition` a condition."""
         text = self.shape.text(value, f"`{key}`")
         if text is not None:
-            found = parse_formula(text, self.problems, is_condition=is_condition)
-            self.expressions[key] = found or ast.Invalid(text.span)
+            formula = parse_formula(text, self.problems, is_condition=is_condition)
+            self.expressions[key] = formula or ast.Invalid(text.span)
         return text is not None
 
     def read_name(self, key: str, value: JsonValue) -> bool:
@@ -77,33 +79,37 @@ class Arguments:
         if bare != text.value and bare not in self.names.filters and re.fullmatch(r"[A-Za-z_][\w.]*", bare):
             is_safe = bare in self.names.steps or bare in self.names.types
             self.problems.report(catalogue.sign_before_value(text.span, bare, key, is_safe))
-            found: ast.Expr | None = ast.Name(text.span, bare)
+            name: ast.Expr | None = ast.Name(text.span, bare)
         else:
-            found = parse_formula(text, self.problems)
-            if found is not None and not isinstance(found, ast.Name):
+            name = parse_formula(text, self.problems)
+            if name is not None and not isinstance(name, ast.Name):
                 self.problems.report(catalogue.no_single_name(text.span, key))
-        self.expressions[key] = found if isinstance(found, ast.Name) else ast.Invalid(value.span)
+        self.expressions[key] = name if isinstance(name, ast.Name) else ast.Invalid(value.span)
         return True
 
     def read_conditions(self, key: str, value: JsonValue, namespace: str | None = None) -> bool:
-        found = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
-        whole = surface.all_of(found or ())
+        """Read a condition object; with a `namespace` its field names are bare."""
+        conditions = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
+        whole = surface.all_of(conditions or ())
         if whole is not None:
             self.expressions[key] = whole
-        return found is not None
+        return conditions is not None
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
-        found = self.shape.literal(value, f"`{key}`")
+        """Read a literal."""
+        literal = self.shape.literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
-        self.literals[key] = found or NoLiteral(value.span, None)
-        return found is not None
+        self.literals[key] = literal or NoLiteral(value.span, None)
+        return literal is not None
 
     def read_match(self, key: str, value: JsonValue) -> bool:
+        """Read the match mode of a lookup."""
         chosen = self.shape.choice(self.shape.text(value, f"`{key}`"), "match mode", MATCH_MODES)
         self.match = chosen or self.match
         return chosen is not None
 
     def read_table(self, key: str, value: JsonValue) -> bool:
+        """Read the keys and values of a lookup. A wrong value is reported, and the key kept."""
         table = self.shape.object(value, f"`{key}`", '{"Thai": 2.0, …}')
         if table is None:
             return False
@@ -115,17 +121,18 @@ class Arguments:
             return False
         entries: dict[str, surface.Entry] = {}
         for member in table.members:
-            word, span = member.key, member.value.span
+            word = member.key
+            span = member.value.span
             self.shape.report_spaces(word, "the key")
             self.shape.report_spaces(member.value, "the value")
-            found = self.shape.literal(member.value, "a table's value")
-            if found is not None and found.value is None:
+            literal = self.shape.literal(member.value, "a table's value")
+            if literal is not None and literal.value is None:
                 self.problems.report(catalogue.null_in_table(span))
-                found = None
+                literal = None
             if not word.value:
                 self.problems.report(catalogue.empty_table_key(word.span))
-                found = None
-            entry = surface.Entry(surface.Named(word.span, word.value), found or NoLiteral(span, None))
+                literal = None
+            entry = surface.Entry(surface.Named(word.span, word.value), literal or NoLiteral(span, None))
             entries.setdefault(word.value, entry)  # duplicate keys have been reported
         self.table = tuple(entries.values())
         return True
@@ -146,31 +153,37 @@ class Arguments:
                 self.shape.keys(rule, ("else",), "the `else` rule")
                 if self.otherwise is not None:
                     self.problems.report(catalogue.second_else(rule.span))
-                self.otherwise = self._then(rule, "else")
+                self.otherwise = self._read_result(rule, "else")
             else:
                 if self.otherwise is not None and not is_late:
                     self.problems.report(catalogue.rule_after_else(rule.span))
                     is_late = True
-                found = self._rule(rule)
-                is_sound = is_sound and found is not None
-                rules += [found] if found is not None else []
+                checked = self._read_rule(rule)
+                is_sound = is_sound and checked is not None
+                rules += [checked] if checked is not None else []
         if is_sound and self.otherwise is None:
             self.problems.report(catalogue.no_else(value.span))
         self.rules = tuple(rules)
         return is_sound
 
-    def _rule(self, rule: JsonObject) -> surface.Rule | None:
-        shape, otherwise, source = self.shape, rule.get("else"), self.expressions.get("source")
+    def _read_rule(self, rule: JsonObject) -> surface.Rule | None:
+        """Read a rule with `when` and `then`; None, with the problem reported, without a usable `when`."""
+        shape = self.shape
+        otherwise = rule.get("else")
+        source = self.expressions.get("source")
         shape.keys(rule, RULE_KEYS, "a rule")
         when = shape.need(rule, "when", "the rule", '"when": a condition')
-        then = self._then(rule, "then")
+        then = self._read_result(rule, "then")
         if otherwise is not None:
             self.problems.report(catalogue.else_in_rule(otherwise.span))
             self.otherwise = NoLiteral(otherwise.span, None)
         text = shape.text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
-        return surface.Rule(self._when(text, source) or ast.Invalid(text.span), then) if text is not None else None
+        return (
+            surface.Rule(self._parse_when(text, source) or ast.Invalid(text.span), then) if text is not None else None
+        )
 
-    def _when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
+    def _parse_when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
+        """Parse the condition of a rule; None, with the problem reported, if it is malformed."""
         name = source.text if isinstance(source, ast.Name) else ""
         ty = self.names.types.get(name)
         values = self.names.strings.get(name, ()) if ty is None else ty.values or ()
@@ -185,11 +198,11 @@ class Arguments:
             return None
         return parse_formula(when, self.problems, is_condition=True)
 
-    def _then(self, rule: JsonObject, key: str) -> ast.Literal:
+    def _read_result(self, rule: JsonObject, key: str) -> ast.Literal:
         value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
-        found = self.shape.literal(value, f"`{key}`")
+        literal = self.shape.literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
-        return found or NoLiteral(rule.span, None)
+        return literal or NoLiteral(rule.span, None)
 
 
 READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {
@@ -206,4 +219,4 @@ READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {
     "table": Arguments.read_table,
     "rules": Arguments.read_rules,
 }
-"""What the value of a key can be, with how it is read."""
+"""The kinds of values of keys, with the methods that read them."""

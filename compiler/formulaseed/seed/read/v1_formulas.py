@@ -1,8 +1,8 @@
-"""Formulas of seed v1 as expressions over aggregates.
+"""Lowers formulas of seed v1 to expressions over aggregates.
 
 In: the steps as written, with `extractions`, loops, `e['field']`, `context.x` and `param.X`. Out: the same steps, in which a
-loop has become an aggregate. What has no meaning is reported, and the rest of the formula is read on. Bare names that are
-unknown are left to the checker, which knows the near ones.
+loop has become an aggregate. A part without a meaning is reported, and the rest of the formula is still read. Unknown bare names
+are left to the checker, which suggests similar ones.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.catalogue import seed_v1 as v1_catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.language import ast
@@ -28,7 +29,7 @@ def lower_formulas(
 ) -> tuple[surface.Step, ...]:
     """Return the steps with loops as aggregates. A formula that is one loop becomes an operation like those of a seed v2.
 
-    `types` are those of fields and parameters; without `is_complete` the name of a field was wrong.
+    `types` are those of fields and parameters; they lack some unless `is_complete`.
     """
     reader = _FormulaReader(types, is_complete, {step.name.text for step in written}, problems)
     steps = []
@@ -52,18 +53,18 @@ class _FormulaReader:
     """The names with a problem in this step: each is reported once."""
 
     def lower(self, node: ast.Expr, loop: str | None, is_condition: bool = False) -> ast.Expr:
-        """Lower an expression inside a loop, given by its variable. A list as a condition is true that is not empty."""
+        """Lower an expression inside the loop with the variable `loop`, if any. As a condition a list is true if not empty."""
         match node:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
                 return _there_are([], span, "len(extractions)")
             case ast.Name():
-                return self._name(node, loop)
+                return self._lower_name(node, loop)
             case ast.FilterName(span):
-                return self._report(catalogue.filter_in_v1(span))
+                return self._report(v1_catalogue.filter_in_v1(span))
             case ast.Subscript():
-                return self._subscript(node, loop)
+                return self._lower_subscript(node, loop)
             case ast.Call():
-                return self._call(node, loop)
+                return self._lower_call(node, loop)
             case ast.Conditional(span, condition, then, otherwise):
                 test = self.lower(condition, loop, True)
                 return ast.Conditional(span, test, self.lower(then, loop), self.lower(otherwise, loop))
@@ -72,35 +73,64 @@ class _FormulaReader:
             case ast.Logical():
                 return mapped(node, self.lower, loop, is_condition)
             case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
-                conditions = self._conditions(node, loop)
-                return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _counting(node))
+                conditions = self._lower_conditions(node, loop)
+                return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _count_formula(node))
             case ast.Comprehension(span):
-                return self._report(catalogue.bare_loop(span))
+                return self._report(v1_catalogue.bare_loop(span))
             case ast.Keyword(_, name):
-                return self._report(catalogue.named_argument(name.span))
+                return self._report(v1_catalogue.named_argument(name.span))
             case _:
                 return mapped(node, self.lower, loop)
 
-    def _call(self, node: ast.Call, loop: str | None) -> ast.Expr:
-        name, arguments = node.name.text, node.arguments
-        if name in catalogue.LOOPS and arguments:
-            first = arguments[0]
+    def _lower_call(self, node: ast.Call, loop: str | None) -> ast.Expr:
+        name = node.name.text
+        if name in v1_catalogue.LOOPS and node.arguments:
+            first = node.arguments[0]
             is_all = isinstance(first, ast.Name) and first.text == EXTRACTIONS != loop
-            if is_all and name == "len" and len(arguments) == 1:
-                return ast.Aggregate(node.span, "count", None, None, written=_enclosed(node))
-            over, default = _over_and_default(first)
-            if over is not None:
-                return self._over_loop(node, over, default, loop)
+            if is_all and name == "len" and len(node.arguments) == 1:
+                return ast.Aggregate(node.span, "count", None, None, written=_written(node))
+            comprehension, default = _loop_and_default(first)
+            if comprehension is not None:
+                return self._lower_loop(node, comprehension, default, loop)
             if name in ("any", "all"):
-                return self._report(catalogue.takes_loop(node.span, name))
-        return self._method(node, loop) or mapped(node, self.lower, loop)
+                return self._report(v1_catalogue.takes_loop(node.span, name))
+        return self._lower_method(node, loop) or mapped(node, self.lower, loop)
 
     # --- loops
 
-    def _over_loop(
+    def _lower_loop(
         self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None
     ) -> ast.Expr:
-        """Lower a call of a loop; `default` is the value over no reviews in `[… for …] or [0]`."""
+        """Lower a call of the loop `over` inside the loop `loop`, if any; `default` is that of `[… for …] or [0]`."""
+        name = node.name.text
+        default, refused = self._lower_default(node, default, loop)
+        conditions = self._lower_conditions(over, loop)
+        for argument in refused:
+            self._report(v1_catalogue.loop_arguments(argument.span, name))
+        if conditions is None or refused:
+            return ast.Invalid(node.span)
+        if name == "len":
+            return self._lower_length(node, over, conditions)
+        element = self.lower(over.element, over.variable.text, name in ("any", "all"))
+        if name == "any":
+            count = _count_formula(over, _written(over.element))
+            return _there_are([*conditions, *ast.conjuncts(element)], node.span, count)
+        if name == "all":
+            count = _count_formula(over, f"not {_written(over.element)}")
+            return _there_are([*conditions, ast.Not(element.span, element)], node.span, count, "==")
+        aggregate = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_written(node))
+        if name == "sum":
+            is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
+            return replace(aggregate, function="count", expression=None) if is_count else aggregate
+        if default is None or isinstance(default, ast.Literal):
+            return replace(aggregate, default=default)
+        there_are = _there_are(conditions, node.span, _count_formula(over))
+        return ast.Conditional(node.span, there_are, aggregate, default)
+
+    def _lower_default(
+        self, node: ast.Call, default: ast.Expr | None, loop: str | None
+    ) -> tuple[ast.Expr | None, list[ast.Expr]]:
+        """Return the lowered value over no reviews, None if there is none, and the arguments that the function does not take."""
         name = node.name.text
         refused = [default] if default is not None and name in ("len", "any", "all") else []
         for argument in node.arguments[1:]:
@@ -109,51 +139,33 @@ class _FormulaReader:
                     default = value
                 case _:
                     refused.append(argument)
-        default = _folded(self.lower(default, loop)) if default is not None else None
-        if name == "sum" and default is not None and not (isinstance(default, ast.Literal) and default.value == 0):
+        if default is None:
+            return None, refused
+        default = _fold_sign(self.lower(default, loop))
+        if name == "sum" and not (isinstance(default, ast.Literal) and default.value == 0):
             refused.append(default)
-        conditions = self._conditions(over, loop)
-        for argument in refused:
-            self._report(catalogue.loop_arguments(argument.span, name))
-        if conditions is None or refused:
-            return ast.Invalid(node.span)
-        variable = over.variable.text
-        if name == "len":
-            return self._length(node, over, conditions)
-        element = self.lower(over.element, variable, name in ("any", "all"))
-        if name == "any":
-            counted = _counting(over, _enclosed(over.element))
-            return _there_are([*conditions, *ast.conjuncts(element)], node.span, counted)
-        if name == "all":
-            counted = _counting(over, f"not {_enclosed(over.element)}")
-            return _there_are([*conditions, ast.Not(element.span, element)], node.span, counted, "==")
-        found = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_enclosed(node))
-        if name == "sum":
-            is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
-            return replace(found, function="count", expression=None) if is_count else found
-        if default is None or isinstance(default, ast.Literal):
-            return replace(found, default=default)
-        return ast.Conditional(node.span, _there_are(conditions, node.span, _counting(over)), found, default)
+        return default, refused
 
-    def _conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
+    def _lower_conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
         """Return the conditions of a loop; None if it has no meaning here, which is reported."""
-        variable, source = node.variable.text, node.source
+        variable = node.variable.text
+        source = node.source
         conditions = [self.lower(condition, variable, True) for condition in node.conditions]
         over = source.text if isinstance(source, ast.Name) else ""
         if loop is not None:
-            self._report(catalogue.nested_loop(node.span))
+            self._report(v1_catalogue.nested_loop(node.span))
         if "." in variable or not over == EXTRACTIONS != loop:
-            self._report(catalogue.loop_over_other(source.span, over))
+            self._report(v1_catalogue.loop_over_other(source.span, over))
         elif loop is None:
             return [part for condition in conditions for part in ast.conjuncts(condition)]
         return None
 
-    def _length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
+    def _lower_length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
         if not over.is_list or not isinstance(over.element, ast.Name | ast.Subscript | ast.Literal):
-            return self._report(catalogue.takes_loop(over.span, "len"))
+            return self._report(v1_catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
             self.lower(over.element, over.variable.text)
-        return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_enclosed(node))
+        return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_written(node))
 
     # --- names
 
@@ -165,22 +177,25 @@ class _FormulaReader:
         names = (f"extraction.{name}", f"meta.{name}", f"meta.{name.removeprefix('review_')}")
         return next((full for full in names if full in self.types), None)
 
-    def _name(self, node: ast.Name, loop: str | None) -> ast.Expr:
+    def _lower_name(self, node: ast.Name, loop: str | None) -> ast.Expr:
         """Read a name in place of a value; `loop` is the variable of the loop around it."""
-        text, span = node.text, node.span
+        text = node.text
+        span = node.span
         head, _, rest = text.partition(".")
         if head == loop:
-            return self._report(catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
+            return self._report(v1_catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
         if text == EXTRACTIONS:
-            return self._report(catalogue.list_as_value(span))
+            return self._report(v1_catalogue.list_as_value(span))
         if rest:
-            return self._dotted(node, head, rest, loop)
+            return self._lower_dotted_name(node, head, rest, loop)
         if text not in self.steps and self._field_called(text) is not None:
             return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
         return node
 
-    def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
-        is_field, spaces = self._field_called(rest) is not None, ("context", "param")
+    def _lower_dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
+        """Read a name with a namespace; report one that has no meaning."""
+        is_field = self._field_called(rest) is not None
+        spaces = ("context", "param")
         if space in spaces:
             if node.text in self.types or not is_field:
                 return node
@@ -197,23 +212,24 @@ class _FormulaReader:
             help = did_you_mean(space, spaces, what="namespaces")
         return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
 
-    def _subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
+    def _lower_subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
         """Read `e['field']`, or report anything else before square brackets."""
-        value, index = node.value, node.index
+        value = node.value
+        index = node.index
         key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None
         name = value.text if isinstance(value, ast.Name) else ""
         if name == loop and key is not None:
-            return self._field(node, key, name)
+            return self._lower_field(node, key, name)
         if key is not None and name and name not in ("context", "param", EXTRACTIONS):
-            help = f"write `{loop}['{key}']`" if loop is not None else catalogue.LOOP_HELP.format(name)
-            return self._report(catalogue.no_loop_variable(node.value.span, name, help), name)
+            help = f"write `{loop}['{key}']`" if loop is not None else v1_catalogue.LOOP_HELP.format(name)
+            return self._report(v1_catalogue.no_loop_variable(node.value.span, name, help), name)
         instead = f"{name}.{key or 'name'}" if name in ("context", "param") else "e['field']"
-        return self._report(catalogue.not_indexable(node.span, instead))
+        return self._report(v1_catalogue.not_indexable(node.span, instead))
 
-    def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
-        found = self._field_called(name)
-        if found is not None:
-            return ast.Name(node.span, found, written=f"{loop}['{name}']")
+    def _lower_field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
+        full_name = self._field_called(name)
+        if full_name is not None:
+            return ast.Name(node.span, full_name, written=f"{loop}['{name}']")
         if not self.is_complete:
             return ast.Invalid(node.span)
         known = [full.partition(".")[2] for full in self.types if full.startswith(("extraction.", "meta."))]
@@ -221,29 +237,29 @@ class _FormulaReader:
         self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
         return ast.Invalid(node.span)
 
-    def _method(self, node: ast.Call, loop: str | None) -> ast.Expr | None:
+    def _lower_method(self, node: ast.Call, loop: str | None) -> ast.Expr | None:
         """Report a method of a review, such as `e.get('n')`, which is read as `e['n']`; return None for any other call."""
         head, _, method = node.name.text.partition(".")
         if head != loop or not method:
             return None
         key, *fallback = node.arguments or (None,)
         if method != "get" or not isinstance(key, ast.Literal) or not isinstance(key.value, str) or len(fallback) > 1:
-            return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['field']"))
+            return self._report(v1_catalogue.method_of_review(node.name.span, method, f"{head}['field']"))
         full_name = self._field_called(key.value)
         # a declared field always has a value; what an absent one gives is said by its `default`, not by the formula
         is_same = full_name is not None and (not fallback or full_name.startswith("meta."))
-        self._report(catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
-        return self._field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
+        self._report(v1_catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
+        return self._lower_field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
 
     def _field_help(self, name: str, loop: str | None) -> Help:
-        return f"write `{loop}['{name}']`" if loop is not None else catalogue.FIELD_HELP.format(name)
+        return f"write `{loop}['{name}']`" if loop is not None else v1_catalogue.FIELD_HELP.format(name)
 
-    def _report(self, found: Diagnostic, name: str = "") -> ast.Invalid:
+    def _report(self, problem: Diagnostic, name: str = "") -> ast.Invalid:
         """Report a problem; of a name once in a step, however often the step mentions it."""
         if not name or name not in self.reported:
             self.reported.add(name)
-            self.problems.report(found)
-        return ast.Invalid(found.span)
+            self.problems.report(problem)
+        return ast.Invalid(problem.span)
 
 
 def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
@@ -252,7 +268,7 @@ def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: s
     return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 
-def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
+def _loop_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
     """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
     match argument:
         case ast.Comprehension():
@@ -263,21 +279,21 @@ def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | No
             return None, None
 
 
-def _counting(node: ast.Comprehension, *tests: str) -> str:
-    """A formula that counts the reviews of a loop, with further conditions."""
+def _count_formula(node: ast.Comprehension, *tests: str) -> str:
+    """Return a formula that counts the reviews of a loop, with further conditions."""
     variable = node.variable.text
-    conditions = "".join(f" if {test}" for test in (*(_enclosed(c) for c in node.conditions), *tests))
+    conditions = "".join(f" if {test}" for test in (*(_written(c) for c in node.conditions), *tests))
     return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"
 
 
-def _enclosed(node: ast.Expr) -> str:
-    """Return what the author wrote, as one operand of something else, on one line."""
+def _written(node: ast.Expr) -> str:
+    """Return the text of an expression as the author wrote it, on one line, in parentheses if it needs them as an operand."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
     line = one_line(text)
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 
-def _folded(default: ast.Expr) -> ast.Expr:
+def _fold_sign(default: ast.Expr) -> ast.Expr:
     """Return a number with its sign as one literal."""
     match default:
         case ast.Unary(span, sign, ast.Literal(_, int() | float() as number)) if not isinstance(number, bool):

@@ -1,4 +1,4 @@
-"""Fixes in a seed's text what has one reading only: a misspelt name, and the order of the steps.
+"""Fixes mistakes in a seed's text that have one reading only: misspelt names, and the order of the steps.
 
 In: the text with its diagnostics. Out: the text with the changes, everything else as the author laid it out.
 """
@@ -23,51 +23,58 @@ _CONSTANT = ("FS603", "FS607", "FS608", "FS610")
 def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Diagnostic]:
     """Return the diagnostics whose suggestions are safe to apply, in the order of the file; of two that overlap the first.
 
-    Where a definition may be what is misspelt, its uses are left: where something is defined twice, and where a name is
-    never used as it is defined, but several times, or as an output, as it is not.
+    There are none if a name is defined twice. Uses of a definition that may itself be misspelt are left.
     """
     if any(d.code in _DUPLICATE for d in diagnostics):
         return []
     fixable = {(d.span, d.suggestion): d for d in diagnostics if d.is_fixable}.values()
-    unused = _unused(program) if program is not None else set()
-    returned = {name.text for name in program.output} if program is not None else set()
-    uses = Counter(_written(d.span) for d in fixable if d.code in _UNKNOWN)
-    found: list[Diagnostic] = []
+    doubtful = _doubtful_uses(fixable, program) if program is not None else []
+    chosen: list[Diagnostic] = []
     for d in sorted(fixable, key=lambda d: (d.span.start, d.span.end)):
-        written = _written(d.span)
-        is_definition = _bare(_replacement(d)) in unused and (uses[written] > 1 or written in returned)
-        if (not found or d.span.start >= found[-1].span.end) and not is_definition:
-            found.append(d)
-    return found
+        if (not chosen or d.span.start >= chosen[-1].span.end) and d not in doubtful:
+            chosen.append(d)
+    return chosen
+
+
+def _doubtful_uses(fixable: Collection[Diagnostic], program: surface.Program) -> list[Diagnostic]:
+    """Return the diagnostics of names for which a definition may be misspelt: one that is never used as it is defined.
+
+    The name must be used several times, or as an output.
+    """
+    unused = _unused_names(program)
+    returned = {name.text for name in program.output}
+    uses = Counter(_written(d.span) for d in fixable if d.code in _UNKNOWN)
+    frequent = returned.union(name for name, count in uses.items() if count > 1)
+    return [d for d in fixable if _bare(_replacement(d)) in unused and _written(d.span) in frequent]
 
 
 def _written(span: Span) -> str:
     return _bare(span.source.text[span.start : span.end])
 
 
-def _replacement(found: Diagnostic) -> str:
-    assert found.suggestion is not None
-    return found.suggestion.replacement
+def _replacement(problem: Diagnostic) -> str:
+    assert problem.suggestion is not None
+    return problem.suggestion.replacement
 
 
-def _unused(program: surface.Program) -> set[str]:
-    """The names, without their namespaces, of what the program defines and does not mention."""
+def _unused_names(program: surface.Program) -> set[str]:
+    """Return the names, without their namespaces, that the program defines and does not mention."""
     names = {*(_bare(name) for name in program.declared_at), *(step.name.text for step in program.steps)}
     mentioned = {_bare(name) for step in (*program.steps, *program.nameless) for name in step.mentioned_names()}
     return names - mentioned - {name.text for name in program.output}
 
 
 def _bare(name: str) -> str:
-    """A name as it is written in a file, without quotes, sign and namespace."""
+    """Return a name as it is written in a file, without quotes, sign and namespace."""
     return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
 
 
-def with_fixes(text: str, found: Iterable[Diagnostic]) -> str:
+def with_fixes(text: str, diagnostics: Iterable[Diagnostic]) -> str:
     """Return the text with every suggestion applied; none overlaps another, and they are in the order of the file."""
-    return _replaced(text, [(d.span, _replacement(d)) for d in found])
+    return _replace(text, [(d.span, _replacement(d)) for d in diagnostics])
 
 
-def _replaced(text: str, changes: Iterable[tuple[Span, str]]) -> str:
+def _replace(text: str, changes: Iterable[tuple[Span, str]]) -> str:
     parts: list[str] = []
     last = 0
     for span, replacement in changes:
@@ -77,10 +84,12 @@ def _replaced(text: str, changes: Iterable[tuple[Span, str]]) -> str:
 
 
 def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
-    """Return whether there are fewer errors after a change, none of them new, and nothing has become constant by it."""
-    old, new = [Counter((d.code, d.message, d.severity == "error") for d in each) for each in (before, after)]
-    errors = [Counter({key: n for key, n in each.items() if key[2]}) for each in (old, new)]
-    constants = [Counter({key: n for key, n in each.items() if key[0] in _CONSTANT}) for each in (old, new)]
+    """Return True if a change left fewer errors, no new ones, and made nothing constant."""
+    old, new = [
+        Counter((d.code, d.message, d.severity == "error") for d in diagnostics) for diagnostics in (before, after)
+    ]
+    errors = [Counter({key: n for key, n in counts.items() if key[2]}) for counts in (old, new)]
+    constants = [Counter({key: n for key, n in counts.items() if key[0] in _CONSTANT}) for counts in (old, new)]
     return errors[1] < errors[0] and constants[1] <= constants[0]
 
 
@@ -93,4 +102,4 @@ def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> s
     if cycle:
         return text
     written = [text[item.span.start : item.span.end] for item in compute.items]
-    return _replaced(text, [(item.span, written[index]) for item, index in zip(compute.items, order, strict=True)])
+    return _replace(text, [(item.span, written[index]) for item, index in zip(compute.items, order, strict=True)])

@@ -1,4 +1,4 @@
-"""The canonical form of a seed: the specification's order of keys, in one layout; its hash; its steps sorted.
+"""Writes the canonical form of a seed: the specification's order of keys, in one layout; hashes it; sorts its steps.
 
 Two seeds with one canonical form mean the same. The order of tables, values and conditions is kept, since it
 can matter and is the author's. `fmt` writes this form; its hash is in the generated module. `$schema` is for
@@ -47,17 +47,17 @@ def canonical(seed: Plain) -> Plain:
     """Return the seed with its keys in the order of its version; unknown keys keep theirs, at the end."""
     if not isinstance(seed, dict):
         return seed
-    return _ordered(seed, "", _V1 if is_v1(seed) else _V2)
+    return _order_keys(seed, "", _V1 if is_v1(seed) else _V2)
 
 
-def _ordered(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -> Plain:
+def _order_keys(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -> Plain:
     if isinstance(value, list):
-        return [_ordered(item, place, orders) for item in value]
+        return [_order_keys(item, place, orders) for item in value]
     if not isinstance(value, dict):
         return value
     first = [key for key in orders.get(place, ()) if key in value]
     places = {key: f"{place}/{'*' if place == '/parameters' else key}" for key in (*first, *value)}
-    return {key: _ordered(value[key], inside, orders) for key, inside in places.items()}
+    return {key: _order_keys(value[key], inside, orders) for key, inside in places.items()}
 
 
 def sha256(seed: Plain) -> str:

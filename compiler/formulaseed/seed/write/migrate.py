@@ -1,6 +1,6 @@
-"""A seed v1 as a seed v2 that computes the same.
+"""Rewrites a seed v1 as a seed v2 that computes the same.
 
-In: the JSON of the v1, and its checked program, without errors. Out: the JSON of the v2, and a list of what it cannot express. A
+In: the JSON of the v1, and its checked program, without errors. Out: the JSON of the v2, and a list of parts that it lacks. A
 loop inside a larger formula becomes a step of its own. Conditions that compare a field with a value become `where`, any other
 condition on a review a filter with `expr`; one that uses a step goes into the formula of a count or sum.
 """
@@ -16,24 +16,28 @@ from typing import Any
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import hoist
-from formulaseed.language import typed
+from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.info import Info
+from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import INTEGER, Value
-from formulaseed.seed.read.conditions import Object, Test, as_tests, merge
 from formulaseed.source.json_reader import JsonString, Plain, read_json
 from formulaseed.source.text import Source, Span, free_name
 
 SUM = "sum"
-_KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
+Object = dict[str, Plain]
+Entry = tuple[str, Plain]
+"""One entry of a condition object: a field or filter, and its value or operators."""
+_NAMESPACES = ("extraction.", "meta.", "context.")
+_SAME_KEYS = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
 
 
 @dataclass(frozen=True, slots=True)
 class NotMoved:
-    """Something of the seed v1 that v2 lacks, and why."""
+    """A part of the seed v1 that v2 cannot express, and why."""
 
     span: Span
     reason: str
@@ -50,7 +54,7 @@ class Migration:
 
 def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     """Rewrite a seed v1 as v2."""
-    moved: Object = {key: seed[key] for key in _KEPT if key in seed}
+    moved: Object = {key: seed[key] for key in _SAME_KEYS if key in seed}
     if program.keywords:
         moved["filter"] = {"keywords": list(program.keywords)}
     fields = seed["extraction_fields"]
@@ -84,6 +88,7 @@ class _Writer:
         self.name = ""
 
     def step(self, step: nodes.Step) -> None:
+        """Write one step, and the filters that it needs before it."""
         self.name = step.name
         match step.operation:
             case nodes.Formula(typed.Aggregate() as aggregate):
@@ -97,10 +102,12 @@ class _Writer:
         self.steps.append({"name": self.name, "op": op, **parts})
 
     def _aggregate(self, aggregate: typed.Aggregate, span: Span) -> None:
-        op, operand = aggregate.function, aggregate.operand
+        op = aggregate.function
+        operand = aggregate.operand
         tests, rest = self._where(aggregate.where)
         if rest is not None and aggregate.entry.counts:
-            op, operand = SUM, typed.Conditional(rest, _number(1, rest), _number(0, rest), rest.info)
+            op = SUM
+            operand = typed.Conditional(rest, _number(1, rest), _number(0, rest), rest.info)
         elif rest is not None and operand is not None and op == SUM:
             operand = typed.Conditional(rest, operand, _number(0, rest), operand.info)
         elif rest is not None:
@@ -108,10 +115,8 @@ class _Writer:
             self.not_moved.append(NotMoved(span, reason))
         value: Object = {}
         if operand is not None:
-            is_field = (
-                isinstance(operand, typed.Ref) and operand.symbol.is_per_review and "field" in aggregate.entry.keys
-            )
-            value = {"field" if is_field else "expr": _text(operand)}
+            is_name = isinstance(operand, typed.Ref) and operand.symbol.is_per_review
+            value = {"field" if is_name and "field" in aggregate.entry.keys else "expr": _text(operand)}
         default: Object = {"default": aggregate.default.value} if aggregate.default is not None else {}
         self._add(op, **value, **tests, **default)
 
@@ -126,28 +131,28 @@ class _Writer:
             self._add("expr", expr=_text(expression))
 
     def _is_plain(self, value: Value) -> bool:
-        """Return whether a literal cannot be read as a formula."""
+        """Return True if a literal cannot be read as a formula."""
         words = re.findall(r"[A-Za-z_]\w*", value) if isinstance(value, str) else []
         return not any(word in self.taken or word in FUNCTIONS for word in words)
 
     # --- conditions
 
     def _where(self, where: Expr | None) -> tuple[Object, Expr | None]:
-        """Return the condition as `where`, as far as it goes, and the rest, which is to be tested after it."""
-        tests: list[Test] = []
+        """Return the condition as `where` up to the first part that uses a step, and the rest; None if there is no rest."""
+        entries: list[Entry] = []
         parts = typed.conjuncts(where)
         for index, part in enumerate(parts):
             if any(symbol.kind is SymbolKind.STEP for symbol in typed.symbols_in(part)):
                 rest = parts[index:]
-                return self._object(tests), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
-            tests += _tests(_text(part)) or [(self._filter(expr=_text(part)), True)]
-        return self._object(tests), None
+                return self._object(entries), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
+            entries += _parse_entries(_text(part)) or [(self._filter(expr=_text(part)), True)]
+        return self._object(entries), None
 
-    def _object(self, tests: Sequence[Test]) -> Object:
-        """Return one object; what cannot be an entry of it, as its key is there already, goes into a filter."""
+    def _object(self, entries: Sequence[Entry]) -> Object:
+        """Return the entries as one object. An entry whose key is there already goes into a filter."""
         merged: Object = {}
-        for key, test in tests:
-            if not merge(merged, (key, test)):
+        for key, test in entries:
+            if not _add_entry(merged, (key, test)):
                 merged[self._filter(where={key: test})] = True
         return {"where": merged} if merged else {}
 
@@ -174,8 +179,95 @@ def _with_full_names(expression: Expr) -> Expr:
     return typed.mapped(expression, _with_full_names)
 
 
-def _tests(condition: str) -> list[Test] | None:
-    """Return what `where` says of a condition; None if only a formula can say it."""
+# --- conditions as entries of a condition object
+
+
+def _parse_entries(condition: str) -> list[Entry] | None:
+    """Return the entries that say what a condition says; None if only a formula can say it."""
     text, _ = read_json(Source("<condition>", json.dumps(condition)))
-    found = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
-    return as_tests(found) if found is not None else None
+    tree = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
+    return _entries(tree) if tree is not None else None
+
+
+def _add_entry(conditions: Object, entry: Entry) -> bool:
+    """Add an entry to `conditions`; return False, with nothing added, if its key has a value that it cannot join."""
+    key, test = entry
+    known = conditions.get(key)
+    if key not in conditions or known == test:
+        conditions[key] = test
+    elif isinstance(known, dict) and isinstance(test, dict) and not known.keys() & test.keys():
+        conditions[key] = {**known, **test}
+    else:
+        return False
+    return True
+
+
+def _entries(condition: ast.Expr, truth: bool = True) -> list[Entry] | None:
+    """Return entries that all hold exactly if the condition equals `truth`; None if only a formula can say it."""
+    match condition:
+        case ast.Not(_, operand):
+            return _entries(operand, not truth)
+        case ast.Name(_, text):
+            return [(text, truth)]
+        case ast.Logical(_, operator, operands) if (operator == "and") is truth:
+            return _joined([_entries(operand, truth) for operand in operands])
+        case ast.Logical(_, "or", operands):
+            return _alternatives([_entries(operand) for operand in operands])
+        case ast.Comparison(span, first, operators, rest) if truth and len(operators) > 1:
+            triples = zip((first, *rest), operators, rest, strict=False)
+            pairs = [ast.Comparison(span, left, (sign,), (right,)) for left, sign, right in triples]
+            return _joined([_entries(pair) for pair in pairs])
+        case ast.Comparison(_, first, (operator,), (second,)):
+            entry = _comparison(first, operator, second, truth)
+            if entry is None and operator in MIRRORED:
+                entry = _comparison(second, MIRRORED[operator], first, truth)
+            return [entry] if entry is not None else None
+    return None
+
+
+def _joined(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
+    """Return the entries of all parts; None if one of the parts has none."""
+    return None if None in parts else [entry for entries in parts for entry in entries or ()]
+
+
+def _comparison(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> Entry | None:
+    if not (isinstance(subject, ast.Name) and subject.text.startswith(_NAMESPACES)):
+        return None
+    operator = operator if truth else NEGATED[operator]
+    items = value.items if isinstance(value, ast.List) else (value,)
+    if operator == "not in" or isinstance(value, ast.List) is not (operator == "in") or not all(map(_is_value, items)):
+        return None
+    values = [_value(item) for item in items]
+    if operator == "==":
+        return subject.text, values[0]
+    return subject.text, {operator: values if operator == "in" else values[0]}
+
+
+def _alternatives(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
+    """Return the one entry that lists values of one field, any of which may match; None if the parts are no such values."""
+    values: list[Plain] = []
+    fields: set[str] = set()
+    for entries in parts:
+        if entries is None or len(entries) != 1:
+            return None
+        ((name, test),) = entries
+        listed = test.get("in") if isinstance(test, dict) else [test]
+        if not isinstance(listed, list):
+            return None
+        fields.add(name)
+        values += listed
+    return [(fields.pop(), {"in": values})] if len(fields) == 1 else None
+
+
+def _is_value(node: ast.Expr) -> bool:
+    """Return whether a condition object can hold a node: a parameter, or a literal that is not read as anything else."""
+    if isinstance(node, ast.Name):
+        return node.text.startswith("param.")
+    if not isinstance(node, ast.Literal):
+        return False
+    return not isinstance(node.value, str) or ("." not in node.value and not re.match(r"\s*[<>=!]", node.value))
+
+
+def _value(node: ast.Expr) -> Plain:
+    assert isinstance(node, ast.Name | ast.Literal)
+    return node.text if isinstance(node, ast.Name) else node.value

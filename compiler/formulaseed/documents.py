@@ -1,16 +1,19 @@
-"""Documents as users give them, a path, `-` or JSON values: read, analysed, loaded."""
+"""Read, analyse and load documents as users give them: a path, `-` or JSON values.
+
+In: a seed, requests, rules, a formula reference, a formula. Out: the `Analysis` of its kind, which is recognised by what the
+file holds, or what was checked. Knows every kind; what the phases do with each is defined by `seed`, `requests` and `reference`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
-from formulaseed.arguments import validated
-from formulaseed.backends.base import Unit
-from formulaseed.data.documents import Document, dumped, is_of_kind, read_text, refused_module, shown_path, source_of
+from formulaseed.data.arguments import validated
+from formulaseed.data.documents import dumped, is_of_kind, read_text, shown_path, source_of
 from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
@@ -18,17 +21,21 @@ from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import OF_BENCHMARK, REQUESTS, SEED, Kind, read_given
+from formulaseed.ir.kind import Document, Kind
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
+from formulaseed.requests.kind import BENCHMARK_KIND
+from formulaseed.requests.kind import KIND as REQUESTS
 from formulaseed.seed import surface
+from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.text import Source, shortened
 
 if TYPE_CHECKING:
-    from formulaseed.formulas import ReferenceLike
     from formulaseed.reference.model import Reference
     from formulaseed.requests.model import Line, Requests
 
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
+ReferenceLike = Union[str, os.PathLike[str], Mapping[str, Any], "Reference"]
+Variables = Mapping[str, Any] | Collection[str]
 RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 SeedAnalysis = Analysis[surface.Program, nodes.Program]
 RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
@@ -36,6 +43,8 @@ RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
 _CHECKED = ("seed", "requests", "rules", "reference")
 """The kinds of files that `check` takes."""
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson")
+_REFERENCE_FILE = "formula_reference.json"
+"""The name of a reference that is beside a file of rules."""
 
 
 class FormulaSeed(Compilable[nodes.Program]):
@@ -65,6 +74,24 @@ class RequestsFile(Compilable["Requests"]):
         return shortened(
             f"RequestsFile({self.document.source.name!r}, {number_of(len(self.program.requests), 'request')})"
         )
+
+
+def read_given(
+    given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems, kinds: tuple[str, ...] = ()
+) -> Document:
+    """Read a file or a dictionary of one of the kinds, by default `what`. Raises `UnreadableError` if it cannot be opened."""
+    kinds = kinds or (what,)
+    if isinstance(given, Mapping):
+        source, path = Source(f"<{what}>", dumped(given, what)), None
+        is_sound = is_of_kind(source, kind_of(given), kinds, problems)
+    elif isinstance(given, str | os.PathLike):
+        source, path = source_of(given, problems)
+        is_sound = not problems.has_errors and is_of_kind(
+            source, kind_of_text(source.text, source.name), kinds, problems
+        )
+    else:
+        raise FormulaSeedError(f"a {what} is a path or a dictionary, not {type(given).__name__}")
+    return read_text(source, path, problems) if is_sound else Document(source, None, path)
 
 
 def read(seed: SeedLike, problems: Problems) -> Document:
@@ -97,12 +124,12 @@ def analyse_file(
     if name is None:
         return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
     if name == "requests":
-        return run(OF_BENCHMARK if benchmark else REQUESTS, Document(source, None, path), problems)
+        return run(BENCHMARK_KIND if benchmark else REQUESTS, Document(source, None, path), problems)
     kind: Kind[Any, Any] = SEED
     if name != "seed":
-        from formulaseed.formulas import REFERENCE, rules_kind
+        from formulaseed.reference.kind import KIND as REFERENCE
 
-        kind = rules_kind(reference) if name == "rules" else REFERENCE
+        kind = _rules_kind(reference) if name == "rules" else REFERENCE
     return run(kind, read_text(source, path, problems), problems)
 
 
@@ -119,15 +146,13 @@ def document_kind(source: Source, kinds: tuple[str, ...], problems: Problems) ->
 
 def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
     """Analyse a file as one of rules, whatever it holds. Raises `UnreadableError`."""
-    from formulaseed.formulas import rules_kind
-
     problems = Problems()
-    return run(rules_kind(reference), read_given(given, "rules", problems), problems)
+    return run(_rules_kind(reference), read_given(given, "rules", problems), problems)
 
 
 def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
     """Analyse one formula over a reference."""
-    from formulaseed.formulas import formula_kind
+    from formulaseed.reference.kind import formula_kind
 
     if not isinstance(text, str):
         raise FormulaSeedError(f"a formula is a string, not {type(text).__name__}")
@@ -136,7 +161,7 @@ def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
 
 def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> RequestsAnalysis:
     """Analyse a file of requests, or the requests as JSON values; with `benchmark` ids must have the benchmark's form."""
-    kind, problems = OF_BENCHMARK if benchmark else REQUESTS, Problems()
+    kind, problems = BENCHMARK_KIND if benchmark else REQUESTS, Problems()
     if isinstance(given, str | os.PathLike):
         source, path = source_of(given, problems)
         if document_kind(source, ("requests",), problems) is None:
@@ -151,6 +176,68 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
     if requests and not is_of_kind(document.source, kind_of(requests[0]), ("requests",), problems):
         return Analysis(kind, document, None, None, problems.sorted())
     return run(kind, document, problems)
+
+
+# --- formula references
+
+
+def load_reference(source: ReferenceLike) -> Reference:
+    """Read a formula reference or a schema file; a `Reference` is returned as it is.
+
+    Raises `UnreadableError` if the file cannot be opened, `SeedError` if it is invalid.
+    """
+    from formulaseed.reference.model import Reference
+    from formulaseed.reference.read import lower_reference
+
+    if isinstance(source, Reference):
+        return source
+    problems = Problems()
+    document = read_given(source, "reference", problems)
+    reference = lower_reference(document.tree, problems)
+    if reference is None or problems.has_errors:
+        raise SeedError(problems.sorted())
+    return reference
+
+
+def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
+    """Return what a formula's names mean: a reference, variables or both; with neither the restaurant's fields."""
+    from formulaseed.reference.restaurant import restaurant_reference
+    from formulaseed.reference.variables import with_variables
+
+    loaded = load_reference(reference) if reference is not None else None
+    return with_variables(loaded, variables) if variables is not None else loaded or restaurant_reference()
+
+
+def _rules_kind(reference: ReferenceLike | None) -> Kind[surface.Program, nodes.Program]:
+    from formulaseed.reference.kind import rules_kind
+
+    return rules_kind(partial(_reference_of_rules, reference))
+
+
+def _reference_of_rules(reference: ReferenceLike | None, document: Document, problems: Problems) -> Reference:
+    """Return the reference of a file of rules: the given one, else the one that it names or that is beside it.
+
+    Reports one that it names and that cannot be opened. Raises `SeedError` if the reference is invalid.
+    """
+    from formulaseed.reference.model import Reference
+    from formulaseed.reference.restaurant import restaurant_reference
+    from formulaseed.reference.rules import reference_named
+
+    if reference is not None:
+        return load_reference(reference)
+    folder = document.path.parent if document.path is not None else Path()
+    named = reference_named(document.tree) if document.tree is not None else None
+    if named is not None:
+        try:
+            return load_reference(folder / named.value)
+        except UnreadableError as error:
+            problems.report(catalogue.unreadable_reference(named.span, error.message))
+            return Reference((), is_complete=False)
+    beside = folder / _REFERENCE_FILE
+    return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()
+
+
+# --- what users load
 
 
 @validated
@@ -203,29 +290,31 @@ def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
 
 @validated
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
-    """Return the source of the seed's standalone Python module. Raises `SeedError` if the seed has errors."""
+    """Return the source of the seed's standalone Python module, or what another target makes of the seed.
+
+    Raises `SeedError` if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no
+    such target.
+    """
     return compile(load_seed(seed), target, formatted=formatted)
 
 
 def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | None = None) -> str:
-    """Return the source of the seed's tests, for the file `tests` beside a module in the file `module`.
+    """Return the source of the file `tests`, by which pytest tests the generated module in the file `module`.
 
-    Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is
-    there. Raises `SeedError` where no tests can be made.
+    Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is there.
     """
-    from formulaseed.backends.python.tests_plan import emit_tests
+    from formulaseed.backends.python.code import literal
+    from formulaseed.backends.python.plan import header
+    from formulaseed.backends.python.render import format_body
 
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
-    unit = Unit("seed", seed.program, shown_path(document.path, tests.parent), seed.sha256, style or style_at(tests))
-    try:
-        places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
-        made, fault = emit_tests(unit, *places)
-    except Exception as error:
-        raise refused_module(document.source, "the seed", error) from None
-    if fault is not None:
-        raise refused_module(document.source, "the seed", fault)
-    return made
+    places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
+    first_line = header(shown_path(document.path, tests.parent), style or style_at(tests))
+    return format_body(
+        f'"""{first_line}"""\n\nfrom formulaseed.testing import seed_tests\n\n'
+        f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, places))})\n"
+    )
 
 
 def style_at(path: Path) -> str:

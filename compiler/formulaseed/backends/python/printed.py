@@ -1,0 +1,88 @@
+"""Hold printed code of expressions, with the facts that the code around it depends on, and join several pieces of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from formulaseed.backends.python.code import Code
+from formulaseed.backends.python.names import Names
+from formulaseed.language import operators
+from formulaseed.language.printer import parenthesized
+from formulaseed.language.typed import Expr
+
+SIMPLE = re.compile(r"-?(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[0-9][0-9.]*(?:e[+-]?[0-9]+)?)")
+"""A name, an attribute or a number."""
+
+MAX_DEPTH = 10
+"""Brackets that may be nested below an operation: a reader follows no more, Python two hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Code of an expression.
+
+    `pending`: its value may still be infinite. `raises`: evaluating it may raise. `floats`: its value is surely a
+    float, never an integer: only a float can be infinite, a large integer fails on the way. `depth`: the number of
+    nested brackets.
+    """
+
+    code: Code
+    precedence: int
+    pending: bool = False
+    raises: bool = False
+    floats: bool = False
+    depth: int = 0
+
+    def code_at(self, precedence: int) -> Code:
+        """Return the code as an operand of an operator, in brackets if it binds less tightly."""
+        return Code(parenthesized(self.code, self.precedence, precedence))
+
+    def depth_at(self, precedence: int) -> int:
+        """Return the depth of `code_at`."""
+        return self.depth if self.precedence >= precedence else self.depth + 1
+
+
+class Parts:
+    """The locals that parts of long formulas are computed into: one for each part, however often it is printed."""
+
+    def __init__(self, scope: Names) -> None:
+        self._scope = scope
+        self._locals: dict[int, tuple[Expr, Code]] = {}
+
+    def local(self, part: Expr) -> Code:
+        """Return the local of a part, the same each time."""
+        if id(part) not in self._locals:
+            self._locals[id(part)] = part, self._scope.local("part")
+        return self._locals[id(part)][1]
+
+
+def print_flag_test(flag: Printed, test: str) -> Printed:
+    """Print a test of a boolean that may be null, such as `flag is not False`."""
+    code = Code(f"{flag.code_at(operators.ADDITIVE)} {test}")
+    return Printed(code, operators.COMPARISON, raises=flag.raises, depth=flag.depth_at(operators.ADDITIVE))
+
+
+def print_after_all(parts: Sequence[Printed], result: bool) -> Printed:
+    """Print a constant result, after code that may raise."""
+    code = Code(f"({', '.join(part.code for part in parts)}, {result})[-1]" if parts else str(result))
+    return Printed(code, operators.ATOM, raises=any_raises(parts), depth=max_depth(parts) + 1)
+
+
+def join_printed(word: str, precedence: int, parts: Sequence[Printed]) -> Printed:
+    """Join operands with `and` or `or`; a single one is returned as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    code = Code(f" {word} ".join(part.code_at(precedence + 1) for part in parts))
+    floats = all(part.floats for part in parts)
+    return Printed(code, precedence, raises=any_raises(parts), floats=floats, depth=max_depth(parts, precedence + 1))
+
+
+def any_raises(parts: Iterable[Printed]) -> bool:
+    return any(part.raises for part in parts)
+
+
+def max_depth(parts: Iterable[Printed], precedence: int = 0) -> int:
+    """Return the greatest depth of these operands of an operator; 0 if there are none."""
+    return max((part.depth_at(precedence) for part in parts), default=0)

@@ -1,0 +1,56 @@
+"""What of a checked program a target refuses, so that no target has to look for it.
+
+In: a program, and a target with its `unsupported` rows of the language's tables. Out: a diagnostic for each place with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formulaseed.backends.base import Construct, load_backend
+from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.source.text import Span
+
+OPERATIONS = {nodes.Filter: "define_filter", nodes.Lookup: "lookup", nodes.Const: "const", nodes.Case: "case"}
+"""The operations that a target sees; every other one has become an expression."""
+
+
+def refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
+    """Return what the target does not support of the program."""
+    unsupported = load_backend(target).unsupported
+    return [
+        catalogue.unsupported_construct(span, target, *construct)
+        for step in program.steps
+        for construct, span in _constructs(step)
+        if construct in unsupported
+    ]
+
+
+def _constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
+    """Yield each use of a row of a table, in the order of evaluation."""
+    operation = OPERATIONS.get(type(step.operation))
+    if operation is not None:
+        yield ("operation", operation), step.span
+    for expression in step.expressions():
+        for node in typed.walk(expression):
+            for construct in _constructs_of(node):
+                yield construct, node.info.span
+
+
+def _constructs_of(node: typed.Expr) -> list[Construct]:
+    match node:
+        case typed.Call(name):
+            return [("function", name)]
+        case typed.Aggregate(name):
+            return [("aggregate", name)]
+        case typed.Unary(operator) | typed.Binary(operator) | typed.Logical(operator):
+            return [("operator", operator)]
+        case typed.Not():
+            return [("operator", "not")]
+        case typed.Comparison(_, operators):
+            return [("operator", operator) for operator in operators]
+        case typed.Literal() | typed.Ref() | typed.Present() | typed.Conditional() | typed.List():
+            return []

@@ -1,0 +1,143 @@
+"""The commands `store`: they manage the answers that `run --extractor anthropic` keeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from formulaseed.cli.output import emit_json, finish, format_option, reported, say
+from formulaseed.cli.results import check_lines
+from formulaseed.data.jsonl import parsed, read_lines
+from formulaseed.data.results import text_writer, write_line
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import DataError
+from formulaseed.extractors.model.answers import cost_of, created_text
+from formulaseed.extractors.model.store import Store, default_path
+from formulaseed.llm.calls import Usage, cost_text
+
+
+def _store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
+    return Store(Path(path) if path else default_path(), must_exist=must_exist, read_only=read_only)
+
+
+_store_option = click.option("--store", "path", help="The store; by default the one in the user's cache folder.")
+
+
+@click.group("store")
+def store() -> None:
+    """Manage the store of answers that `run --extractor anthropic` keeps."""
+
+
+@store.command("info")
+@_store_option
+@format_option
+def info(path: str | None, form: str) -> None:
+    """Print what is in the store and what it has cost."""
+    from formulaseed.llm.prices import read_prices
+
+    prices = read_prices()
+    with _store(path, must_exist=True, read_only=True) as answers:
+        contents, ledger = answers.info(), answers.ledger
+        attempts, batches, unconfirmed = ledger.by_status(), ledger.open_batches(), ledger.unconfirmed_batches()
+        accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
+    costs = {
+        name: _Account(sum(spent.count for spent in account), cost_of(account, prices))
+        for name, account in accounts.items()
+    }
+    bounds = [(batch, cost_of([batch.spent], prices)) for batch in unconfirmed]
+    if form == "json":
+        emit_json({
+            **contents,
+            "answers": [{**model, "usage": model["usage"].to_json()} for model in contents["answers"]],
+            "attempts": attempts,
+            "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
+            "unconfirmed_batches": [
+                {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
+            ],
+            "spent_usd": costs["spent"].usd,
+            **{name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd} for name in ("unknown", "in_flight")},
+        })  # fmt: skip
+        return
+    say(f"{contents['path']}: {contents['bytes']:,} bytes, version {contents['version']}")
+    for model in contents["answers"]:
+        say(_model_line(model))
+    say("attempts: " + (", ".join(f"{count:,} {status}" for status, count in attempts.items()) or "none"))
+    say(f"spent: {cost_text(costs['spent'].usd)} (prices of {prices.as_of})")
+    unknown, sent = costs["unknown"], costs["in_flight"]
+    if unknown.calls:
+        attempts_text = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
+        say(f"unknown: {attempts_text}, {cost_text(unknown.usd)} at most")
+    if sent.calls:
+        say(f"in flight: {number_of(sent.calls, 'call')}, {cost_text(sent.usd)} at most")
+    for open_batch in batches:
+        if open_batch.id is not None or open_batch.is_being_created:
+            name = open_batch.id or "a batch that is being created"
+            say(f"in progress: {name}, {number_of(open_batch.waiting, 'call')}")
+    for batch, usd in bounds:
+        created = f"a batch whose creation was cut off, {created_text(batch)}, {cost_text(usd)} at most"
+        say(f"unconfirmed: {created}; a run with --batch looks for it")
+
+
+class _Account(NamedTuple):
+    """How many calls there were, and what they cost, in US dollars; None if that is unknown."""
+
+    calls: int
+    usd: float | None
+
+
+def _model_line(model: Mapping[str, Any]) -> str:
+    """Return how many answers of a model are in the store, as `Store.info` has them, for people."""
+    usage: Usage = model["usage"]
+    title = f"{model['model']}, in batches" if model["batch"] else model["model"]
+    answers = number_of(model["usable"], "answer")
+    if model["unusable"]:
+        answers += f", {model['unusable']:,} unusable"
+    tokens = f"{usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out"
+    return f"{title}: {answers}; {tokens}; last on {time.strftime('%Y-%m-%d', time.gmtime(model['last']))}"
+
+
+@store.command("export")
+@_store_option
+@click.option("--out", default="-", help="Where to write; standard output by default.")
+def export(path: str | None, out: str) -> None:
+    """Write every answer as a line of JSON."""
+    check_lines(out, "--out")
+    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
+        for line in answers.export():
+            write_line(file, line)
+
+
+@store.command("import")
+@click.argument("source", metavar="FILE")
+@_store_option
+def import_(source: str, path: str | None) -> None:
+    """Import exported answers. Those in the store already are kept as they are."""
+    new = old = 0
+    with reported() as failures, _store(path) as answers:
+        for line, is_new in parsed(read_lines(source), answers.take):
+            if isinstance(is_new, DataError):
+                failures.add(line.place, str(is_new))
+            else:
+                new, old = new + is_new, old + (not is_new)
+    say(f"{new:,} new, {old:,} known already", err=True)
+    finish(failures.status)
+
+
+@store.command("prune")
+@_store_option
+@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only answers of this age or more.")
+@click.option("--model", help="Only answers of this model.")
+@click.option("--unusable", is_flag=True, help="Only unusable answers.")
+@click.option("--all", "everything", is_flag=True, help="All answers.")
+def prune(path: str | None, older_than: float | None, model: str | None, unusable: bool, everything: bool) -> None:
+    """Delete answers; the ledger of what was spent is kept."""
+    if everything == bool(older_than is not None or model or unusable):
+        raise click.UsageError("say which answers to delete: --older-than, --model and --unusable, or --all")
+    with _store(path, must_exist=True) as answers:
+        before = time.time() - older_than * 86_400 if older_than is not None else None
+        gone = answers.prune(before=before, model=model, unusable=unusable)
+    say(f"{number_of(gone, 'answer')} deleted", err=True)

@@ -1,0 +1,60 @@
+"""Describe a kind of document: what each phase of the compiler does with it. `seed`, `requests` and `reference` define theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.source.json_reader import JsonValue, Plain, plain
+from formulaseed.source.text import Source
+
+KindName = Literal["seed", "requests", "rules", "reference", "formula"]
+Parsed = TypeVar("Parsed")
+Checked = TypeVar("Checked")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file as it was read. `tree` is None if the file is not JSON, as a file of requests, or if its JSON is invalid."""
+
+    source: Source
+    tree: JsonValue | None
+    path: Path | None
+
+    @property
+    def name(self) -> str:
+        """The name of the file without its ending."""
+        return Path(self.source.name.strip("<>")).name.split(".")[0]
+
+
+def _lint_nothing(parsed: Parsed | None, checked: Checked | None, problems: Problems) -> None:
+    """Report no warnings, for a kind that has none."""
+
+
+def _tree_data(document: Document) -> Plain:
+    assert document.tree is not None
+    return plain(document.tree)
+
+
+def _keep_order(document: Document, parsed: Parsed | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+    return document.source.text
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Parsed, Checked]):
+    """A kind of document: each phase takes the result of the phase before it, and reports problems to a `Problems`.
+
+    A document that `is_json` is read as one JSON value. `data` returns the values of which the document's SHA-256 is made, and
+    `in_order` its text with the parts in dependency order.
+    """
+
+    name: KindName
+    parse: Callable[[Document, Problems], Parsed | None]
+    check: Callable[[Document, Parsed, Problems], Checked | None]
+    lint: Callable[[Parsed | None, Checked | None, Problems], None] = _lint_nothing
+    is_json: bool = True
+    data: Callable[[Document], Plain] = _tree_data
+    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = _keep_order

@@ -1,0 +1,52 @@
+"""Replace what the operand of an aggregate repeats of a filter by the filter's name, so that a target tests it once for a row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+
+
+def share_filters(program: nodes.Program) -> nodes.Program:
+    """Return a program, whose aggregates are steps of their own, with the names of filters in operands that repeat them.
+
+    Only filters that come before the aggregate and that some aggregate uses are named, so that no filter is computed for an
+    operand alone.
+    """
+    if not any(step.aggregate is not None and _has_condition(step.aggregate.operand) for step in program.steps):
+        return program
+    in_use = _filters_in_use(program)
+    names: dict[Expr, str] = {}
+    steps: list[nodes.Step] = []
+
+    def name_filters(expression: Expr) -> Expr:
+        if isinstance(expression, typed.Comparison | typed.Logical | typed.Not) and expression in names:
+            return typed.Ref(Symbol(SymbolKind.FILTER, names[expression]), expression.info)
+        return typed.mapped(expression, name_filters)
+
+    for step in program.steps:
+        aggregate = step.aggregate
+        if isinstance(step.operation, nodes.Filter):
+            if step.name in in_use:
+                names.setdefault(step.operation.condition, step.name)
+        elif aggregate is not None and aggregate.operand is not None:
+            step = replace(step, operation=nodes.Formula(replace(aggregate, operand=name_filters(aggregate.operand))))
+        steps.append(step)
+    return replace(program, steps=tuple(steps))
+
+
+def _has_condition(operand: Expr | None) -> bool:
+    """Return True if a comparison or `not` is in the operand: `and` and `or` have one, or are not worth a name."""
+    return operand is not None and any(isinstance(node, typed.Comparison | typed.Not) for node in typed.walk(operand))
+
+
+def _filters_in_use(program: nodes.Program) -> set[str]:
+    """Return the names of the filters that aggregates use, directly or through other filters."""
+    uses = program.uses()
+    in_use: set[str] = set()
+    for step in reversed(program.steps):
+        if step.name in in_use or not isinstance(step.operation, nodes.Filter):
+            in_use |= uses[step.name]
+    return in_use

@@ -1,0 +1,132 @@
+"""Compare the shorthand of a request with its structure.
+
+In: both. Out: a diagnostic for each part that differs. They agree if they have the same operators, nesting, numbers of
+arguments, and friends and patterns of `HOP`. Arguments may be in any order, and conditions may have other names. A junction
+of one argument is that argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from formulaseed.diagnostics.catalogue import requests as catalogue
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.requests import model
+from formulaseed.requests.shorthand import AspectName, Hop, JoinedNames, Shorthand, print_shorthand, shorthand_tree
+
+
+def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnostic]:
+    """Return the differences of a shorthand from its structure; empty if they agree."""
+    return _Comparison().find_differences(shorthand_tree(structure), _without_single(shorthand), "")
+
+
+def _without_single(tree: Shorthand) -> Shorthand:
+    """Return the tree with each junction of one argument replaced by that argument."""
+    if not isinstance(tree, JoinedNames):
+        return tree
+    args = tuple(map(_without_single, tree.args))
+    return args[0] if len(args) == 1 else JoinedNames(tree.span, tree.op, args)
+
+
+class _Comparison:
+    """The comparison of a structure's tree with a shorthand's. Remembers which parts agree, as any order is tried."""
+
+    def __init__(self) -> None:
+        self.results: dict[tuple[int, int], bool] = {}
+
+    def agree(self, expected: Shorthand, actual: Shorthand) -> bool:
+        """Return True if both parts have the same meaning."""
+        key = id(expected), id(actual)
+        if key not in self.results:
+            self.results[key] = self._agree(expected, actual)
+        return self.results[key]
+
+    def _agree(self, expected: Shorthand, actual: Shorthand) -> bool:
+        if isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames):
+            if expected.op != actual.op or len(expected.args) != len(actual.args):
+                return False
+            return len(self.pair(expected.args, actual.args)) == len(actual.args)
+        if isinstance(actual, Hop):
+            return _key(expected) == _key(actual)
+        return isinstance(actual, AspectName) and not isinstance(expected, JoinedNames)
+
+    def pair(self, expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> dict[int, int]:
+        """Map the index of each actual argument to that of an expected one that agrees, for as many as possible."""
+        taken = _pair_equal(expected, actual)
+        _pair_names(expected, actual, taken)
+        paired = set(taken.values())
+        junctions = [j for j, tree in enumerate(actual) if isinstance(tree, JoinedNames) and j not in paired]
+        candidates: dict[int, list[int]] = {}
+
+        def assign(j: int, tried: set[int]) -> bool:
+            """Pair a junction, if necessary by pairing others anew; False if that is impossible."""
+            if j not in candidates:
+                candidates[j] = [i for i, tree in enumerate(expected) if self.agree(tree, actual[j])]
+            for i in sorted(candidates[j], key=lambda i: i in taken):
+                if i not in tried:
+                    tried.add(i)
+                    if i not in taken or assign(taken[i], tried):
+                        taken[i] = j
+                        return True
+            return False
+
+        for j in junctions:
+            assign(j, set())
+        return {j: i for i, j in taken.items()}
+
+    def find_differences(self, expected: Shorthand, actual: Shorthand, place: str) -> list[Diagnostic]:
+        """Return the differences of a part from the structure; `place` says which argument it is."""
+        if self.agree(expected, actual):
+            return []
+        if not (isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames) and expected.op == actual.op):
+            return [catalogue.disagreement(actual.span, place, _part(actual), _part(expected))]
+        if len(expected.args) != len(actual.args):
+            counts = len(actual.args), len(expected.args)
+            return [catalogue.arguments_disagree(actual.span, place, actual.op, *counts, print_shorthand(expected))]
+        pairs = self.pair(expected.args, actual.args)
+        unpaired = [tree for i, tree in enumerate(expected.args) if i not in pairs.values()]
+        differences: list[Diagnostic] = []
+        for j, argument in enumerate(actual.args):
+            if j not in pairs:
+                nearest = min(unpaired, key=lambda tree: _unlikeness(tree, argument))
+                unpaired = [tree for tree in unpaired if tree is not nearest]
+                differences += self.find_differences(nearest, argument, catalogue.argument_of(j, actual.op, place))
+        return differences
+
+
+def _pair_equal(expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> dict[int, int]:
+    """Map the indices of expected arguments to those of equal actual ones."""
+    indices: dict[object, list[int]] = {}
+    for i in reversed(range(len(expected))):
+        indices.setdefault(_key(expected[i]), []).append(i)
+    return {indices[_key(tree)].pop(): j for j, tree in enumerate(actual) if indices.get(_key(tree))}
+
+
+def _pair_names(expected: Sequence[Shorthand], actual: Sequence[Shorthand], taken: dict[int, int]) -> None:
+    """Add pairs of the remaining names to `taken`: a name may be that of any condition.
+
+    Conditions with a social filter come last, so that a wrong `HOP` is compared with one of them.
+    """
+    paired = set(taken.values())
+    names = [j for j, tree in enumerate(actual) if isinstance(tree, AspectName) and j not in paired]
+    leaves = [i for i, tree in enumerate(expected) if not isinstance(tree, JoinedNames) and i not in taken]
+    leaves.sort(key=lambda i: isinstance(expected[i], Hop))
+    taken.update(zip(leaves, names, strict=False))
+
+
+def _key(tree: Shorthand) -> object:
+    """Return a value that is equal for parts with the same meaning: friends may be in any order."""
+    return (tree.hops, frozenset(tree.friends), tree.pattern) if isinstance(tree, Hop) else tree
+
+
+def _unlikeness(expected: Shorthand, actual: Shorthand) -> tuple[bool, bool]:
+    """Return a sort key that is lower for parts that are more alike, so that these are reported together."""
+    if isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames):
+        return False, expected.op != actual.op
+    has_junction = isinstance(expected, JoinedNames) or isinstance(actual, JoinedNames)
+    return has_junction, isinstance(expected, Hop) != isinstance(actual, Hop)
+
+
+def _part(tree: Shorthand) -> tuple[str, bool]:
+    """Return the text of a part, and True if it is a name."""
+    return print_shorthand(tree), isinstance(tree, AspectName)

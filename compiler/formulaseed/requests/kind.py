@@ -1,0 +1,42 @@
+"""Define what each phase of the compiler does with a file of requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.diagnostics.model import Problems
+from formulaseed.ir.kind import Document, Kind
+from formulaseed.source.json_reader import Plain
+
+if TYPE_CHECKING:  # a command that reads seeds alone does without what reads requests
+    from formulaseed.requests.model import Line, Requests
+
+
+def _parse(document: Document, problems: Problems, benchmark: bool = False) -> tuple[Line, ...] | None:
+    from formulaseed.requests.read import lower_requests
+
+    if len(document.source.text) > limits.SEED_BYTES:
+        problems.report(catalogue.file_too_large(document.source, "the text of all requests"))
+        return None
+    return lower_requests(document.source, problems, benchmark=benchmark)
+
+
+def _check(document: Document, lines: tuple[Line, ...], problems: Problems) -> Requests:
+    from formulaseed.requests.model import Request, Requests
+
+    return Requests(document.name, tuple(line for line in lines if isinstance(line, Request)))
+
+
+def _data(document: Document) -> Plain:
+    from formulaseed.requests.read import request_values
+
+    return request_values(document.source)
+
+
+KIND = Kind("requests", _parse, _check, is_json=False, data=_data)
+BENCHMARK_KIND = replace(KIND, parse=partial(_parse, benchmark=True))
+"""Requests whose ids have the benchmark's form, R01 to R100."""

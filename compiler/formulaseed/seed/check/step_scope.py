@@ -1,0 +1,139 @@
+"""Derives facts from the steps that a formula uses: their aggregates, sums, literals and exactness.
+
+In: the checked steps before the current one. Out: answers for the expression checker, and reports of missing defaults.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.check.rounding import exactness_of
+from formulaseed.language.check.scope import Scope
+from formulaseed.language.check.wording import with_default
+from formulaseed.language.exactness import Exactness, exactness_of_value
+from formulaseed.language.typed import SymbolKind
+from formulaseed.language.types import Base, Value
+
+
+@dataclass
+class StepScope(Scope, ABC):
+    """A scope that knows the steps checked so far, `steps` by their names."""
+
+    steps: dict[str, nodes.Step] = field(default_factory=dict, kw_only=True)
+    _exactness: dict[str, Exactness] = field(default_factory=dict, kw_only=True)
+    _default_needed: set[typed.Aggregate] = field(default_factory=set, kw_only=True)
+
+    def report_default_needed(self, aggregate: typed.Aggregate, step: nodes.Step | None, user: str = "") -> None:
+        """Report, once for the aggregate, that it has no value over no reviews and is used unguarded.
+
+        `step` is the one that it is the whole of. `user` is the step that uses it; empty if it is an output.
+        """
+        if aggregate not in self._default_needed:
+            self._default_needed.add(aggregate)
+            is_call = bool(aggregate.written)
+            span = aggregate.info.span if is_call or step is None else step.span
+            rewritten = with_default(aggregate.info.span) if is_call else ""
+            self.problems.report(catalogue.default_needed(span, step.name if step is not None else "", user, rewritten))
+
+    def aggregate_of(self, value: typed.Expr) -> typed.Aggregate | None:
+        """Return the aggregate that a value is, itself or as a step; None for any other value."""
+        step = self._step_of(value)
+        if step is not None:
+            return step.aggregate
+        value = value.operand if isinstance(value, typed.Present) else value
+        return value if isinstance(value, typed.Aggregate) else None
+
+    def results_of(self, step: str) -> Sequence[Value] | None:
+        match self.steps[step].operation:
+            case nodes.Const(value):
+                return [value]
+            case nodes.Case(rules, otherwise):
+                return list(dict.fromkeys([*(then for _, then in rules), otherwise]))
+            case _:
+                return None
+
+    def is_part(self, part: typed.Expr, whole: typed.Expr) -> bool:
+        """Return True if a value is a term of a sum without negative terms, or counts only reviews that a count in it counts."""
+        step = self._step_of(part)
+        aggregate = self.aggregate_of(part)
+        known = part.info.range if step is None else step.range
+        if (step is None and aggregate is None) or known is None or known.low < 0:
+            return False
+        is_part = False
+        for term in self._terms_of_sum(whole):
+            if term.info.range is None or term.info.range.low < 0:
+                return False
+            is_step = step is not None and self._step_of(term) is step
+            is_part = is_part or is_step or _counts_some(aggregate, self.aggregate_of(term))
+        return is_part
+
+    def _terms_of_sum(self, whole: typed.Expr) -> Iterator[typed.Expr]:
+        """Yield the terms that `+` joins, each once, and those of the steps among them that are sums."""
+        terms = [whole]
+        seen: set[typed.Expr] = set()
+        while terms:
+            term = terms.pop()
+            if isinstance(term, typed.Present):
+                terms.append(term.operand)
+            elif isinstance(term, typed.Binary) and term.operator == "+":
+                terms += (term.left, term.right)
+            elif term not in seen:
+                yield term
+                seen.add(term)
+                step = self._step_of(term)
+                if step is not None and step.aggregate is None and isinstance(step.operation, nodes.Formula):
+                    terms.append(step.operation.expression)
+
+    def _step_of(self, expression: typed.Expr) -> nodes.Step | None:
+        """Return the step that a value is; None for any other value."""
+        expression = expression.operand if isinstance(expression, typed.Present) else expression
+        if not isinstance(expression, typed.Ref) or expression.symbol.kind is not SymbolKind.STEP:
+            return None
+        return self.steps.get(expression.symbol.name)
+
+    def report_missing_default(self, expression: typed.Expr) -> bool:
+        aggregate = self.aggregate_of(expression)
+        if aggregate is None or not aggregate.needs_default:
+            return False
+        self.report_default_needed(aggregate, self._step_of(expression), self.current)
+        return True
+
+    def exactness_of_step(self, step: str) -> Exactness:
+        stack = [step]
+        while stack:  # not recursive: a long chain of steps may use one another
+            name = stack[-1]
+            numbers = [s.name for s in self.steps[name].symbols() if s.kind is SymbolKind.STEP]
+            missing = [used for used in numbers if used not in self._exactness]
+            if missing:
+                stack += missing
+            else:
+                self._exactness[stack.pop()] = self._exactness_of(self.steps[name])
+        return self._exactness[step]
+
+    def _exactness_of(self, step: nodes.Step) -> Exactness:
+        """Return how exact the value of a step is, whose own steps are known."""
+        match step.operation:
+            case _ if step.ty.base is not Base.NUMBER:
+                return Exactness.EXACT
+            case nodes.Formula(expression):
+                return exactness_of(expression, self._exactness.__getitem__)
+            case nodes.Const(value):
+                return exactness_of_value(value)
+            case nodes.Lookup(table=table, default=default):
+                return max(exactness_of_value(value) for value in (*(value for _, value in table), default))
+            case nodes.Case(rules, otherwise):
+                return max(exactness_of_value(value) for value in (*(then for _, then in rules), otherwise))
+            case _:
+                raise AssertionError(f"{type(step.operation).__name__} gives no number")
+
+
+def _counts_some(part: typed.Aggregate | None, whole: typed.Aggregate | None) -> bool:
+    """Return True if one count counts only reviews that another one counts, too: under the same conditions, or more."""
+    if part is None or whole is None or not (part.entry.counts and whole.entry.counts):
+        return False
+    return set(typed.conjuncts(whole.where)) <= set(typed.conjuncts(part.where))

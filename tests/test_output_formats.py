@@ -18,7 +18,7 @@ import pytest
 from formulaseed.cli.table import results_table
 from formulaseed.data.results import Provenance, Result, ResultCounts, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
-from formulaseed.diagnostics.render import columns
+from formulaseed.source.printing import columns
 from formulaseed.testing import contexts, rows, seeds
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, on_terminal, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell

@@ -13,12 +13,12 @@ from formulaseed.cli.output import emit_json, finish, format_option, reported, s
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
-from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.extractors.recorded import Recorded
 from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.reviews import ReviewSource
+from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:
     from formulaseed.extractors.agreement import FieldAgreement

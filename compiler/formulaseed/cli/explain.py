@@ -20,12 +20,12 @@ from formulaseed.cli.output import check_suffix, finish, format_of, progress, re
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
-from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
 from formulaseed.runtime.running import read_rows
+from formulaseed.source.printing import number_of
 
 _MAX_LISTED_PLACES = 3
 _SUFFIXES = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}

@@ -13,12 +13,12 @@ from formulaseed.cli.output import emit_json, finish, format_option, reported, s
 from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, cost_text
+from formulaseed.source.printing import number_of
 
 
 def _store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:

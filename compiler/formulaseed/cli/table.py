@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formulaseed.data.results import Result
-from formulaseed.diagnostics.model import printable
-from formulaseed.diagnostics.render import aligned, columns
+from formulaseed.diagnostics.render import aligned
+from formulaseed.source.printing import columns, printable
 
 _GAP = 2
 _MAX_STRING = 32

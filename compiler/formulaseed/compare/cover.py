@@ -17,7 +17,7 @@ from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
-from formulaseed.diagnostics.model import Problems, number_of
+from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
@@ -34,6 +34,7 @@ from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Span, shortened
 
 Kind = Literal["rule", "key", "value", "filter", "condition", "branch"]

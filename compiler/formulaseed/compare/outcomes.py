@@ -15,7 +15,6 @@ from formulaseed.compare.pairing import Pairing, difference_of, is_same
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line
 from formulaseed.data.results import Failures
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
@@ -24,6 +23,7 @@ from formulaseed.pages.values import format_change, format_plain, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure, read_rows
+from formulaseed.source.printing import number_of
 
 _MAX_LISTED_RESTAURANTS = 20
 _NO_ROWS = "(extraction)"

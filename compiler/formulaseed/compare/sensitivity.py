@@ -18,7 +18,6 @@ from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
-from formulaseed.diagnostics.model import number_of
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
 from formulaseed.explanation.verdict import verdict_of
@@ -31,6 +30,7 @@ from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shortened
 
 _MAX_RANKED = 40

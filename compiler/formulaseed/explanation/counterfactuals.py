@@ -14,7 +14,6 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Any, Literal
 
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import CandidateReviews, Row, name_of
 from formulaseed.explanation.model import (
@@ -31,6 +30,7 @@ from formulaseed.language.types import Value
 from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
+from formulaseed.source.printing import number_of
 
 _MAX_OTHER_CHANGES = 4
 """At most so many changes are listed in all, unless more are needed to have one for each verdict."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from formulaseed.diagnostics.model import number_of
 from formulaseed.explanation.model import Evidence, Missing, Review, Value
 from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.pages.blocks import Card, Code, Item
 from formulaseed.pages.values import format_plain, format_value
+from formulaseed.source.printing import number_of
 
 MAX_LISTED_REVIEWS = 5
 """At most so many reviews of a step are shown in a text, and so many reasons why others do not count."""

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from formulaseed.diagnostics.model import visible_json
 from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.source.printing import visible_json
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 _OTHER_KINDS = ("lookup", "formula", "case", "constant")

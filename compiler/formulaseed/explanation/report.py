@@ -16,7 +16,6 @@ from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, lines_of
 from formulaseed.data.results import Failures
-from formulaseed.diagnostics.model import number_of
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
@@ -31,6 +30,7 @@ from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import read_rows
+from formulaseed.source.printing import number_of
 
 MAX_REVIEWS = 40
 """At most so many reviews of a restaurant are in a report."""

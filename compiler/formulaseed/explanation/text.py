@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from formulaseed.diagnostics.model import number_of
 from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
@@ -46,6 +45,7 @@ from formulaseed.pages.blocks import (
     Title,
 )
 from formulaseed.pages.values import format_plain, format_value
+from formulaseed.source.printing import number_of
 
 _MAX_DEPTH = 16
 """Deeper steps are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from formulaseed.diagnostics.model import printable
+from formulaseed.source.printing import printable
 
 MAX_LISTED_NAMES = 12
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from formulaseed.diagnostics.model import printable
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import symbol_of, uses_of
 from formulaseed.ir.text import step_text
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
+from formulaseed.source.printing import printable
 
 Kind = Literal["field", "context", "parameter", "filter", "aggregate", "step"]
 _KIND_OF_INPUT: dict[SymbolKind, Kind] = {

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from formulaseed.diagnostics.model import number_of
 from formulaseed.pages.values import format_value
+from formulaseed.source.printing import number_of
 
 _MAX_BINS = 16
 _MAX_LABELS = 8

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import are_numbers
 from formulaseed.pages import blocks
 from formulaseed.pages.text import readable
+from formulaseed.source.printing import printable
 
 _ENTITY = re.compile(r"&(?=\\?#?\w+;)")
 _LIST_MARKER = re.compile(r"^(\d{0,9})([-+.)])(?=\s|$)")

@@ -6,9 +6,9 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import aligned
 from formulaseed.pages import blocks
+from formulaseed.source.printing import printable
 from formulaseed.source.text import one_line
 
 _WIDTH = 100

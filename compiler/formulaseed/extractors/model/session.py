@@ -14,7 +14,6 @@ from dataclasses import fields
 from pathlib import Path
 
 from formulaseed.data.jsonl import lines_of
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import ArgumentError, DataError, FormulaSeedError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
@@ -30,6 +29,7 @@ from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.runtime.reviews import ReviewSource
+from formulaseed.source.printing import number_of
 
 
 def require_session(options: ModelSettings) -> None:

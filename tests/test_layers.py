@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -150,6 +151,13 @@ def layer_of_import(name: str) -> str | None:
 def test_every_layer_has_its_place() -> None:
     """Every module belongs to a layer above, and every layer has one."""
     assert {layer_of(file) for file in FILES} == set(ORDER)
+
+
+def test_the_docs_draw_the_layers() -> None:
+    """Every layer is in a box of the diagram in docs/contributing.md, and the boxes are in this order."""
+    diagram = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8").split("```mermaid")[1].split("```")[0]
+    boxes = [text.split("<br/>")[0].split(" · ") for text in re.findall(r'\["(.*?)"\]', diagram)]
+    assert [layer for box in boxes for layer in box] == [layer for layer in ORDER if not layer.startswith("__")]
 
 
 @pytest.mark.parametrize("layer", ORDER)

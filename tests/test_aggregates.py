@@ -175,7 +175,7 @@ _MAY_NAME = (
     "language/", "seed/operations.py", "seed/read/", "seed/write/migrate.py",
     "requests/", "backends/python/requests_plan.py",  # requests have an `agg` and a `metric` of their own
     "diagnostics/catalogue/seed.py", "diagnostics/catalogue/seed_v1.py",  # `all` of conditions, and the functions of seeds v1
-    "explanation/cover.py", "extractors/lexical.py",  # a key of JSON, and minutes
+    "explanation/cover.py", "extractors/lexical",  # a key of JSON, and minutes
     "testing/",
 )  # fmt: skip
 """The files that may distinguish these words."""

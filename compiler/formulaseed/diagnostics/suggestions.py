@@ -63,17 +63,17 @@ def _is_part(part: str, name: str) -> bool:
     return name.startswith(part) or part in name.split("_")
 
 
-def _most_similar(name: str, others: Iterable[str]) -> str | None:
+def _most_similar(name: str, candidates: Iterable[str]) -> str | None:
     """Return the first of the names that have most letters in common with `name`; None if none has two thirds."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(b=name)
     best = None
     ratio = MIN_RATIO
-    for other in others:
-        matcher.set_seq1(other)
+    for candidate in candidates:
+        matcher.set_seq1(candidate)
         if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
-            best = other
+            best = candidate
             ratio = matcher.ratio()
     return best
 

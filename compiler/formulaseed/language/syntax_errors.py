@@ -49,7 +49,7 @@ def explain(text: str, position: int, expected: set[str], kind: Kind, subject: s
         match = _find_hint(hint, masked, position) if hint.used_in in (None, kind) else None
         if match is not None:
             return _hint_mistake(hint, match, text)
-    return _unhinted_mistake(text, position, expected, subject or "x")
+    return _explain_token(text, position, expected, subject or "x")
 
 
 def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
@@ -84,11 +84,7 @@ def _hint_mistake(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
 
 
 def _fault(
-    start: int,
-    end: int,
-    mistake: catalogue.Mistake,
-    fix: str | None = None,
-    is_security: bool = False,
+    start: int, end: int, mistake: catalogue.Mistake, fix: str | None = None, is_security: bool = False
 ) -> SyntaxMistake:
     code, message, help = mistake
     return SyntaxMistake(code, start, end, message, help, fix, is_security)
@@ -111,9 +107,8 @@ def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
     return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
 
 
-def _unhinted_mistake(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
+def _explain_token(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
     """Explain a place that no hint matches."""
-    before = text[:position].rstrip()
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
         return _fault(last, len(text), catalogue.unfinished(expected))
@@ -129,11 +124,15 @@ def _unhinted_mistake(text: str, position: int, expected: set[str], subject: str
         return _fault(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
     token = match.group() if match else character
-    end = position + len(token)
+    return _fault(position, position + len(token), _explain_misplacement(token, text, position, expected, subject))
+
+
+def _explain_misplacement(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:
+    """Explain a token that cannot be at its place: an operator or a value is missing before it, or it has no place there."""
     if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
-        words, more = _WORDS_AS_STRING.search(before), _MORE_WORDS.match(text, position)
-        unquoted = f"{words[1]} {more.group()}" if words and more else ""
-        return _fault(position, end, catalogue.missing_operator(token, unquoted))
+        words = _WORDS_AS_STRING.search(text[:position].rstrip())
+        more = _MORE_WORDS.match(text, position)
+        return catalogue.missing_operator(token, f"{words[1]} {more.group()}" if words and more else "")
     if "NAME" in expected and (token in _WORDS or not re.match(r"[\w('\"$\[]", token)):
-        return _fault(position, end, catalogue.missing_value(token, subject))
-    return _fault(position, end, catalogue.misplaced(token, expected))
+        return catalogue.missing_value(token, subject)
+    return catalogue.misplaced(token, expected)

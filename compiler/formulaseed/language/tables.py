@@ -184,25 +184,30 @@ def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, i
 
 def _rule(rule: Any) -> list[Any]:
     """Return a rule as JSON: the name of its symbol, its size, the rule that builds its value, and its parts."""
+    parts = _parts_of(rule)
+    name = rule.alias or rule.options.template_source or rule.origin.name
+    if rule.origin.name.startswith("_"):
+        name = "*"
+    if rule.options.expand1 and not rule.alias and parts == [0] and len(rule.expansion) == 1:
+        name = None  # the value is that of the only part
+    return [rule.origin.name, len(rule.expansion), name, parts]
+
+
+def _parts_of(rule: Any) -> list[int | None]:
+    """Return the places of a rule's symbols that are parts of its value; None for an empty one, below 0 for a repetition."""
     size = len(rule.expansion)
-    options = rule.options
     parts: list[int | None] = []
     symbols = iter(enumerate(rule.expansion))
-    for is_empty in options.empty_indices or [False] * size:
+    for is_empty in rule.options.empty_indices or [False] * size:
         if is_empty:
             parts.append(None)
             continue
         place, symbol = next(symbols)
         if not symbol.is_term and symbol.name.startswith("_"):
             parts.append(place - size)
-        elif options.keep_all_tokens or not (symbol.is_term and symbol.filter_out):
+        elif rule.options.keep_all_tokens or not (symbol.is_term and symbol.filter_out):
             parts.append(place)
-    name = rule.alias or options.template_source or rule.origin.name
-    if rule.origin.name.startswith("_"):
-        name = "*"
-    if options.expand1 and not rule.alias and parts == [0] and size == 1:
-        name = None  # the value is that of the only part
-    return [rule.origin.name, size, name, parts]
+    return parts
 
 
 def save(*, is_check: bool) -> int:

@@ -155,7 +155,7 @@ class StepChecker:
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
-        joined = None if wrong else _joined_type(literals, "a table's values", self.scope)
+        joined = None if wrong else _join_types(literals, "a table's values", self.scope)
         if operation.default is None:
             self.problems.report(catalogue.lookup_without_default(step.name.span, step.name.text))
         if joined is None or source.info.ty.is_error or not can_match or not _are_complete(literals):
@@ -211,7 +211,7 @@ class StepChecker:
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
-        ty = _joined_type([literal], "constants", self.scope)
+        ty = _join_types([literal], "constants", self.scope)
         return self._build(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
     def _check_case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
@@ -233,7 +233,7 @@ class StepChecker:
         is_complete = _are_complete(literals)
         if is_sound and is_complete:
             reachability.report(operation.otherwise, facts)
-        joined = _joined_type(literals, "a case's results", self.scope)
+        joined = _join_types(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))
             return None
@@ -310,7 +310,7 @@ def _are_complete(literals: Sequence[ast.Literal]) -> bool:
     return not any(isinstance(literal, surface.NoLiteral) for literal in literals)
 
 
-def _joined_type(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) -> Type | None:
+def _join_types(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) -> Type | None:
     """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
     present = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
     formulas = [literal for literal in present if isinstance(literal.value, str) and _is_formula(literal.value, scope)]

@@ -111,7 +111,8 @@ class Sections(ABC):
 
     def lower(self) -> surface.Program | None:
         """Lower the document; None if it has far too many steps to be read."""
-        document, shape = self.document, self.shape
+        document = self.document
+        shape = self.shape
         steps_key, output_key = ("compute_dag", "output_fields") if self.is_v1 else ("compute", "output")
         steps = document.get(steps_key)
         if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
@@ -154,7 +155,8 @@ class Sections(ABC):
 
     def check_keys(self) -> None:
         """Report unknown keys. For a key of the other version the help names the key of this one."""
-        document, shape = self.document, self.shape
+        document = self.document
+        shape = self.shape
         shape.text(shape.get(document, "$schema"), "`$schema`")
         foreign = {v2: v1 for v1, v2 in reversed(_PAIRS)} if self.is_v1 else dict(_PAIRS)
         marks = dict(_PAIRS) if self.is_v1 else ("compute",)
@@ -184,7 +186,8 @@ class Sections(ABC):
         example = 'an object such as {"FS602": "kept for the next version"}'
         allowed = self.shape.object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
-            code, span = member.key.value, member.key.span
+            code = member.key.value
+            span = member.key.span
             reason = self.shape.text(member.value, "the reason of a suppression")
             if code not in CODES:
                 by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)

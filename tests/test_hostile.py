@@ -212,7 +212,7 @@ def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: py
         "extract": {"fields": []}, "compute": steps, "output": ["X"],
     }  # fmt: skip
     assert "(part := " in compile_seed(seed, formatted=False)
-    monkeypatch.setattr(expressions, "_DEEPEST", 1000)
+    monkeypatch.setattr(expressions, "MAX_DEPTH", 1000)
     with pytest.raises(SeedError) as refused:
         compile_seed(seed)
     assert [d.code for d in refused.value.diagnostics] == ["FS104"]

@@ -268,13 +268,12 @@ class _Checker:
 
     def _check_names(self, function: ast.FunctionDef, nodes: list[ast.AST], arguments: set[str]) -> set[str]:
         """Check that every name is defined and none hides another, and return the function's variables."""
-        bases = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-        added = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
-        names = [node for node in nodes if isinstance(node, ast.Name)]
-        stored = {name.id for name in names if isinstance(name.ctx, ast.Store) and id(name) not in added}
+        stored = _stored_names(nodes)
         for variable in (*arguments, *stored):
             if not self._is_local(variable):
                 raise _Foreign(function, f"`{variable}` is no name of a variable")
+        bases = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        names = [node for node in nodes if isinstance(node, ast.Name)]
         known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.callables
         for name in names:
             if name.id in arguments and not isinstance(name.ctx, ast.Load):
@@ -334,6 +333,13 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return [part for part in parts if isinstance(part, ast.NamedExpr) and _PART.fullmatch(part.target.id)]
         case _:
             return []
+
+
+def _stored_names(nodes: list[ast.AST]) -> set[str]:
+    """Return the names that are assigned; a name that is only added to must be assigned elsewhere."""
+    added = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
+    names = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return {name.id for name in names if id(name) not in added}
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:

@@ -1,4 +1,4 @@
-"""A seed as three tests: it has no errors, its generated module is current, and module and reference agree."""
+"""Collect a seed as three tests: it has no errors, its module is current, and module and reference evaluator agree."""
 
 from __future__ import annotations
 
@@ -119,18 +119,18 @@ def _agreement(seed: SeedFile, test: SeedTest) -> None:
     @settings(deadline=None, phases=phases, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(restaurants(loaded, wild=True))
     def agree(restaurant: Restaurant) -> None:
-        found = outcome(evaluator.trace, *restaurant)
+        actual = outcome(evaluator.trace, *restaurant)
         expected = outcome(reference_evaluate, loaded, *restaurant)
-        if found != expected:
-            raise Failed(_difference(restaurant, found, expected))
+        if actual != expected:
+            raise Failed(_describe_difference(restaurant, actual, expected))
 
     agree()
 
 
-def _difference(restaurant: Restaurant, found: Outcome, expected: Outcome) -> str:
-    names = [name for name in {**expected, **found} if found.get(name, ...) != expected.get(name, ...)]
+def _describe_difference(restaurant: Restaurant, actual: Outcome, expected: Outcome) -> str:
+    names = [name for name in {**expected, **actual} if actual.get(name, ...) != expected.get(name, ...)]
     parts: dict[str, Any] = restaurant._asdict()
-    for which, outcome in (("module", found), ("reference", expected)):
-        parts[which] = {name: outcome[name] for name in names if name in outcome}
+    for evaluator, outcome in (("module", actual), ("reference", expected)):
+        parts[evaluator] = {name: outcome[name] for name in names if name in outcome}
     lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]
     return "\n".join(["the module and the reference evaluator disagree", *lines])

@@ -1,4 +1,4 @@
-"""What generated tests compare: outcomes, sums of floats in two orders, a restaurant with a larger value of one step."""
+"""Compare evaluations in generated tests: outcomes, sums in two orders, a restaurant with a larger value of one step."""
 
 from __future__ import annotations
 

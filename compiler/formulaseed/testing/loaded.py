@@ -1,4 +1,4 @@
-"""Seeds and modules as tests use them: each file is read and checked once, however often it is named."""
+"""Load seeds and modules for tests: each file is read and checked once."""
 
 from __future__ import annotations
 

@@ -79,13 +79,13 @@ def test_a_renamed_step_leaves_a_seed_without_errors() -> None:
     assert not document.analysis.has_errors
     offset = G1A.index('"name": "N_SEVERE"') + 10
     text = G1A
-    for each, name in sorted(document.renamed(offset, "N_GRAVE"), key=lambda edit: -edit[0].start):
+    for each, name in sorted(document.rename(offset, "N_GRAVE"), key=lambda edit: -edit[0].start):
         text = text[: each.start] + name + text[each.end :]
     assert "N_SEVERE" not in text
     assert not SeedDocument("seed.json", text).analysis.has_errors
     for wrong in ("N_MILD", "2nd", "a b"):
         with pytest.raises(ValueError, match="`"):
-            document.renamed(offset, wrong)
+            document.rename(offset, wrong)
 
 
 def test_hover_says_what_a_name_is() -> None:
@@ -186,7 +186,7 @@ def inserted(text: str, offset: int) -> Iterator[tuple[str, str]]:
     start, end = document.word_at(offset)
     for each in document.completions(offset):
         if each.kind not in ("key", "operation", "type", "value"):
-            yield each.text, text[:start] + each.text + each.behind + text[end:]
+            yield each.text, text[:start] + each.text + each.suffix + text[end:]
 
 
 def errors(text: str) -> set[str]:
@@ -288,7 +288,7 @@ def test_a_broken_text_is_no_trouble() -> None:
             document.hover(offset)
             document.definition(offset)
             document.completions(offset)
-        assert document.formatted() is None or length == len(SMALL)
+        assert document.format() is None or length == len(SMALL)
         list(document.outline())
 
 

@@ -1,4 +1,4 @@
-"""What a compilation target is, and which targets there are.
+"""Define the protocol of compilation targets, and list the targets.
 
 A target is a package beside `python/` whose module `target` holds a `Backend` named `BACKEND`, and one line in `TARGETS`.
 """
@@ -40,7 +40,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a generated file was made from: a document of this kind and name, at the path in the file's header.
+    """The source of a generated file: a document of this kind and name, at the path in the file's header.
 
     `path` is empty if the header states none. `tested` is the path, from the file's folder, of the module that generated
     tests are of; None for any other file.

@@ -1,4 +1,4 @@
-"""What of a checked program a target refuses, so that no target has to look for it.
+"""Find the parts of a checked program that a target refuses, so that no target has to look for them.
 
 In: a program, and a target with its `unsupported` rows of the language's tables. Out: a diagnostic for each place with one.
 """

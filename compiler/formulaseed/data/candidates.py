@@ -1,7 +1,7 @@
-"""What requests are validated against: restaurants with their reviews, judgements, and who is friends with whom.
+"""Read the dataset that requests are validated against: restaurants with reviews, judgements, and a social graph.
 
-In: files, or the JSON values themselves. Out: a `Dataset`. What cannot be used goes to `Failures` with its place, and a
-restaurant with an unusable line is left out.
+In: files, or the JSON values themselves. Out: a `Dataset`. Unusable lines are added to `Failures` with their places, and a
+restaurant with such a line is left out.
 """
 
 from __future__ import annotations
@@ -31,54 +31,59 @@ def read_dataset(
     failures: Failures,
     duplicates: Duplicates = "fail",
 ) -> Dataset:
-    """Read everything. Without `reviews` the restaurants' lines hold their reviews, as contexts do.
+    """Read a dataset. If `reviews` is None, the restaurants' lines hold their reviews, as contexts do.
 
-    A restaurant that has a review twice is unusable, or has the first, as `duplicates` says.
+    A restaurant that has a review twice is unusable with `fail`, and has the first with `first`.
 
-    Raises `UnreadableError` for a file that cannot be opened and `DataError` for a social graph that is none.
+    Raises `UnreadableError` for a file that cannot be opened and `DataError` for an invalid social graph.
     """
-    friends = parse_background(None, {"friend_graph": _graph(social)}).friends if social is not None else {}
-    judged = _judgements(lines_of(judgements, "judgements"), failures) if judgements is not None else None
-    listed = lines_of(restaurants, "restaurants")
+    graph = {"friend_graph": _read_graph(social)} if social is not None else {}
+    values = _read_judgements(lines_of(judgements, "judgements"), failures) if judgements is not None else None
+    restaurant_lines = lines_of(restaurants, "restaurants")
     if reviews is None:
-        placed = read_contexts(listed, RatedRestaurant, duplicates)
+        located = read_contexts(restaurant_lines, RatedRestaurant, duplicates)
     else:
         models = RatedRestaurant, RatedReviewLine
-        placed = join_files(listed, lines_of(reviews, "reviews"), failures, models, duplicates)
+        located = join_files(restaurant_lines, lines_of(reviews, "reviews"), failures, models, duplicates)
     candidates: dict[str, Restaurant] = {}
     unusable: dict[str, str] = {}
-    for place, found, business_id in placed:
+    for place, restaurant, business_id in located:
         if business_id in candidates or business_id in unusable:
             failures.add(place, f"the restaurant {business_id} appears on an earlier line already")
-        elif isinstance(found, RatedRestaurant):
-            failures.duplicates += found.duplicates
-            business = {"business_id": business_id, **found.context()}
-            candidates[business_id] = Restaurant(business, tuple(review.model_dump() for review in found.reviews))
+        elif isinstance(restaurant, RatedRestaurant):
+            failures.duplicates += restaurant.duplicates
+            business = {"business_id": business_id, **restaurant.context()}
+            candidates[business_id] = Restaurant(business, tuple(review.model_dump() for review in restaurant.reviews))
         else:
-            failures.add(place, str(found))
+            failures.add(place, str(restaurant))
             if business_id:
-                unusable[business_id] = f"{place}: {found}"
-    return Dataset(candidates, unusable, Background(judged, friends), social is not None)
+                unusable[business_id] = f"{place}: {restaurant}"
+    background = Background(values, parse_background(None, graph).friends)
+    return Dataset(candidates, unusable, background, social is not None)
 
 
-def _judgements(lines: Iterable[Line], failures: Failures) -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
+def _read_judgements(lines: Iterable[Line], failures: Failures) -> dict[tuple[str, str], str]:
+    """Return the judgements by review and aspect; add invalid and contradictory lines to `failures`."""
+    judgements: dict[tuple[str, str], str] = {}
     for line, record in parsed(lines, JudgementLine.read):
         if isinstance(record, DataError):
             failures.add(line.place, str(record))
             continue
         key = (record.review_id, record.aspect)
-        if found.setdefault(key, record.judgement) != record.judgement:
-            reason = f"the review {record.review_id} was judged {found[key]} on `{record.aspect}` already"
+        if judgements.setdefault(key, record.judgement) != record.judgement:
+            reason = f"the review {record.review_id} was judged {judgements[key]} on `{record.aspect}` already"
             failures.add(line.place, reason)
-    return found
+    return judgements
 
 
-def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, list[str]]:
-    if not isinstance(given, Mapping | str | os.PathLike):
-        raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
-    name = "the social graph" if isinstance(given, Mapping) else os.fspath(given)
-    value = dict(given) if isinstance(given, Mapping) else _social_json(given, name)
+def _read_graph(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, list[str]]:
+    """Return the friends of each person. Raises `DataError` for an invalid graph, `UnreadableError` for another file."""
+    if isinstance(source, Mapping):
+        return SocialGraph.read(dict(source), "the social graph").friend_graph
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(f"a social graph is a path or an object, not {type(source).__name__}")
+    name = os.fspath(source)
+    value = _social_json(source, name)
     if not isinstance(value, dict):
         raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
     return SocialGraph.read(value, name).friend_graph

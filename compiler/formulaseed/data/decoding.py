@@ -1,8 +1,8 @@
-"""Decodes a line of JSON: quickly where it can be proved that nothing was lost, strictly everywhere else.
+"""Decode a line of JSON: quickly if it can be proved that nothing was lost, otherwise strictly.
 
-In: a line's bytes. Out: its object; what is none, or could be read in two ways, is a `DataError`. A fast decoder silently
-keeps the last of duplicate keys, and describes errors in words of its own. So its values are compared with the line, and
-what it refuses goes to the strict reader, which alone decides what is wrong with a line.
+In: a line's bytes. Out: its object; anything else, or duplicate keys, is a `DataError`. A fast decoder silently keeps the
+last of duplicate keys, and has its own words for errors. So its values are compared with the line, and lines that it
+refuses go to the strict reader, which alone decides what is wrong with a line.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from formulaseed.source.json_reader import JsonRefusal, refuse_constant, unique_
 
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LISTS = 500
-"""With so few `[`, a line is not nested too deep for any decoder."""
-_NO_MARKS = bytes(code for code in range(256) if code not in b":[\\")
+_MAX_BRACKETS = 500
+"""A line with at most as many `[` is not nested too deep for any decoder."""
+_NOT_MARKS = bytes(code for code in range(256) if code not in b":[\\")
 
 
 def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
@@ -57,40 +57,41 @@ def _decode(line: bytes) -> Any:
     return value
 
 
-def is_whole(line: bytes, entries: int, others: int) -> bool:
-    """Return whether a shallow line of JSON surely has so many entries, and no other; False where strings leave it open.
+def is_whole(line: bytes, entries: int, other_marks: int) -> bool:
+    """Return True if a shallow line of JSON surely has exactly so many entries; False if its strings leave that open.
 
-    More than `entries` are duplicates, or in objects that were not counted. Behind each key there is a colon, and directly
+    More than `entries` are duplicates, or in objects that were not counted. After each key there is a colon, and directly
     before that, white space aside, a quote. So a line has at most as many keys as quotes before colons, and as colons that
-    are in no string. `others` are lists and colons in strings, not all of them: as each is a `[`, a colon or an escape,
-    there is no other entry in a line that has no more of these three than `entries` and `others`.
+    are in no string. `other_marks` are lists and colons in strings, not all of them: as each is a `[`, a colon or an escape,
+    there is no other entry in a line that has no more of these three than `entries` and `other_marks`.
     """
-    marks = line.translate(None, _NO_MARKS)
-    if len(marks) == entries + others:
+    marks = line.translate(None, _NOT_MARKS)
+    if len(marks) == entries + other_marks:
         return True
     is_proved = marks.count(b":") == entries or line.translate(None, b" \t\r\n").count(b'":') == entries
-    return is_proved and marks.count(b"[") <= _LISTS
+    return is_proved and marks.count(b"[") <= _MAX_BRACKETS
 
 
 def entries_of(value: dict[str, Any]) -> tuple[int, int]:
-    """Return how many entries an object has, and how many lists, and colons in strings.
+    """Return the number of entries of an object, and that of its lists and of colons in its strings.
 
-    All are with those of the objects in it: entries as far down as in contexts and rows, strings as in contexts.
+    Both include those of the objects in it: entries as far down as in contexts and rows, strings as in contexts.
     """
-    entries, others = len(value), 0
-    for found in value.values():
-        kind = type(found)
+    entries = len(value)
+    other_marks = 0
+    for member in value.values():
+        kind = type(member)
         if kind is dict:
-            for inner in found.values():
+            for inner in member.values():
                 if type(inner) is dict:
-                    others += "".join([text for text in inner.values() if type(text) is str]).count(":")
-            found = (found,)
+                    other_marks += "".join([text for text in inner.values() if type(text) is str]).count(":")
+            member = (member,)
         elif kind is list:
-            others += 1
+            other_marks += 1
         else:
-            others += found.count(":") if kind is str else 0
+            other_marks += member.count(":") if kind is str else 0
             continue
-        for item in found:
+        for item in member:
             if type(item) is dict:
                 entries += len(item)
                 for inner in item.values():
@@ -98,11 +99,12 @@ def entries_of(value: dict[str, Any]) -> tuple[int, int]:
                     if kind is dict:
                         entries += len(inner)
                     elif kind is str:
-                        others += inner.count(":")
-    return entries, others
+                        other_marks += inner.count(":")
+    return entries, other_marks
 
 
 def _read_strictly(line: bytes, encoding: str) -> dict[str, Any]:
+    """Return the object on a line. Raises `DataError`, which says what is wrong, for anything else."""
     try:
         value = json.loads(line.decode(encoding), object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except UnicodeDecodeError as error:

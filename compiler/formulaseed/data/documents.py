@@ -1,6 +1,6 @@
-"""Reads the files that are compiled, reports what is wrong with their encoding and JSON, and what every kind of file shares.
+"""Read the files that are compiled, and report errors of their encoding and JSON.
 
-In: a path, standard input or values in memory. Out: a `Document`. Does not know what a file holds.
+In: a path, standard input or values in memory. Out: a `Document`, of any kind.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 
 
-def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
-    """Return the text of a file, and its path if it can be written back; report a text that cannot be used."""
-    data, path = read_bytes(given, limits.SEED_BYTES)
-    name = Path(given).as_posix() if os.fspath(given) != "-" else "<stdin>"
+def source_of(file: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
+    """Return the text of a file, and its path, or None if it cannot be written back; report a text that cannot be used."""
+    data, path = read_bytes(file, limits.SEED_BYTES)
+    name = Path(file).as_posix() if os.fspath(file) != "-" else "<stdin>"
     if len(data) > limits.SEED_BYTES:
         source = Source(name, "")
         problems.report(catalogue.file_too_large(source, "the file"))
@@ -46,7 +46,7 @@ def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source
 
 
 def is_of_kind(source: Source, kind: FileKind | None, kinds: Collection[str], problems: Problems) -> bool:
-    """Return whether a document that was recognised as `kind` may be read as one of `kinds`; report one that may not."""
+    """Return True if a document that was recognised as `kind` may be read as one of `kinds`; report one that may not."""
     if kind is None or kind.name in kinds:
         return True
     help = kind.help.format(source.name)
@@ -58,18 +58,18 @@ def is_of_kind(source: Source, kind: FileKind | None, kinds: Collection[str], pr
     return False
 
 
-def dumped(value: Mapping[str, Any], what: str = "seed", *, indent: int | None = 2) -> str:
-    """Return the JSON text of a value given in memory. Raises `FormulaSeedError` if it has none."""
+def dumped(value: Mapping[str, Any], subject: str = "seed", *, indent: int | None = 2) -> str:
+    """Return the JSON text of a value in memory. Raises `FormulaSeedError` if it is not JSON."""
     try:
         text = json.dumps(value, indent=indent, ensure_ascii=False)
         is_too_long = indent is not None and len(text) > limits.SEED_BYTES
         return json.dumps(value, ensure_ascii=False) if is_too_long else text  # white space does not count
     except (TypeError, ValueError, RecursionError) as error:
-        raise FormulaSeedError(f"the {what} is not JSON: {error}") from None
+        raise FormulaSeedError(f"the {subject} is not JSON: {error}") from None
 
 
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    """Return a text as a document; what is not JSON, or beyond the limits, is reported."""
+    """Read the JSON of a text; report its faults, and a text over the limits, whose `tree` is None."""
     if len(source.text) > limits.SEED_BYTES:  # a text given in memory; files are measured as they are read
         problems.report(catalogue.file_too_large(source, "the seed"))
         return Document(source, None, path)
@@ -85,22 +85,23 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
     """Report a bug of ours, so that it neither looks like a fault of the file nor ends in a traceback."""
-    _trace(error)
+    _print_traceback(error)
     problems.report(catalogue.internal_error(document.source, catalogue.failure_of(error)))
 
 
-def refused_module(source: Source, what: str, found: Exception | str) -> SeedError:
-    """Return why no module is emitted: the generated one nests deeper than Python can read, or what was `found`."""
-    is_too_deep = isinstance(found, SyntaxError) and "too many" in found.msg
-    if is_too_deep or isinstance(found, RecursionError | MemoryError):
-        return SeedError([catalogue.module_too_deep(source, what)])
-    if isinstance(found, Exception):
-        _trace(found)
-        found = catalogue.failure_of(found)
-    return SeedError([catalogue.internal_error(source, catalogue.WAS_REFUSED.format(what, found))])
+def refused_module(source: Source, subject: str, reason: Exception | str) -> SeedError:
+    """Return the error of a module that is not emitted: it nests deeper than Python can read, or was refused for a `reason`."""
+    is_too_deep = isinstance(reason, SyntaxError) and "too many" in reason.msg
+    if is_too_deep or isinstance(reason, RecursionError | MemoryError):
+        return SeedError([catalogue.module_too_deep(source, subject)])
+    if isinstance(reason, Exception):
+        _print_traceback(reason)
+        reason = catalogue.failure_of(reason)
+    return SeedError([catalogue.internal_error(source, catalogue.WAS_REFUSED.format(subject, reason))])
 
 
-def _trace(error: Exception) -> None:
+def _print_traceback(error: Exception) -> None:
+    """Print the traceback if FORMULASEED_DEBUG is 1."""
     if os.environ.get("FORMULASEED_DEBUG") == "1":
         traceback.print_exception(error)
 
@@ -126,7 +127,7 @@ def shown_path(path: Path | None, folder: Path | None = None) -> str:
 
 
 def named_files(path: str, folder: Path) -> list[Path]:
-    """Return where the file may be that a header, of a generated file in `folder`, names, the likeliest first.
+    """Return the possible paths of the file that the header of a generated file in `folder` names, the likeliest first.
 
     A header names the file from its project, a folder above; outside of a project from the folder itself.
     """

@@ -1,4 +1,4 @@
-"""Refuses a review that a restaurant has twice, or keeps the first: the one rule for rows, contexts, joined files and tables.
+"""Refuse a review that a restaurant has twice, or keep the first: the same for rows, contexts, joined files and tables.
 
 In: the ids of a restaurant's reviews, in their order. Reviews without an id are no duplicates of one another. It imports the
 standard library and `errors` only, since it is sent to the executors of a cluster.
@@ -25,14 +25,15 @@ def review_ids(rows: Iterable[Any]) -> list[Any]:
 
 
 def are_unique(ids: Sequence[Any]) -> bool:
-    """Return whether no id occurs twice."""
+    """Return True if no id occurs twice."""
     try:
-        if len(set(ids)) == len(ids):  # nearly always, and fast
+        # Nearly always, and fast.
+        if len(set(ids)) == len(ids):
             return True
     except TypeError:  # a list or an object, which is no id
         pass
-    known = [each for each in ids if type(each) in _ID_TYPES]
-    return len(set(known)) == len(known)
+    usable = [id for id in ids if type(id) in _ID_TYPES]
+    return len(set(usable)) == len(usable)
 
 
 def find_duplicates(ids: Sequence[Any]) -> dict[int, int]:
@@ -41,9 +42,9 @@ def find_duplicates(ids: Sequence[Any]) -> dict[int, int]:
         return {}
     first: dict[Any, int] = {}
     duplicates: dict[int, int] = {}
-    for position, each in enumerate(ids):
-        if type(each) in _ID_TYPES and first.setdefault(each, position) != position:
-            duplicates[position] = first[each]
+    for position, id in enumerate(ids):
+        if type(id) in _ID_TYPES and first.setdefault(id, position) != position:
+            duplicates[position] = first[id]
     return duplicates
 
 

@@ -1,4 +1,4 @@
-"""Encodes JSON as the standard library does, sooner where msgspec is installed and surely gives the same text."""
+"""Encode JSON as the standard library does, faster if msgspec is installed and surely gives the same text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 """Returns the JSON of a value."""
 encode_string: Callable[[str], str] = json.encoder.encode_basestring
-"""Returns the JSON of a string, as `encode` does in three times as long."""
+"""Returns the JSON of a string, three times faster than `encode`."""
 
 _PLAIN: dict[type, Callable[[Any], str]] = {
     str: encode, int: repr, float: repr, bool: {False: "false", True: "true"}.__getitem__, NoneType: lambda _: "null"
@@ -22,7 +22,7 @@ _has_exponent = re.compile("e(?<=[0-9]e)[0-9-]").search
 
 
 def encode_plain(values: Mapping[str, Any]) -> str:
-    """Return the JSON of strings, numbers, booleans and nulls by names that need no escapes, sooner than `encode`."""
+    """Return the JSON of strings, numbers, booleans and nulls by names that need no escapes, faster than `encode`."""
     try:
         return fast_encoder()(values) or encode(values)
     except Exception:  # such as an integer beyond 64 bits, or half of a character
@@ -31,7 +31,7 @@ def encode_plain(values: Mapping[str, Any]) -> str:
 
 @cache
 def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
-    """Return the fastest encoder that is installed for what `encode_plain` takes; it gives "" where its text may differ."""
+    """Return the fastest encoder that is installed for what `encode_plain` takes; it returns "" if its text may differ."""
     try:
         from msgspec.json import Encoder, format
     except ImportError:

@@ -1,7 +1,7 @@
-"""Recognises what a file holds, and knows which command takes it: one table for documents, data and pasted snippets.
+"""Recognise the kind of a file, and the command that takes it: one table for documents, data and pasted snippets.
 
 In: a JSON value, or a text that is not JSON. Out: a `FileKind`, or None if nothing is certain; each reader then reports
-what it cannot use. A reader names the kinds that it takes; a file of another kind is one error, with the help of the table.
+its own errors. A reader names the kinds that it takes; a file of another kind is one error, with the help of the table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Keys = Set[str]
 class FileKind(NamedTuple):
     """A kind of file or snippet: `noun` names it in messages, `help` says what takes it, with `{0}` for the file's name.
 
-    `has_keys` is whether an object with these keys is of the kind; None for what is no object.
+    `has_keys` returns True if an object with these keys is of the kind; None for a kind that is not an object.
     """
 
     name: str
@@ -172,7 +172,8 @@ def kind_of_text(text: str, name: str) -> FileKind | None:
         return _kind_without_json(text[start:], name)
     value, end = _first_value(text, start)
     kind = kind_of(value)
-    if value is None:  # its keys tell what a file with invalid JSON was meant to be; of a part they may be too few
+    # The keys of a file with invalid JSON show its intended kind; a part may have too few keys for that.
+    if value is None:
         kind = kind_of(_keys_of_invalid(text, start))
         return kind if kind is not None and kind.name in _FILES else None
     if kind is not KINDS["seed"]:
@@ -193,7 +194,9 @@ def _first_value(text: str, start: int) -> tuple[object, int]:
 def _keys_of_invalid(text: str, start: int) -> dict[str, object]:
     """Return the keys of the object that begins at an offset, or of the first one in a list, whatever is wrong inside."""
     keys: dict[str, object] = {}
-    outer, depth, last = text[start] == "[", 0, ""
+    outer = text[start] == "["
+    depth = 0
+    last = ""
     for token in _TOKEN.findall(text, start, start + _MAX_SCANNED):
         if token in "{[":
             depth += 1
@@ -209,23 +212,23 @@ def _keys_of_invalid(text: str, start: int) -> dict[str, object]:
 
 def _kind_without_json(text: str, name: str) -> FileKind | None:
     plain = name.lower().removesuffix(".gz")
-    by_name = next((found.kind for found in _TEXTS if found.suffixes and plain.endswith(found.suffixes)), None)
+    by_name = next((entry.kind for entry in _TEXTS if entry.suffixes and plain.endswith(entry.suffixes)), None)
     if not text or plain.endswith(_OF_JSON):
         return None
-    by_text = next((found.kind for found in _TEXTS if found.beginning.match(text)), None)
+    by_text = next((entry.kind for entry in _TEXTS if entry.beginning.match(text)), None)
     return KINDS_OF_TEXT["module"] if by_text is KINDS_OF_TEXT["module"] else by_name or by_text
 
 
-KINDS_OF_TEXT = {found.kind.name: found.kind for found in _TEXTS}
+KINDS_OF_TEXT = {entry.kind.name: entry.kind for entry in _TEXTS}
 
 
 def is_snippet(kind: FileKind) -> bool:
-    """Return whether a kind is a part of a seed rather than a whole file."""
+    """Return True if a kind is a part of a seed rather than a whole file."""
     return kind.name in ("step", "table") or any(kind.name == snippet.name for snippet in _SNIPPETS)
 
 
 def wanted_text(kinds: Iterable[str]) -> str:
-    """Return what a reader takes, for messages: `a seed, requests or rules`."""
+    """Return the kinds that a reader takes, for messages: `a seed, requests or rules`."""
     *nouns, last = [KINDS[name].noun.removeprefix("a file of ") for name in kinds]
     return f"{', '.join(nouns)} or {last}" if nouns else last
 
@@ -234,11 +237,11 @@ _IN_MEMORY = {
     "rows": "`formulaseed.extract(seed, contexts)` makes rows",
     "contexts": "`formulaseed.load_evaluator(seed).evaluate(rows, context)` evaluates rows",
 }
-"""What helps those who pass other objects than the expected ones to a function."""
+"""The help for other objects in memory than the expected ones."""
 
 
 def unfit(kind: FileKind, expected: str, name: str) -> str:
-    """Return that a file is of this kind and not of the expected one, and what takes it.
+    """Return the message that a file is of this kind and not of the expected one, with help.
 
     Objects in memory, whose name is `<rows>` and the like, are taken by functions, not by commands.
     """
@@ -247,17 +250,18 @@ def unfit(kind: FileKind, expected: str, name: str) -> str:
 
 
 def why_unfit(value: object, expected: str, name: str) -> str:
-    """Return why a data file cannot be of the expected kind, by its first object; empty if it may be.
+    """Return the reason why a data file is not of the expected kind, by its first object; empty if it may be.
 
     `value` is the text of a file whose first line is not JSON. Restaurants may have reviews, and contexts none.
     """
     if isinstance(value, str):
         kind = _kind_without_json(value, name)
         return f"it is {kind.noun}, not JSON Lines; {kind.help.format(name)}" if kind is not None else ""
-    wanted, kind = KINDS[expected], kind_of(value)
+    kind = kind_of(value)
     keys = {key for key in value if isinstance(key, str)} if isinstance(value, Mapping) else set()
-    assert wanted.has_keys is not None
+    has_keys = KINDS[expected].has_keys
+    assert has_keys is not None
     is_alike = kind is not None and {kind.name, expected} == {"contexts", "restaurants"}
-    if kind is None or wanted.has_keys(keys) or is_alike or kind.name not in _FILES:
+    if kind is None or has_keys(keys) or is_alike or kind.name not in _FILES:
         return ""
     return unfit(kind, expected, name)

@@ -1,4 +1,4 @@
-"""Writes files atomically, and reads them up to a limit: decompressed where the name ends in `.gz`, standard input for `-`."""
+"""Write files atomically, and read them up to a limit: decompressed if the name ends in `.gz`, standard input for `-`."""
 
 from __future__ import annotations
 
@@ -24,41 +24,45 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 BUFFER = 256 * 1024
-"""Bytes that are read or written at once: lines of rows are about as long as Python's own buffer."""
+"""The bytes that are read or written at once: lines of rows are about as long as Python's own buffer."""
 
 
-def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
-    """Return a file's bytes, `most` and one more at most, and its path where it can be written back.
+def read_bytes(file: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
+    """Return a file's bytes, at most one more than `most`, and its path; None if it cannot be written back.
 
-    Raises `UnreadableError` where it cannot be opened or unpacked, for a named pipe that nothing writes to, and with
+    Raises `UnreadableError` if it cannot be opened or decompressed, for a named pipe that nothing writes to, and with
     `regular` for anything but a regular file.
     """
-    name = os.fspath(given)
+    name = os.fspath(file)
     path = Path(name) if name != "-" else None
+    data = b""
     try:
-        data = _read(path, most, regular) if path else sys.stdin.buffer.read(most + 1) if sys.stdin else b""
+        if path is not None:
+            data = _read(path, most, regular)
+        elif sys.stdin is not None:
+            data = sys.stdin.buffer.read(most + 1)
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
     if name.endswith(".gz") and len(data) <= most:
-        return _unpacked(name, data, most), None
+        return _decompress(name, data, most), None
     return data, path
 
 
-def read_whole(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> bytes:
+def read_whole(file: str | os.PathLike[str], most: int, *, regular: bool = False) -> bytes:
     """Return a file's bytes. Raises `UnreadableError` as `read_bytes` does, and for a file of more than `most` bytes."""
-    data, _ = read_bytes(given, most, regular=regular)
+    data, _ = read_bytes(file, most, regular=regular)
     if len(data) > most:
-        raise UnreadableError(f"cannot read {os.fspath(given)}: it is larger than {shown_bytes(most)}")
+        raise UnreadableError(f"cannot read {os.fspath(file)}: it is larger than {shown_bytes(most)}")
     return data
 
 
-def read_json(given: str | os.PathLike[str]) -> Any:
-    """Return the JSON value in a file. Raises `UnreadableError` as `read_whole` does, `DataError` where there is none."""
-    return json_value(read_whole(given, FILE_BYTES), os.fspath(given))
+def read_json(file: str | os.PathLike[str]) -> Any:
+    """Return the JSON value in a file. Raises `UnreadableError` as `read_whole` does, `DataError` if it is not JSON."""
+    return json_value(read_whole(file, FILE_BYTES), os.fspath(file))
 
 
 def json_value(text: str | bytes, name: str) -> Any:
-    """Return the value of a JSON text of this name. Raises `DataError` where it has none."""
+    """Return the value of a JSON text of this name. Raises `DataError` if it is not JSON."""
     try:
         text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         return json.loads(text, parse_constant=refuse_constant)
@@ -75,16 +79,16 @@ def json_value(text: str | bytes, name: str) -> Any:
 
 
 def refuse_input(path: str, *inputs: str | None) -> None:
-    """Raise `UnreadableError` where a file to be written is one of the inputs: files, folders or patterns of files."""
+    """Raise `UnreadableError` if a file to be written is one of the inputs: files, folders or patterns of files."""
     target = Path(path)
-    for given in inputs if target.exists() else ():
-        names = [] if given is None else [given, *glob.glob(given, recursive=True)]
+    for source in inputs if target.exists() else ():
+        names = [] if source is None else [source, *glob.glob(source, recursive=True)]
         if any(Path(name).exists() and (target.samefile(name) or target.parent.samefile(name)) for name in names):
             raise UnreadableError(f"cannot write {path}: it is one of the inputs")
 
 
 def holds(path: Path, text: str) -> bool | None:
-    """Return whether a file holds exactly this text; None where there is no file. Raises `UnreadableError`."""
+    """Return True if a file has exactly this text; None if there is no file. Raises `UnreadableError`."""
     if not path.exists():
         return None
     expected = text.encode()
@@ -112,9 +116,9 @@ def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
 def replacing(path: Path, *, through_link: bool = True) -> Iterator[BinaryIO]:
     """Open a file beside this one, which takes its place once everything inside has succeeded.
 
-    A reader sees the old file or the whole new one; where something fails, the old one stays. A link stays a link, and its
+    A reader sees the old file or the whole new one; if something fails, the old one stays. A link stays a link, and its
     target is written; otherwise the file replaces the link. A pipe or a device is written to as it is. Removes the files
-    that killed processes left beside it. Raises `UnreadableError` where it cannot be opened or replaced.
+    that killed processes left beside it. Raises `UnreadableError` if the file cannot be opened or replaced.
     """
     with _writing(path):
         path = Path(os.path.realpath(path)) if through_link else path
@@ -207,21 +211,22 @@ def shown_bytes(count: int) -> str:
 def _read(path: Path, most: int, regular: bool) -> bytes:
     if regular and not stat.S_ISREG(path.stat().st_mode):
         raise OSError(0, "Is a directory" if path.is_dir() else "it is not a regular file")
-    with open(path, "rb", opener=_opened) as file:
+    with open(path, "rb", opener=_open) as file:
         data = file.read(most + 1)
         if not data and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
             raise OSError(0, "it is a pipe without a writer")
     return data
 
 
-def _opened(path: str, flags: int) -> int:
+def _open(path: str, flags: int) -> int:
     """Open a file without blocking on a named pipe that has no writer."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
     return descriptor
 
 
-def _unpacked(name: str, data: bytes, most: int) -> bytes:
+def _decompress(name: str, data: bytes, most: int) -> bytes:
+    """Decompress at most one byte more than `most`. Raises `UnreadableError`."""
     import gzip
     import zlib
     from io import BytesIO

@@ -1,4 +1,4 @@
-"""Joins restaurants and reviews in two files by `business_id`; lines that do not fit into memory are kept on the disk.
+"""Join restaurants and reviews in two files by `business_id`; lines that do not fit into memory are stored on the disk.
 
 In: lines of both. Out: restaurants in the order of their file, each with its reviews in the order of theirs.
 """
@@ -18,10 +18,10 @@ from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 
 IN_MEMORY = 64 * 2**20
-"""Bytes of lines that are kept in memory; of more, all are on the disk."""
+"""The maximum of bytes of lines in memory; if there are more, all are on the disk."""
 _ID = re.compile(rb'"business_id"\s*:\s*"([^"\\]+)"')
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
-"""What could write the name of a key in another way."""
+"""Escapes with which the name of a key may be written in another way."""
 
 
 class KeptLines:
@@ -41,9 +41,10 @@ class KeptLines:
     def pop(self, business_id: str) -> Iterator[Line]:
         """Yield a restaurant's lines in their order, and forget them."""
         places = self._places.pop(business_id, array("Q"))
-        for at in range(0, len(places), 3):
-            self._file.seek(places[at])
-            yield Line(self._name, places[at + 2], self._file.read(places[at + 1]))
+        for i in range(0, len(places), 3):
+            offset, length, number = places[i : i + 3]
+            self._file.seek(offset)
+            yield Line(self._name, number, self._file.read(length))
 
     def left(self) -> list[str]:
         """Return the restaurants whose lines are still here."""
@@ -55,11 +56,11 @@ class KeptLines:
 
 
 def _business_id(line: Line, model: type[ReviewLine]) -> str | DataError:
-    """Return whose review a line is, without reading all of it where it can be seen at once."""
-    found = _ID.findall(line.raw)
-    if len(found) == 1 and not _ESCAPED_ASCII.search(line.raw):
+    """Return the restaurant of a review's line, if possible without parsing the line; an error if it is invalid."""
+    ids = _ID.findall(line.raw)
+    if len(ids) == 1 and not _ESCAPED_ASCII.search(line.raw):
         try:
-            return str(found[0], "utf-8")
+            return str(ids[0], "utf-8")
         except UnicodeDecodeError:
             pass
     review = line.parsed(model.read)
@@ -75,37 +76,37 @@ def join_files(
 ) -> Iterator[LocatedRestaurant]:
     """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
 
-    The lines of reviews are sorted first, many of them on the disk; each is read when its restaurant comes. A bad review line
-    is a failure, and where it names its restaurant fails that too; so is a review whose restaurant is in no line. A restaurant
-    that has a review twice fails, or has the first, as `duplicates` says.
+    The lines of reviews are stored first, if necessary on the disk, and parsed when their restaurant is read. An invalid
+    review is added to `failures`, and its restaurant fails, too; a review of an unknown restaurant is also a failure. A
+    restaurant that has a review twice fails with `fail`, and has the first with `first`.
     """
-    with closing(KeptLines()) as kept:
-        yield from _Joining(models, failures, kept, duplicates).joined(restaurants, reviews)
+    with closing(KeptLines()) as review_lines:
+        yield from _Join(models, failures, review_lines, duplicates).run(restaurants, reviews)
 
 
-class _Joining:
-    """What is known of two files while they are joined; `_spoiled` has the place of a bad review by restaurant."""
+class _Join:
+    """The state of a join of two files; `_invalid` has the place of an invalid review by restaurant."""
 
     def __init__(
         self,
         models: tuple[type[RestaurantRecord], type[ReviewLine]],
         failures: Failures,
-        kept: KeptLines,
+        review_lines: KeptLines,
         duplicates: Duplicates,
     ) -> None:
         self._restaurant, self._review = models
         self._failures = failures
-        self._kept = kept
+        self._review_lines = review_lines
         self._duplicates = duplicates
-        self._spoiled: dict[str, str] = {}
+        self._invalid: dict[str, str] = {}
 
-    def joined(self, restaurants: Iterable[Line], reviews: Iterable[Line]) -> Iterator[LocatedRestaurant]:
+    def run(self, restaurants: Iterable[Line], reviews: Iterable[Line]) -> Iterator[LocatedRestaurant]:
         for line in reviews:
             business_id = _business_id(line, self._review)
             if isinstance(business_id, DataError):
                 self._refuse(line, business_id)
             else:
-                self._kept.add(business_id, line)
+                self._review_lines.add(business_id, line)
         seen: dict[str, str] = {}
         for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), self._restaurant):
             if business_id in seen:
@@ -115,19 +116,19 @@ class _Joining:
             if isinstance(restaurant, RestaurantRecord):
                 restaurant = self._with_reviews(restaurant)
             yield place, restaurant, business_id
-        for business_id in self._kept.left():
+        for business_id in self._review_lines.left():
             places = [place for place, _ in self._reviews(business_id)]
             if places:
-                what = "1 review names" if len(places) == 1 else f"{len(places)} reviews name"
-                reason = f"{what} {business_id}, which no restaurant line holds"
+                subject = "1 review names" if len(places) == 1 else f"{len(places)} reviews name"
+                reason = f"{subject} {business_id}, which no restaurant line holds"
                 self._failures.add_unused(places[0], reason, len(places))
 
     def _with_reviews(self, restaurant: RestaurantRecord) -> RestaurantRecord | DataError:
-        """Return the restaurant with its reviews, or why it has none."""
+        """Return the restaurant with its reviews, or an error if they cannot be used."""
         reviews = list(self._reviews(restaurant.business_id))
-        spoiled = self._spoiled.get(restaurant.business_id)
-        if spoiled is not None:
-            return DataError(f"a review of it cannot be used ({spoiled})")
+        invalid_place = self._invalid.get(restaurant.business_id)
+        if invalid_place is not None:
+            return DataError(f"a review of it cannot be used ({invalid_place})")
         joined = restaurant.model_copy(update={"reviews": [review for _, review in reviews]})
         try:
             return joined.without_duplicates(self._duplicates, lambda position: reviews[position][0])
@@ -135,8 +136,8 @@ class _Joining:
             return error
 
     def _reviews(self, business_id: str) -> Iterator[tuple[str, ReviewRecord]]:
-        """Yield the reviews of a restaurant with their places; the bad ones are failures."""
-        for line in self._kept.pop(business_id):
+        """Yield the reviews of a restaurant with their places; add invalid ones to the failures."""
+        for line in self._review_lines.pop(business_id):
             review = line.parsed(self._review.read)
             if isinstance(review, DataError):
                 self._refuse(line, review)
@@ -145,9 +146,9 @@ class _Joining:
 
     def _refuse(self, line: Line, error: DataError) -> None:
         self._failures.add_unreadable(line.place, str(error))
-        self._spoiled.setdefault(line.business_id, line.place)
+        self._invalid.setdefault(line.business_id, line.place)
 
 
 def _without_reviews(line: Line) -> Line:
-    found = line.found
-    return Line(line.file, line.number, b"", found if isinstance(found, DataError) else {**found, "reviews": []})
+    value = line.found
+    return Line(line.file, line.number, b"", value if isinstance(value, DataError) else {**value, "reviews": []})

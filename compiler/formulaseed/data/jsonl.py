@@ -1,7 +1,7 @@
-"""JSON Lines: one object a line, plain or gzipped, `-` for standard input, or a Parquet file; and the restaurants in them.
+"""Read JSON Lines, and the restaurants in them: a file, plain or gzipped, standard input for `-`, or a Parquet file.
 
-In: a path. Out: objects with their line numbers; a line that is not an object has a fault, and reading goes on. Restaurants
-come with their reviews, from a file of contexts or from two files joined by `business_id`.
+In: a path. Out: objects with their line numbers; a line that is not an object has an error, and reading continues.
+Restaurants come with their reviews, from a file of contexts or from two files joined by `business_id`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from io import BufferedReader
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -30,14 +31,14 @@ _Record = TypeVar("_Record")
 Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 """A file of JSON Lines, or the objects that it would hold."""
 
-_BEGINNING = 10_000
-"""Bytes of a line that is not JSON by which the kind of its file is recognised."""
+_MAX_BEGINNING = 10_000
+"""The maximum of characters by which the kind of a file that is not JSON is recognised."""
 _OPENINGS = (b"[", b"{", b"[{")
-"""What is alone on the first line of a document that is laid out over several."""
+"""The first lines of a document that is laid out over several lines."""
 
 
 class Line:
-    """A line and its place. It is decoded when its object is asked for; With `found` it has been, or cannot be."""
+    """A line and its place. `found` is its object or error; if None, the line is decoded when that is first read."""
 
     __slots__ = ("_found", "file", "number", "raw")
 
@@ -49,7 +50,7 @@ class Line:
 
     @property
     def found(self) -> dict[str, Any] | DataError:
-        """The line's object, or why it has none."""
+        """The line's object, or the error if it has none."""
         if self._found is None:
             try:
                 self._found = decode_object(self.raw, "utf-8-sig" if self.number == 1 else "utf-8")
@@ -63,10 +64,9 @@ class Line:
 
     @property
     def business_id(self) -> str:
-        """The restaurant that the line names; empty where it names none."""
-        value = {} if isinstance(self.found, DataError) else self.found
-        found = value.get("business_id")
-        return found if isinstance(found, str) else ""
+        """The id of the line's restaurant; empty if it has none."""
+        business_id = None if isinstance(self.found, DataError) else self.found.get("business_id")
+        return business_id if isinstance(business_id, str) else ""
 
     def parsed(self, parse: Callable[[dict[str, Any]], _Record]) -> _Record | DataError:
         """Return the record that `parse` makes of the object, or the `DataError` that says why there is none."""
@@ -88,29 +88,29 @@ def parsed(
         yield line, line.parsed(parse)
 
 
-def lines_of(given: Lines, what: str) -> Iterator[Line]:
-    """Return the lines of a file, or objects or the rows of a data frame as if they were read from one.
+def lines_of(source: Lines, name: str) -> Iterator[Line]:
+    """Return the lines of a file; objects in memory or the rows of a data frame become lines of the file `<name>`.
 
     Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
     """
-    kind = what if what in KINDS else None
-    if isinstance(given, str | os.PathLike):
-        return read_lines(os.fsdecode(given), kind)
-    if is_frame(given):
+    kind = name if name in KINDS else None
+    if isinstance(source, str | os.PathLike):
+        return read_lines(os.fsdecode(source), kind)
+    if is_frame(source):
         from formulaseed.data.parquet import frame_lines
 
-        lines = enumerate(frame_lines(given, what), 1)
-        return _of_kind((Line(f"<{what}>", number, raw) for number, raw in lines), kind)
-    if not is_lines(given):
-        raise DataError(f"{what} must be a path, a list of objects or a data frame, not {type(given).__name__}")
-    return _of_kind((_line_of(value, what, number) for number, value in enumerate(given, 1)), kind)
+        lines = enumerate(frame_lines(source, name), 1)
+        return _check_kind((Line(f"<{name}>", number, raw) for number, raw in lines), kind)
+    if not is_lines(source):
+        raise DataError(f"{name} must be a path, a list of objects or a data frame, not {type(source).__name__}")
+    return _check_kind((_line_of(value, f"<{name}>", number) for number, value in enumerate(source, 1)), kind)
 
 
-def is_lines(given: object) -> bool:
-    """Return whether this is a path, an iterable of objects or a data frame."""
-    if isinstance(given, str | os.PathLike) or is_frame(given):
+def is_lines(value: object) -> bool:
+    """Return True for a path, an iterable of objects or a data frame."""
+    if isinstance(value, str | os.PathLike) or is_frame(value):
         return True
-    return isinstance(given, Iterable) and not isinstance(given, Mapping | bytes)
+    return isinstance(value, Iterable) and not isinstance(value, Mapping | bytes)
 
 
 def keep_lines(lines: Lines, kind: str) -> Lines:
@@ -125,18 +125,19 @@ def keep_lines(lines: Lines, kind: str) -> Lines:
     return list(lines) if isinstance(lines, Iterator) else lines
 
 
-def is_frame(given: object) -> bool:
-    """Return whether this is a table in memory: a pandas or polars frame, or an Arrow table or reader."""
-    return hasattr(given, "__arrow_c_stream__")
+def is_frame(value: object) -> bool:
+    """Return True for a table in memory: a pandas or polars frame, or an Arrow table or reader."""
+    return hasattr(value, "__arrow_c_stream__")
 
 
-def _line_of(value: object, what: str, number: int) -> Line:
-    name = f"<{what}>"
+def _line_of(value: object, name: str, number: int) -> Line:
+    """Return the line of an object in memory, with an error if it is not JSON."""
     if not isinstance(value, Mapping):
         return Line(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
     try:
         return Line(name, number, json.dumps(dict(value)).encode())
-    except ValueError:  # Python writes no integer of thousands of digits
+    # Python writes no integer of thousands of digits.
+    except ValueError:
         return Line(name, number, b"", DataError("it holds a number beyond 1e100, or itself"))
     except (TypeError, RecursionError) as error:
         return Line(name, number, b"", DataError(f"it is not JSON: {error}"))
@@ -152,24 +153,24 @@ def read_lines(path: str, kind: str | None = None) -> Iterator[Line]:
     if path.endswith(".parquet"):
         from formulaseed.data.parquet import parquet_lines
 
-        _opened(path).close()
-        return _of_kind((Line(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1)), kind)
+        _open(path).close()
+        return _check_kind((Line(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1)), kind)
     name = "<stdin>" if path == "-" else path
-    return _of_kind(_lines(name, _opened(path), kind), kind)
+    return _check_kind(_iterate_lines(name, _open(path), kind), kind)
 
 
-def _of_kind(lines: Iterator[Line], kind: str | None) -> Iterator[Line]:
+def _check_kind(lines: Iterator[Line], kind: str | None) -> Iterator[Line]:
     """Yield the lines. Raises `UnreadableError` if the first shows that they are not of the kind."""
     first = next(lines, None)
     if first is None:
         return
     if kind is not None:
-        found = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
-        unfit = why_unfit(found, kind, first.file)
-        if unfit:
+        value = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
+        reason = why_unfit(value, kind, first.file)
+        if reason:
             if isinstance(lines, Generator):
                 lines.close()
-            raise UnreadableError(f"cannot read {first.file}: {unfit}")
+            raise UnreadableError(f"cannot read {first.file}: {reason}")
     yield first
     yield from lines
 
@@ -178,16 +179,15 @@ def _value_or_text(raw: bytes) -> object:
     """Return the list on a line, or the beginning of a line that is not JSON."""
     text = raw.decode("utf-8-sig", "replace")
     try:
-        return json.loads(text) if text.startswith("[") else text[:_BEGINNING]
+        return json.loads(text) if text.startswith("[") else text[:_MAX_BEGINNING]
     except (ValueError, RecursionError):
-        return text[:_BEGINNING]
+        return text[:_MAX_BEGINNING]
 
 
-def _lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Line]:
+def _iterate_lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Line]:
     with file:
-        number, is_first = 0, True
-        while True:
-            number += 1
+        is_first = True
+        for number in count(1):
             try:
                 raw = file.readline(LINE_BYTES + 1)
             except (OSError, EOFError, zlib.error) as error:
@@ -209,20 +209,24 @@ def _why_no_lines(opening: bytes, rest: BinaryIO, name: str, kind: str | None) -
         document = json.loads((opening + rest.read(SEED_BYTES)).decode("utf-8-sig"))
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         document = None
-    found = kind_of(document)
-    unfit = why_unfit(document, kind, name) if kind is not None and found is not None and found.name != kind else ""
+    document_kind = kind_of(document)
+    if kind is not None and document_kind is not None and document_kind.name != kind:
+        reason = why_unfit(document, kind, name)
+        if reason:
+            return reason
     fix = "jq -c '.[]'" if b"[" in opening else "jq -c ."
-    return unfit or f"it is one JSON document over several lines; write one object a line, as `{fix}` does"
+    return f"it is one JSON document over several lines; write one object a line, as `{fix}` does"
 
 
-def _opened(path: str) -> BinaryIO:
+def _open(path: str) -> BinaryIO:
+    """Open a file, decompressed if it is gzipped. Raises `UnreadableError`."""
     if path == "-":
         if sys.stdin is None:
             raise UnreadableError("cannot read standard input: it is closed")
         return sys.stdin.buffer
     try:
-        opened = Path(path).open("rb", buffering=BUFFER)  # once: what comes through a pipe cannot be read again
-        file = cast(BufferedReader, opened)
+        # A pipe cannot be read again, so the file is opened once.
+        file = cast(BufferedReader, Path(path).open("rb", buffering=BUFFER))
         if file.peek(2)[:2] != b"\x1f\x8b":
             return file
         if not file.seekable():
@@ -234,12 +238,12 @@ def _opened(path: str) -> BinaryIO:
 
 
 LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
-"""The place of a restaurant's line, the restaurant or why there is none, and its id as far as it is known."""
+"""The place of a restaurant's line, the restaurant or the error if there is none, and its id if that is known."""
 
 
 def read_contexts(
     lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord, duplicates: Duplicates = "fail"
 ) -> Iterator[LocatedRestaurant]:
-    """Yield one restaurant a line, read as the given model; one that has a review twice as `duplicates` says."""
+    """Yield one restaurant for each line, read as `model`; `duplicates` decides about those that have a review twice."""
     for line, restaurant in parsed(lines, lambda value: model.read(value).without_duplicates(duplicates)):
         yield line.place, restaurant, line.business_id

@@ -1,7 +1,7 @@
-"""Parquet files through pyarrow: results, a column for each output, typed as the module declares it; rows, as `extract` writes
-them; and lines to be read.
+"""Read lines from Parquet files and data frames, and write results and rows as Parquet, through pyarrow.
 
-What results have in common, the seed and its parameters, is in the file's metadata, too.
+Results have a column for each output, typed as the module declares it. The seed and its parameters are in the file's
+metadata, too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 from formulaseed.limits import INTEGER_MAX
 
-_READ = 1_000
-"""Lines that are read at a time."""
-_ROWS = 10_000
-"""Rows of a group, which are held in memory until it is written; those of restaurants, too."""
+_BATCH_LINES = 1_000
+"""The number of lines that are read at a time."""
+_GROUP_ROWS = 10_000
+"""The rows or restaurants of a row group, which are in memory until the group is written."""
 
 
 def require_pyarrow(extra: str = "parquet", purpose: str = "Parquet") -> None:
@@ -33,53 +33,54 @@ def require_pyarrow(extra: str = "parquet", purpose: str = "Parquet") -> None:
 
 
 def parquet_lines(path: str) -> Iterator[bytes]:
-    """Yield each line of a file as JSON; what is null in it is missing there. Raises `UnreadableError`."""
+    """Yield each line of a file as JSON, without nulls. Raises `UnreadableError`."""
     require_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(_READ):
+            for batch in file.iter_batches(_BATCH_LINES):
                 for line in batch.to_pylist():
                     yield json.dumps(_without_nulls(line), default=_plain).encode()
     except (OSError, pa.ArrowException) as error:
         raise UnreadableError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
 
-def frame_lines(frame: Any, what: str) -> Iterator[bytes]:
-    """Yield each row of a pandas or polars frame, or an Arrow table, as JSON; what is null is missing there.
+def frame_lines(frame: Any, name: str) -> Iterator[bytes]:
+    """Yield each row of a pandas or polars frame, or an Arrow table, as JSON, without nulls.
 
     Raises `DataError` as `arrow_table` does.
     """
-    for batch in arrow_table(frame, what).to_batches(_READ):
+    for batch in arrow_table(frame, name).to_batches(_BATCH_LINES):
         for line in batch.to_pylist():
             yield json.dumps(_without_nulls(line), default=_plain).encode()
 
 
-def arrow_table(frame: Any, what: str) -> Any:
-    """Return a frame, or what is left of an Arrow reader, as an Arrow table, which can be read again.
+def arrow_table(frame: Any, name: str) -> Any:
+    """Return a frame, or the rest of an Arrow reader, as an Arrow table, which can be read again.
 
-    Raises `DataError`, which names the frame as `what`, for columns that Arrow cannot hold.
+    Raises `DataError`, with the `name` of the frame, for columns that Arrow cannot hold.
     """
     require_pyarrow()
     import pyarrow as pa
 
     try:
         return pa.RecordBatchReader.from_stream(frame).read_all()
-    except (pa.ArrowException, TypeError, ValueError) as error:  # pandas raises its own, as for two columns of one name
-        raise DataError(f"{what}: the data frame cannot be read: {str(error).splitlines()[0]}") from None
+    # pandas raises errors of its own, such as for two columns of one name.
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"{name}: the data frame cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def _without_nulls(value: Any) -> Any:
-    """The value without nulls: a column has a value for each line, while JSON leaves out what is not there."""
+    """Return the value without nulls, which stand for absent members: a column has a value for each line."""
     if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> str | float:
-    """A decimal as a number, a date or a time as its string in ISO form."""
+    """Return a decimal as a number, a date or a time in ISO form."""
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
@@ -87,7 +88,7 @@ def _plain(value: Any) -> str | float:
 def parquet_writer(
     file: BinaryIO, outputs: Mapping[str, type], task: str, made_with: Provenance
 ) -> Iterator[Callable[[Result], None]]:
-    """Write a Parquet file, and provide what writes a result that is `fitting` into it.
+    """Write a Parquet file; the context is a function that writes a result, which must be `fitting`.
 
     `outputs` are the seed's, each with its type.
     """
@@ -96,9 +97,9 @@ def parquet_writer(
 
     kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     types = {**dict.fromkeys(IDENTITY, str), **outputs, **DETAILS}
-    given = made_with.to_json()
-    known = {"task": task, **{name: given[name] for name in ("seed_sha256", "seed_version", "parameters")}}
-    metadata = {"formulaseed": json.dumps(known, ensure_ascii=False)}
+    provenance = made_with.to_json()
+    common = {"task": task, **{name: provenance[name] for name in ("seed_sha256", "seed_version", "parameters")}}
+    metadata = {"formulaseed": json.dumps(common, ensure_ascii=False)}
     schema = pa.schema([(name, kinds[types[name]]) for name in columns_of([*outputs])], metadata)
     rows: list[Sequence[Any]] = []
 
@@ -110,7 +111,7 @@ def parquet_writer(
 
     def write(result: Result) -> None:
         rows.append(cells_of(result, outputs))
-        if len(rows) == _ROWS:
+        if len(rows) == _GROUP_ROWS:
             flush()
 
     with pq.ParquetWriter(file, schema) as writer:
@@ -122,7 +123,7 @@ def parquet_writer(
 
 
 def fitting(result: Result, failures: Failures) -> Result:
-    """Return the result; where an integer is too large for its column, which has 64 bits, as one that failed."""
+    """Return the result, or a failed one, added to `failures`, if an integer has more than the 64 bits of its column."""
     for name, value in (result.output or {}).items():
         if isinstance(value, int) and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             message = "its value has more than the 64 bits of a Parquet column: write JSON Lines or CSV"
@@ -135,58 +136,58 @@ def fitting(result: Result, failures: Failures) -> Result:
 def rows_writer(
     file: BinaryIO, program: nodes.Program, *, with_text: bool
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Write a Parquet file of rows, and provide what writes the line of a restaurant: its keys are columns.
+    """Write a Parquet file of rows; the context is a function that writes the line of a restaurant, whose keys are columns.
 
-    The columns of a row and of a context are the fields that the seed has, standard and declared; others are left out. What
-    writes raises `DataError` for a line with a value that its column cannot hold.
+    The columns of a row and of a context are the fields that the seed has, standard and declared; others are left out. The
+    function raises `DataError` for a line with a value that its column cannot hold.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = _rows_schema(program, with_text)
-    kept: list[Any] = []
+    pending: list[Any] = []
     rows = 0
 
     def flush() -> None:
         nonlocal rows
-        lines = pa.concat_arrays(kept)
+        lines = pa.concat_arrays(pending)
         writer.write_batch(pa.RecordBatch.from_struct_array(lines))
-        kept.clear()
+        pending.clear()
         rows = 0
 
     def write(line: dict[str, Any]) -> None:
         nonlocal rows
         try:
-            kept.append(pa.array([line], pa.struct(schema)))
+            pending.append(pa.array([line], pa.struct(schema)))
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise DataError(f"a Parquet column of the rows cannot hold a value: {str(error).splitlines()[0]}") from None
         rows += len(line["rows"])
-        if rows >= _ROWS or len(kept) >= _ROWS:
+        if rows >= _GROUP_ROWS or len(pending) >= _GROUP_ROWS:
             flush()
 
     with pq.ParquetWriter(file, schema) as writer:
         try:
             yield write
         finally:
-            if kept:
+            if pending:
                 flush()
 
 
 def _rows_schema(program: nodes.Program, with_text: bool) -> Any:
-    """The columns of a restaurant's line. A struct without members, which Parquet does not know, is left out."""
+    """Return the columns of a restaurant's line, without structs that have no members: Parquet does not know them."""
     import pyarrow as pa
 
     kinds = {Base.INTEGER: pa.int64(), Base.NUMBER: pa.float64(), Base.BOOLEAN: pa.bool_()}
 
-    def struct(given: Sequence[nodes.ExtractionField | nodes.InputField]) -> Any:
-        return pa.struct([(each.name, kinds.get(each.ty.base, pa.string())) for each in given])
+    def struct(fields: Sequence[nodes.ExtractionField | nodes.InputField]) -> Any:
+        return pa.struct([(field.name, kinds.get(field.ty.base, pa.string())) for field in fields])
 
     quote = pa.struct([("text", pa.string()), ("verified", pa.bool_()), ("start", pa.int64()), ("end", pa.int64())])
     row = {"review_id": pa.string(), "extraction": struct(program.fields), "meta": struct(program.meta)}
     if with_text:
         row["text"] = pa.string()
-        row["quotes"] = pa.struct([(each.name, quote) for each in program.fields])
-        row["reasons"] = pa.struct([(each.name, pa.string()) for each in program.fields])
+        row["quotes"] = pa.struct([(field.name, quote) for field in program.fields])
+        row["reasons"] = pa.struct([(field.name, pa.string()) for field in program.fields])
     counts = dict.fromkeys(("total", "relevant", "extracted", "failed", "sampled"), pa.int64())
     sources = pa.struct(dict.fromkeys(filter(None, get_args(Source)), pa.int64()))
     run = dict.fromkeys(("seed_sha256", "seed_version", "extractor", "prompt_sha256"), pa.string())

@@ -30,7 +30,7 @@ class Record(BaseModel):
 
     @classmethod
     def read(cls, value: Any, where: str = "") -> Self:
-        """Return the record of a JSON value. Raises `DataError` that names every field at fault."""
+        """Return the record of a JSON value. Raises `DataError`, which names every invalid field."""
         try:
             return cls.model_validate(value)
         except ValidationError as error:
@@ -41,19 +41,19 @@ class Record(BaseModel):
     def _has_no_typo(cls, value: Any) -> Any:
         """Refuse a key that resembles an absent field: a typo must not become the default."""
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
-        is_usual = sum(map(len, keys)) <= _KEPT_CHARACTERS
-        found = (_first_typo if is_usual else _first_typo.__wrapped__)(tuple(cls.model_fields), tuple(keys))
-        if found is not None:
-            raise ValueError(f"`{found[0]}` is missing, but there is `{found[1][:80]}`: rename it")
+        find_typo = _first_typo if sum(map(len, keys)) <= _MAX_CACHED_CHARACTERS else _first_typo.__wrapped__
+        typo = find_typo(tuple(cls.model_fields), tuple(keys))
+        if typo is not None:
+            raise ValueError(f"`{typo[0]}` is missing, but there is `{typo[1][:80]}`: rename it")
         return value
 
 
-_KEPT_CHARACTERS = 1_000
+_MAX_CACHED_CHARACTERS = 1_000
 
 
 @lru_cache(256)
 def _first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
-    """The first absent name with the key that resembles it; kept, since the lines of a file have the same few sets of keys."""
+    """Return the first absent name with the key that resembles it, or None; cached, as the lines of a file have the same keys."""
     for name in names:
         typo = _find_typo(name, keys, names) if name not in keys else None
         if typo is not None:
@@ -77,7 +77,7 @@ class ReviewRecord(Record):
         return date
 
     def facts(self) -> dict[str, object]:
-        """Return what an extractor may be shown beside the text, as the line has it."""
+        """Return the facts that an extractor may get besides the text, as the line has them."""
         extra = self.model_extra or {}
         return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
 
@@ -98,7 +98,7 @@ class RestaurantRecord(Record):
 
     @property
     def duplicates(self) -> int:
-        """How many reviews were left out, as an earlier one has their id."""
+        """The number of reviews left out because an earlier one has their id."""
         return self._duplicates
 
     def context(self) -> dict[str, Any]:
@@ -113,9 +113,9 @@ class RestaurantRecord(Record):
         reviews = drop_duplicates(self.reviews, ids, policy, place_of)
         if len(reviews) == len(self.reviews):
             return self
-        found = self.model_copy(update={"reviews": reviews})
-        found._duplicates = len(self.reviews) - len(reviews)
-        return found
+        restaurant = self.model_copy(update={"reviews": reviews})
+        restaurant._duplicates = len(self.reviews) - len(reviews)
+        return restaurant
 
 
 class ReviewLine(ReviewRecord):
@@ -125,7 +125,7 @@ class ReviewLine(ReviewRecord):
 
 
 class ExtractionLine(Record):
-    """A recorded extraction; `text` is its review's, where it has one, and quotes and reasons are by field."""
+    """A recorded extraction, with its quotes and reasons by field; `text` is that of its review, if the line has it."""
 
     business_id: str
     review_id: str
@@ -147,7 +147,7 @@ class ReviewedLine(Record):
 
 
 class RowsReviews(Record):
-    """How many reviews the restaurant of a line of rows has; as in results."""
+    """The numbers of reviews of the restaurant of a line of rows, as in results."""
 
     total: Count
     relevant: Count
@@ -158,12 +158,12 @@ class RowsReviews(Record):
     duplicates: Count = 0
 
     def counts(self, rows: int) -> ReviewCounts:
-        """Return the counts. Raises `ValueError` where they do not fit so many rows."""
-        asked, what = (self.relevant, "relevant") if self.sampled is None else (self.sampled, "sampled")
-        if not self.extracted == rows == asked - self.failed:
-            right = f"`extracted` must be the number of rows, {rows}, and `{what}` that of `extracted` and `failed`"
-            raise ValueError(f"`reviews` is wrong: {right}; or leave `reviews` out")
-        if not asked <= self.relevant <= self.total:
+        """Return the counts. Raises `ValueError` if they do not match the number of rows."""
+        drawn, key = (self.relevant, "relevant") if self.sampled is None else (self.sampled, "sampled")
+        if not self.extracted == rows == drawn - self.failed:
+            rule = f"`extracted` must be the number of rows, {rows}, and `{key}` that of `extracted` and `failed`"
+            raise ValueError(f"`reviews` is wrong: {rule}; or leave `reviews` out")
+        if not drawn <= self.relevant <= self.total:
             raise ValueError("`reviews` is wrong: `relevant` must not be over `total`, nor `sampled` over `relevant`")
         return ReviewCounts(
             self.total, self.relevant, self.extracted, self.failed, self.sampled, self.sources, self.duplicates
@@ -171,7 +171,7 @@ class RowsReviews(Record):
 
 
 class RowsRun(Record):
-    """What a line of rows was extracted with; as in results."""
+    """The extractor and the prompt of a line of rows, as in results."""
 
     extractor: str | None = None
     prompt_sha256: str | None = None
@@ -180,7 +180,7 @@ class RowsRun(Record):
 
 
 class RowsOrigin(Record):
-    """What a line says of how its rows came about."""
+    """The keys of a line that say how its rows were made."""
 
     reviews: RowsReviews | None = None
     run: RowsRun | None = None
@@ -205,7 +205,7 @@ class RowsLine(RowsOrigin):
 
 
 class RestaurantRows(NamedTuple):
-    """What is used of a `RowsLine`. Without `reviews`, the rows are all of them."""
+    """The rows of a restaurant, from a `RowsLine`. Without its `reviews`, there is a row for every review."""
 
     business_id: str
     context: dict[str, Any]
@@ -215,19 +215,21 @@ class RestaurantRows(NamedTuple):
 
     @classmethod
     def read(cls, value: dict[str, Any]) -> RestaurantRows:
-        """Return the rows of a line's object. Raises `DataError` that names every field at fault."""
-        business_id, context, rows = value.get("business_id"), value.get("context"), value.get("rows")
+        """Return the rows of a line's object. Raises `DataError`, which names every invalid field."""
+        business_id = value.get("business_id")
+        context = value.get("context")
+        rows = value.get("rows")
         if not (
             (isinstance(business_id, str) and business_id)
             and (isinstance(context, dict) and isinstance(rows, list))
             and set(map(type, rows)) == {dict}
-        ):  # seldom; pydantic takes much longer to say so
+        ):  # rare, as pydantic takes much longer
             if "rows" not in value and isinstance(value.get("reviews"), list):
                 raise DataError(f"`rows` is missing, and there are `reviews`: {_MAKE_ROWS}")
             record = RowsLine.read(value)
             return cls._with_origin(record.business_id, record.context, record.rows, record)
-        others = {name: found for name, found in value.items() if name not in ("business_id", "context", "rows")}
-        return cls.with_others(business_id, context, rows, others)
+        rest = {key: part for key, part in value.items() if key not in ("business_id", "context", "rows")}
+        return cls.with_others(business_id, context, rows, rest)
 
     def without_duplicates(self) -> RestaurantRows:
         """Return the restaurant with the first row of each id; the others are counted, and in no other count."""
@@ -236,12 +238,12 @@ class RestaurantRows(NamedTuple):
 
     @classmethod
     def with_others(
-        cls, business_id: str, context: dict[str, Any], rows: list[Any], others: dict[str, Any]
+        cls, business_id: str, context: dict[str, Any], rows: list[Any], rest: dict[str, Any]
     ) -> RestaurantRows:
-        """Return the rows of a line that has these values under other keys. Raises `DataError` as `read` does."""
-        if not others:
+        """Return the rows of a line whose other keys have the values `rest`. Raises `DataError` as `read` does."""
+        if not rest:
             return cls(business_id, context, rows, _all_extracted(len(rows)))
-        return cls._with_origin(business_id, context, rows, _origin(others))
+        return cls._with_origin(business_id, context, rows, _read_origin(rest))
 
     @classmethod
     def _with_origin(
@@ -265,19 +267,20 @@ def _all_extracted(count: int) -> ReviewCounts:
     return ReviewCounts(count, count, count, 0)
 
 
-_ORIGINS = 10_000
+_MAX_CACHED_ORIGINS = 10_000
 _origins: dict[str, RowsOrigin] = {}
-"""By their text, which tells 1 from 1.0 and true: the lines of a file have few."""
+"""A cache by text, in which 1 differs from 1.0 and true; the lines of a file have few."""
 
 
-def _origin(others: dict[str, Any]) -> RowsOrigin:
-    text = repr(others)
-    found = _origins.get(text)
-    if found is None:
-        found = RowsOrigin.read(others)
-        if len(text) <= _KEPT_CHARACTERS and len(_origins) < _ORIGINS:
-            _origins[text] = found
-    return found
+def _read_origin(values: dict[str, Any]) -> RowsOrigin:
+    """Return the record of a line's other keys, cached. Raises `DataError` if they are invalid."""
+    text = repr(values)
+    origin = _origins.get(text)
+    if origin is None:
+        origin = RowsOrigin.read(values)
+        if len(text) <= _MAX_CACHED_CHARACTERS and len(_origins) < _MAX_CACHED_ORIGINS:
+            _origins[text] = origin
+    return origin
 
 
 class RatedReview(ReviewRecord):
@@ -297,7 +300,7 @@ class RatedReview(ReviewRecord):
 
 
 class RatedReviewLine(RatedReview, ReviewLine):
-    """The same in a file of its own."""
+    """A review for requests in a file of its own."""
 
 
 class RatedRestaurant(RestaurantRecord):
@@ -315,7 +318,7 @@ class RatedRestaurant(RestaurantRecord):
 
 
 class JudgementLine(Record):
-    """How one review was judged on one aspect."""
+    """The judgement of one review on one aspect."""
 
     review_id: str
     aspect: str
@@ -344,19 +347,20 @@ class StoredAnswerLine(UsageRecord):
 
 
 class SocialGraph(Record):
-    """Who names whom as a friend."""
+    """The friends that each person names."""
 
     friend_graph: dict[str, list[str]]
 
 
 def _refuse_unreadable(values: dict[str, Any]) -> None:
+    """Raise `ValueError` for a value that cannot be compared."""
     for name, value in values.items():
         reason = _why_incomparable(value)
         if reason:
             raise ValueError(f"`{name}` {reason}")
 
 
-_WORDS = {
+_MESSAGES = {
     "missing": "is missing",
     "string_type": "must be a string",
     "int_type": "must be an integer",
@@ -371,17 +375,16 @@ _WORDS = {
     "extra_forbidden": "is an unknown key",
     "model_type": "must be an object",
 }
-"""Pydantic's kinds of errors in our words."""
+"""The messages for pydantic's types of errors."""
 
 
 def describe_errors(error: ValidationError) -> str:
-    """Return up to five errors with their places, such as `reviews[3].text`."""
+    """Return the errors, as `reviews[3].text` and a message; the first five."""
     parts = []
     for fault in error.errors(include_url=False, include_context=False):
-        place = ""
-        for step in fault["loc"]:
-            place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-        said = fault["msg"].removeprefix("Value error, ")
-        what = _WORDS.get(fault["type"]) or said[:1].lower() + said[1:]
-        parts.append(f"`{place}` {what}" if place else what)
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
+        place = "".join(steps).removeprefix(".")
+        message = fault["msg"].removeprefix("Value error, ")
+        message = _MESSAGES.get(fault["type"]) or message[:1].lower() + message[1:]
+        parts.append(f"`{place}` {message}" if place else message)
     return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")

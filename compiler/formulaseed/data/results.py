@@ -1,4 +1,4 @@
-"""What extractors take and give, results, one restaurant a line, and what failed."""
+"""Define results, the reviews and values of extractors, and failures; write results, one restaurant a line."""
 
 from __future__ import annotations
 
@@ -23,43 +23,37 @@ from formulaseed.ir import nodes
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line, value_node
 
-FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
+FINE, WRONG, USAGE, PARTIAL = range(4)
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
 
 
 @value_node
 class ReviewCounts:
-    """How many reviews a restaurant has, how many are relevant, and of these how many were extracted or failed."""
+    """The number of a restaurant's reviews, of relevant ones, and of those that were extracted or failed."""
 
     total: int
     relevant: int
     extracted: int
     failed: int
     sampled: int | None = None
-    """How many of the relevant ones are in the sample; None where there is none."""
+    """The number of relevant reviews in the sample; None without a sample."""
     sources: Mapping[str, int] | None = None
-    """How many of the relevant ones were recorded, asked about, predicted and left out; None where there is one source."""
+    """The numbers of relevant reviews by their `Source`; None if there is a single source."""
     duplicates: int = 0
-    """How many reviews were left out, as an earlier one has their id; they are in no other count."""
+    """The number of reviews left out because an earlier one has their id; they are in no other count."""
 
     def without_duplicates(self, number: int) -> ReviewCounts:
         """Return the counts with this many extracted reviews as duplicates."""
         if not number:
             return self
         sampled = None if self.sampled is None else self.sampled - number
-        return ReviewCounts(
-            self.total - number, self.relevant - number, self.extracted - number, self.failed, sampled, self.sources,
-            self.duplicates + number,
-        )  # fmt: skip
+        total, relevant, extracted = (count - number for count in (self.total, self.relevant, self.extracted))
+        duplicates = self.duplicates + number
+        return ReviewCounts(total, relevant, extracted, self.failed, sampled, self.sources, duplicates)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as results have it.
-
-        `sampled` only if there is a sample, `sources` only if there are several, `duplicates` only if there are any.
-        """
-        counts: dict[str, Any] = {
-            "total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed
-        }  # fmt: skip
+        """Return the counts as results have them, without a sample, sources and duplicates that there are not."""
+        counts: dict[str, Any] = {name: getattr(self, name) for name in ("total", "relevant", "extracted", "failed")}
         if self.sampled is not None:
             counts["sampled"] = self.sampled
         if self.sources is not None:
@@ -70,7 +64,7 @@ class ReviewCounts:
 
     @property
     def encoded(self) -> str:
-        """The JSON of it."""
+        """The JSON of the counts."""
         if self.sampled is not None or self.sources is not None or self.duplicates:
             return encode(self.to_json())
         counts = f'"total": {self.total}, "relevant": {self.relevant}, "extracted": {self.extracted}, "failed": {self.failed}'
@@ -79,11 +73,11 @@ class ReviewCounts:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a result was made with, so that it can be audited alone.
+    """The seed, the parameters and the extractor of a result, so that it can be audited alone.
 
-    `extractor` and `prompt_sha256` are None where nothing was extracted, and nothing was asked. `edited` says that the
-    module was not as its seed compiles. `sample`: how many of the relevant reviews of all restaurants were drawn, from how
-    many, and by which seed.
+    `extractor` and `prompt_sha256` are None if nothing was extracted, and no model was called. `edited` is True if the
+    module is not as its seed compiles. `sample` has the size of the sample of relevant reviews, their number, and the
+    random seed.
     """
 
     seed_sha256: str
@@ -95,24 +89,21 @@ class Provenance:
     sample: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as results have it; `edited` only where it is true, `sample` only where there is one."""
+        """Return the object that results have; `edited` only if it is true, `sample` only if there is one."""
         optional = {"edited": self.edited, "sample": self.sample and dict(self.sample)}
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in optional}
-        return {
-            **values,
-            "parameters": dict(self.parameters),
-            **{name: value for name, value in optional.items() if value},
-        }
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in optional}
+        values["parameters"] = dict(self.parameters)
+        return values | {name: value for name, value in optional.items() if value}
 
     @cached_property
     def encoded(self) -> str:
-        """The JSON of it, the same in every line of a run."""
+        """The JSON of the provenance, the same in every line of a run."""
         return encode(self.to_json())
 
 
 @value_node
 class Result:
-    """One restaurant's line. `output` is None where it failed; then `error` says why."""
+    """One restaurant's line. `output` is None if the restaurant failed; `error` then has the reason."""
 
     business_id: str
     name: str | None
@@ -123,7 +114,7 @@ class Result:
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Any]] | None = None
-    """By the review's id and the field; so are the reasons."""
+    """The quotes by review and field; the reasons are, too."""
     reasons: Mapping[str, Mapping[str, Any]] | None = None
     run: Provenance | None = None
 
@@ -134,22 +125,21 @@ class Result:
             "reviews": self.reviews and self.reviews.to_json(), "steps": self.steps, "evidence": self.evidence,
             "quotes": self.quotes, "reasons": self.reasons, "run": self.run and self.run.to_json(),
         }  # fmt: skip
-        given = {name: value for name, value in optional.items() if value is not None}
-        return {"business_id": self.business_id, "name": self.name, "task": self.task, **reported, **given}
+        present = {name: value for name, value in optional.items() if value is not None}
+        return {"business_id": self.business_id, "name": self.name, "task": self.task, **reported, **present}
 
     def to_line(self) -> str:
-        """Return the JSON of the line's object, in less time than to make and to encode the object."""
+        """Return the JSON of the line's object, faster than by encoding the object."""
         name = "null" if self.name is None else encode_string(self.name)
         line = f'{{"business_id": {encode_string(self.business_id)}, "name": {name}, "task": {encode_string(self.task)}'
         if self.error is not None:
             line += f', "error": {encode(self.error)}'
         else:
-            line += f', "output": {encode_plain(self.output) if self.output is not None else "null"}'
+            line += f', "output": {"null" if self.output is None else encode_plain(self.output)}'
         if self.reviews is not None:
             line += f', "reviews": {self.reviews.encoded}'
-        for name, value in (
-            ("steps", self.steps), ("evidence", self.evidence), ("quotes", self.quotes), ("reasons", self.reasons)
-        ):  # fmt: skip
+        for name in ("steps", "evidence", "quotes", "reasons"):
+            value = getattr(self, name)
             if value is not None:
                 line += f', "{name}": {encode(value)}'
         return line + (f', "run": {self.run.encoded}}}' if self.run is not None else "}")
@@ -164,17 +154,17 @@ def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
 
 @dataclass
 class Failures:
-    """What failed, in order; a place is `file:line` or a restaurant.
+    """The failures of a run, in order; a place is `file:line` or a restaurant.
 
-    `unreadable` and `unused` count the lines of input that gave no result: invalid ones, and valid ones that belong to no
-    restaurant or are duplicates.
+    `unreadable` counts invalid lines of input, `unused` valid ones without a result: duplicates, and reviews of unknown
+    restaurants.
     """
 
     lines: list[str] = field(default_factory=list)
     unreadable: int = 0
     unused: int = 0
     duplicates: int = 0
-    """How many reviews were left out, as an earlier one of the restaurant has their id."""
+    """The number of reviews left out because an earlier one of the restaurant has their id."""
     _restaurants: dict[str, str] = field(default_factory=dict)
     """The place of the first line of each restaurant."""
     _repeated: list[tuple[str, str, str]] = field(default_factory=list)
@@ -194,7 +184,7 @@ class Failures:
         self.add(place, reason)
 
     def note_restaurant(self, place: str, business_id: str) -> None:
-        """Note the line of a restaurant that is evaluated: a second one of the same is no failure, but reported."""
+        """Note the line of a restaurant that is evaluated; a second line of the same is reported, but is not a failure."""
         first = self._restaurants.setdefault(business_id, place)
         if first != place:
             self._repeated.append((business_id, first, place))
@@ -206,35 +196,35 @@ class Failures:
             raise DataError(f"no restaurant can be read: {self.lines[0]}{more}")
 
     def notes(self) -> Iterator[str]:
-        """Yield what people must know, though nothing fails by it."""
+        """Yield messages about the input that are neither failures nor warnings."""
         if self.duplicates:
             yield f"{number_of(self.duplicates, 'duplicate review')} left out; the first with each id counts"
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is suspect, though nothing fails by it."""
+        """Yield messages about suspect input that is not a failure."""
         if self._repeated:
             business_id, first, second = self._repeated[0]
-            others = f", and {number_of(len(self._repeated) - 1, 'more such line')}" if self._repeated[1:] else ""
-            yield f"duplicate business_id {business_id} in {first} and {second}{others}; each line has a result"
+            more = f", and {number_of(len(self._repeated) - 1, 'more such line')}" if self._repeated[1:] else ""
+            yield f"duplicate business_id {business_id} in {first} and {second}{more}; each line has a result"
 
     @property
     def status(self) -> int:
         return PARTIAL if self.lines else FINE
 
     def summary(self) -> str:
-        """Return the lines that gave no result, for the end of a closing line; empty where there are none."""
+        """Return the numbers of lines without a result, for the end of a closing line; empty if there are none."""
         counts = ((self.unreadable, "unreadable"), (self.unused, "unused"))
-        return "".join(f"; {number_of(count, 'line')} {what}" for count, what in counts if count)
+        return "".join(f"; {number_of(count, 'line')} {state}" for count, state in counts if count)
 
 
-_MOST_VERDICTS = 12
-"""An output with more different values is no verdict."""
+_MAX_VERDICTS = 12
+"""The maximum of different values of an output that is a verdict."""
 
 
 class ResultCounts:
     """Counts the restaurants with a result, those that failed, their reviews and their verdicts.
 
-    A verdict is the value of an output that is a string or a boolean, and has few different ones.
+    A verdict is the value of an output that has few different values, strings or booleans.
     """
 
     restaurants = failed = total = relevant = extracted = lost = 0
@@ -243,7 +233,7 @@ class ResultCounts:
         self._faults: Counter[str] = Counter()
         self._verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._names: Sequence[str] | None = None
-        """The outputs whose first value is no number; None before there is any."""
+        """The outputs whose first value is not a number; None before the first result."""
 
     def add(
         self,
@@ -270,25 +260,25 @@ class ResultCounts:
         for name in self._names:
             value = output[name]
             if isinstance(value, str | bool):
-                found = self._verdicts[name]
-                if len(found) <= _MOST_VERDICTS:
-                    found[value if isinstance(value, str) else str(value).lower()] += 1
+                counts = self._verdicts[name]
+                if len(counts) <= _MAX_VERDICTS:
+                    counts[value if isinstance(value, str) else str(value).lower()] += 1
 
     def progress(self) -> str:
-        """Return the reviews so far, for those who wait."""
+        """Return the number of reviews so far, for a progress line."""
         return number_of(self.relevant, "relevant review")
 
     def summary(self) -> str:
-        """Return the restaurants, for a closing line."""
+        """Return the number of restaurants, for a closing line."""
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
     def lines(self) -> list[str]:
         """Return the verdicts of each output, and the errors, most frequent first; for people."""
-        counts = [(name, found) for name, found in self._verdicts.items() if len(found) <= _MOST_VERDICTS]
+        verdicts = [(name, counts) for name, counts in self._verdicts.items() if len(counts) <= _MAX_VERDICTS]
         return [
-            f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in found.most_common())
-            for name, found in (*counts, ("errors", self._faults))
-            if found
+            f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in counts.most_common())
+            for name, counts in (*verdicts, ("errors", self._faults))
+            if counts
         ]
 
 
@@ -301,9 +291,8 @@ def write_line(file: TextIO, line: Result | dict[str, Any]) -> None:
 def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
     """Open a file to write to, compressed if it is a `.gz`, or standard output for `-`.
 
-    The file takes the place of an old one when everything inside has succeeded; otherwise the old one stays. What is read
-    meanwhile, standard output or a pipe, has each line at once. Raises `UnreadableError` where it cannot be written, and
-    where it is one of the inputs.
+    The file replaces an old one when everything inside has succeeded; otherwise the old one stays. Standard output and
+    pipes get each line at once. Raises `UnreadableError` if the file cannot be written, or is one of the inputs.
     """
     if path == "-":
         if isinstance(sys.stdout, TextIOWrapper):
@@ -319,12 +308,9 @@ def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
         yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n", line_buffering=is_read))
 
 
-FieldValue = str | int | float | bool
-
-
 @dataclass(frozen=True, slots=True)
 class ReviewInput:
-    """A relevant review, as an extractor gets it. `facts` are its date, stars and useful votes, as its line has them."""
+    """A relevant review for an extractor. `facts` are its date, stars and useful votes, as its line has them."""
 
     business_id: str
     review_id: str
@@ -334,8 +320,7 @@ class ReviewInput:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The words of a review that support a field's value. `start` and `end` are their place in the extracted text, in
-    characters; None where they do not occur there."""
+    """The words of a review that support a field's value, with their offsets in the extracted text; None if not there."""
 
     text: str
     start: int | None
@@ -346,39 +331,41 @@ class Quote:
         return self.start is not None
 
     def to_json(self) -> dict[str, object]:
-        """Return it as results have it."""
+        """Return the object that results have."""
         return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
 
 
 def find_quote(quote: str, text: str) -> Quote:
-    """Return where the quote occurs in the text, with runs of white space as one space; verified only if it does."""
-    wanted, folded = one_line(quote), one_line(text)
-    at = folded.find(wanted) if wanted else -1
-    if at < 0:
+    """Return the quote with its offsets in the text, where runs of white space count as one space; None if not there."""
+    line = one_line(quote)
+    text_line = one_line(text)
+    offset = text_line.find(line) if line else -1
+    if offset < 0:
         return Quote(quote, None, None)
     words = [word.start() for word in re.finditer(r"\S+", text)]
     start, last = (
-        words[folded.count(" ", 0, place)] + place - folded.rfind(" ", 0, place) - 1
-        for place in (at, at + len(wanted) - 1)
+        words[text_line.count(" ", 0, at)] + at - text_line.rfind(" ", 0, at) - 1
+        for at in (offset, offset + len(line) - 1)
     )
     return Quote(quote, start, last + 1)
 
 
 NOT_ASKED = "it has not been asked about"
-"""The failure of each remaining review where a run stops."""
+"""The failure of each remaining review if a run stops."""
 IN_BATCH = "it is in a batch in progress; `--batch` waits for it"
-"""The failure of a review that is not asked about live, since a batch asks."""
+"""The failure of a review that is not sent live, since it is in a batch."""
 CUT_OFF = "the creation of its batch was cut off"
 """The failure of a review whose batch may or may not exist."""
 
 
+FieldValue = str | int | float | bool
 Source = Literal["", "recorded", "asked", "predicted", "left_out"]
-"""Where a review's values are from, or that it was left out as too uncertain; empty where there is one source only."""
+"""The origin of a review's values, or `left_out` as too uncertain; empty if there is one source only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """One review's field values; where there are none, `failure` says why."""
+    """One review's field values, or None and the reason in `failure`."""
 
     review_id: str
     fields: dict[str, FieldValue] | None
@@ -391,8 +378,8 @@ class Extraction:
 class Extractor(Protocol):
     """Extracts the reviews of one restaurant after the other, in their order.
 
-    It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of
-    what a model is asked, are part of the results' provenance.
+    It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of the
+    prompt, are part of the results' provenance.
     """
 
     name: str
@@ -402,12 +389,12 @@ class Extractor(Protocol):
 
 
 def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
-    """Return the part of a review that is extracted; None where the seed rejects so long a review.
+    """Return the part of a review that is extracted; None if the seed rejects a review of this length.
 
     `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
     """
     if handling is None or len(text) <= handling.max_length:
         return text
-    most = handling.max_length
-    head = {"truncate_head": most, "truncate_tail": 0, "truncate_middle": (most + 1) // 2}.get(handling.strategy)
-    return None if head is None else text[:head] + text[len(text) - (most - head) :]
+    length = handling.max_length
+    head = {"truncate_head": length, "truncate_tail": 0, "truncate_middle": (length + 1) // 2}.get(handling.strategy)
+    return None if head is None else text[:head] + text[len(text) - (length - head) :]

@@ -1,4 +1,4 @@
-"""Writes batches of results: Parquet, CSV or JSON Lines, as the file is called.
+"""Write batches of results as Parquet, CSV or JSON Lines, by the name of the file.
 
 In: Arrow batches with one schema. Out: a file that takes the place of an old one once all is written, the same bytes however the
 results were cut into batches.
@@ -17,8 +17,8 @@ from formulaseed.data.files import replacing
 from formulaseed.data.tabular import csv_line
 from formulaseed.errors import UnreadableError
 
-_GROUP = 100_000
-"""Lines of a row group of Parquet."""
+_GROUP_LINES = 100_000
+"""The lines of a row group of Parquet."""
 _SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 
@@ -106,25 +106,26 @@ def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
     repetitive = [name for name in schema.names[1:] if pa.types.is_string(schema.field(name).type)]
     with pq.ParquetWriter(file, schema, use_dictionary=repetitive) as writer:
         for table in _groups(batches):
-            writer.write_table(table.cast(schema), row_group_size=_GROUP)
+            writer.write_table(table.cast(schema), row_group_size=_GROUP_LINES)
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[Any]:
-    """Tables of as many lines as a row group has, but for the last."""
+    """Yield tables of whole row groups, except the last."""
     import pyarrow as pa
 
-    kept: list[Any] = []
+    pending: list[Any] = []
     lines = 0
     for batch in batches:
-        kept.append(batch)
+        pending.append(batch)
         lines += batch.num_rows
-        if lines >= _GROUP:
-            table = pa.Table.from_batches(kept)
-            whole = lines - lines % _GROUP
+        if lines >= _GROUP_LINES:
+            table = pa.Table.from_batches(pending)
+            whole = lines - lines % _GROUP_LINES
             yield table.slice(0, whole)
-            kept, lines = table.slice(whole).to_batches(), lines - whole
-    if kept:
-        yield pa.Table.from_batches(kept)
+            pending = table.slice(whole).to_batches()
+            lines -= whole
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 def _values(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
@@ -133,16 +134,16 @@ def _values(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[A
 
 
 def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Lines of CSV, without the evidence, which no cell holds."""
-    kept = [at for at, name in enumerate(names) if name != "evidence"]
-    yield csv_line([names[at] for at in kept])
+    """Yield the lines of a CSV file, without the evidence, which does not fit into a cell."""
+    columns = [index for index, name in enumerate(names) if name != "evidence"]
+    yield csv_line([names[index] for index in columns])
     for line in values:
-        yield csv_line([line[at] for at in kept])
+        yield csv_line([line[index] for index in columns])
 
 
 def _json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
     for line in values:
-        found = dict(zip(names, line, strict=True))
-        if found.get("evidence") is not None:
-            found["evidence"] = dict(found["evidence"])
-        yield json.dumps(found, ensure_ascii=False) + "\n"
+        record = dict(zip(names, line, strict=True))
+        if record.get("evidence") is not None:
+            record["evidence"] = dict(record["evidence"])
+        yield json.dumps(record, ensure_ascii=False) + "\n"

@@ -29,7 +29,7 @@ DETAILS = {
 are JSON."""
 
 _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
-"""How a text begins that a spreadsheet may take for a formula, or that is marked as none already."""
+"""The beginning of a text that a spreadsheet may take for a formula, or that is marked as a text already."""
 _IDENTIFIER = re.compile("[A-Za-z0-9_-]+")
 
 
@@ -42,18 +42,21 @@ def columns_of(outputs: Sequence[str]) -> tuple[str, ...]:
 
 
 def cells_of(result: Result, outputs: Iterable[str]) -> list[Cell]:
-    """Return a result's cells, in the order of the columns; None where it has nothing."""
-    output, error, reviews, run = result.output or {}, result.error or {}, result.reviews, result.run
-    found: list[Cell] = [result.business_id, result.name, *(output.get(name) for name in outputs)]
-    found += [error.get("step"), error.get("kind"), error.get("message")]
+    """Return a result's cells, in the order of the columns; None for a value that the result does not have."""
+    output = result.output or {}
+    error = result.error or {}
+    reviews = result.reviews
+    run = result.run
+    cells: list[Cell] = [result.business_id, result.name, *(output.get(name) for name in outputs)]
+    cells += [error.get("step"), error.get("kind"), error.get("message")]
     if reviews is None:
-        found += [None] * 5
+        cells += [None] * 5
     else:
-        found += [reviews.total, reviews.relevant, reviews.extracted, reviews.failed, reviews.sampled]
+        cells += [reviews.total, reviews.relevant, reviews.extracted, reviews.failed, reviews.sampled]
     if run is None:
-        return found + [None] * 7
-    found += [run.seed_sha256, run.seed_version, _json(run.parameters), run.extractor, run.prompt_sha256, run.edited]
-    return [*found, None if run.sample is None else _json(run.sample)]
+        return cells + [None] * 7
+    cells += [run.seed_sha256, run.seed_version, _json(run.parameters), run.extractor, run.prompt_sha256, run.edited]
+    return [*cells, None if run.sample is None else _json(run.sample)]
 
 
 def csv_line(cells: Iterable[Cell]) -> str:

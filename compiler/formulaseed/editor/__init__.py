@@ -1,1 +1,1 @@
-"""What an editor shows of a seed as it is written."""
+"""Serve seeds to editors while they are written."""

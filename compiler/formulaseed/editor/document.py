@@ -1,21 +1,21 @@
-"""One seed in an editor, and what can be said about a place in it.
+"""Answer an editor's questions about one seed: definitions, references, hover texts, completions, the formatted text.
 
-In: the text as it is typed, and offsets in characters. Out: plain values; `server` puts them into the protocol's words. While
-the text has errors, names are looked up in what could be read of it.
+In: the text as it is typed, and offsets in characters. Out: plain values, which `server` converts to the protocol's. While
+the text has errors, names are looked up in the parts that can be read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from formulaseed.data.documents import read_text
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.documents import SeedAnalysis, analyse_text
-from formulaseed.editor.fitting import fitting, place_at
-from formulaseed.editor.occurrences import Occurrence, at, occurrences
+from formulaseed.editor.fitting import find_accepted, place_at
+from formulaseed.editor.occurrences import Occurrence, occurrence_at, occurrences
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language.ast import is_name
@@ -29,35 +29,42 @@ from formulaseed.source.json_reader import plain
 from formulaseed.source.text import Source
 
 _WORD_BEFORE = re.compile(r"[\w.$]+$")
-_WORD_BEHIND = re.compile(r"\$?[\w.]+")
+_WORD_AFTER = re.compile(r"\$?[\w.]+")
 _TOKEN = re.compile(r"\$?[A-Za-z_][\w.]*")
 _KEY_BEFORE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(?:\[(?:\s*"(?:[^"\\]|\\.)*"\s*,)*)?\s*$')
 _FORMULAS = ("expr", "when", "formula", "source", "field")
-_CONDITIONS = ("where", "extraction", "meta", "context")
-_NAMES = ("field", "filter", "function", "parameter", "step")
-"""The kinds of completions that the checker decides about."""
+_CONDITION_SPACES = ("extraction", "meta", "context")
+_CHECKED_KINDS = ("field", "filter", "function", "parameter", "step")
+"""The kinds of completions that are offered only if the checker accepts them."""
 _Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A proposal: what is inserted, what it is, one line about it, and what is inserted behind it."""
+    """A text to insert, with its kind and a line of description; `suffix` is inserted after it."""
 
     text: str
     kind: str
-    about: str = ""
-    behind: str = ""
+    description: str = ""
+    suffix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A step, filter or field for an outline; `start` and `end` are its name's place."""
+    """A step, filter or field of an outline; `start` and `end` are the offsets of its name."""
 
     name: str
     kind: str
-    about: str
     start: int
     end: int
+
+
+_FIXED_VALUES = {
+    "op": [Completion(name, "operation", operation.doc) for name, operation in OPERATIONS.items()],
+    "match": [Completion(name, "value", description) for name, description in MATCH_MODES.items()],
+    "type": [Completion(name, "type") for name in FIELD_TYPES],
+}
+"""The completions of keys that have the same values in every seed."""
 
 
 class SeedDocument:
@@ -94,78 +101,85 @@ class SeedDocument:
     # --- names
 
     def definition(self, offset: int) -> Occurrence | None:
-        """Return where the name at a place is defined; None for a standard field and anything else."""
-        here = at(self.occurrences, offset)
-        return next((o for o in self.occurrences if here and o.is_definition and o.key == here.key), None)
+        """Return the definition of the name at an offset; None for a standard field and anything else."""
+        return next((occurrence for occurrence in self.references(offset) if occurrence.is_definition), None)
 
     def references(self, offset: int) -> list[Occurrence]:
-        """Return every occurrence of the name at a place, its definition included."""
-        here = at(self.occurrences, offset)
-        return [other for other in self.occurrences if other.key == here.key] if here is not None else []
+        """Return every occurrence of the name at an offset, with its definition; empty if there is no name."""
+        name = occurrence_at(self.occurrences, offset)
+        return [] if name is None else [other for other in self.occurrences if other.key == name.key]
 
-    def renamed(self, offset: int, name: str) -> list[tuple[Occurrence, str]]:
-        """Return the edits that give the name at a place another name. Raises `ValueError` where that cannot be done."""
+    def rename(self, offset: int, name: str) -> list[tuple[Occurrence, str]]:
+        """Return the edits that rename the name at an offset. Raises `ValueError` for an invalid or a taken name."""
         if not is_name(name):
             raise ValueError(f"`{name}` is no name: letters, digits and `_`, not beginning with a digit")
         if self.definition(offset) is None:
             raise ValueError("there is no name here that the seed defines")
-        found = self.references(offset)
-        if any(other.key == (found[0].space, name) for other in self.occurrences):
+        references = self.references(offset)
+        if any(other.key == (references[0].space, name) for other in self.occurrences):
             raise ValueError(f"`{name}` is taken")
-        return [(each, name) for each in found]
+        return [(reference, name) for reference in references]
 
     def outline(self) -> Iterator[Symbol]:
         """Yield the fields, parameters and steps in the order of the text."""
-        for each in self.occurrences:
-            if each.is_definition:
-                kind, about = self._about(each)
-                yield Symbol(each.name, kind, about, each.start, each.end)
+        for occurrence in self.occurrences:
+            if occurrence.is_definition:
+                kind, _ = self._describe(occurrence)
+                yield Symbol(occurrence.name, kind, occurrence.start, occurrence.end)
 
     # --- hover
 
     def hover(self, offset: int) -> tuple[str, int, int] | None:
-        """Return what is known of the name or function at a place, as Markdown, with its place; None for anything else."""
-        here = at(self.occurrences, offset)
-        if here is not None:
-            kind, about = self._about(here)
-            users = [o for o in self.occurrences if o.key == here.key and not o.is_definition]
-            names = list(dict.fromkeys(name for o in users if (name := self._step_around(o.start))))
-            used = f"\n\nused by {', '.join(f'`{name}`' for name in names[:10])}" if names else ""
-            return f"**{here.name}** · {kind}\n\n{about}{used}", here.start, here.end
-        match = next(
-            (m for m in _TOKEN.finditer(self.text, *self._line(offset)) if m.start() <= offset <= m.end()), None
-        )
-        function = FUNCTIONS.get(match[0]) if match is not None else None
-        if match is None or function is None:
-            return None
-        return f"**{function.signature}**\n\n{function.description}: `{function.example}`", match.start(), match.end()
+        """Describe the name or function at an offset in Markdown, with its start and end; None for anything else."""
+        occurrence = occurrence_at(self.occurrences, offset)
+        return self._hover_function(offset) if occurrence is None else self._hover_name(occurrence)
 
-    def _about(self, here: Occurrence) -> tuple[str, str]:
-        """What a name is, and more about it."""
-        program = self.program
-        if here.space == "step":
-            step = self._steps.get(here.name)
-            if step is None:
-                return "step", "It has an error."
-            kind = "filter" if isinstance(step.operation, nodes.Filter) else str(step.ty)
-            bounds = f", {step.range.low:g} to {step.range.high:g}" if step.range and step.ty.is_numeric else ""
-            return f"{kind}{bounds}", f"`{step_text(step)}`"
-        found: _Declared | None = None
-        spaces: list[tuple[str, Sequence[_Declared]]] = []
-        if program is not None:
-            spaces = [("extraction", program.fields), ("meta", program.meta), ("context", program.context)]
-            spaces.append(("param", program.parameters))
-        for space, fields in spaces:
-            found = next((each for each in fields if (space, each.name) == here.key), found)
-        if found is None:
-            return here.space, ""
-        what = "parameter" if here.space == "param" else f"{here.space} field"
-        values = found.values if isinstance(found, nodes.ExtractionField) else ()
-        listed = "".join(f"\n- `{value.name}`: {value.description}" for value in values)
-        return f"{what}, {found.ty}", found.description + listed
+    def _hover_name(self, name: Occurrence) -> tuple[str, int, int]:
+        kind, description = self._describe(name)
+        uses = [o for o in self.occurrences if o.key == name.key and not o.is_definition]
+        steps = list(dict.fromkeys(step for o in uses if (step := self._step_around(o.start))))
+        used_by = f"\n\nused by {', '.join(f'`{step}`' for step in steps[:10])}" if steps else ""
+        return f"**{name.name}** · {kind}\n\n{description}{used_by}", name.start, name.end
+
+    def _hover_function(self, offset: int) -> tuple[str, int, int] | None:
+        tokens = _TOKEN.finditer(self.text, *self._line(offset))
+        token = next((token for token in tokens if token.start() <= offset <= token.end()), None)
+        function = FUNCTIONS.get(token[0]) if token is not None else None
+        if token is None or function is None:
+            return None
+        return f"**{function.signature}**\n\n{function.description}: `{function.example}`", token.start(), token.end()
+
+    def _describe(self, name: Occurrence) -> tuple[str, str]:
+        """Return the kind and type of a name, and a description."""
+        return self._describe_step(name.name) if name.space == "step" else self._describe_input(name)
+
+    def _describe_step(self, name: str) -> tuple[str, str]:
+        step = self._steps.get(name)
+        if step is None:
+            return "step", "It has an error."
+        kind = "filter" if isinstance(step.operation, nodes.Filter) else str(step.ty)
+        bounds = f", {step.range.low:g} to {step.range.high:g}" if step.range and step.ty.is_numeric else ""
+        return f"{kind}{bounds}", f"`{step_text(step)}`"
+
+    def _describe_input(self, name: Occurrence) -> tuple[str, str]:
+        declaration = next((d for space, d in self._declarations() if (space, d.name) == name.key), None)
+        if declaration is None:
+            return name.space, ""
+        kind = "parameter" if name.space == "param" else f"{name.space} field"
+        values = declaration.values if isinstance(declaration, nodes.ExtractionField) else ()
+        value_list = "".join(f"\n- `{value.name}`: {value.description}" for value in values)
+        return f"{kind}, {declaration.ty}", declaration.description + value_list
+
+    def _declarations(self) -> Iterator[tuple[str, _Declared]]:
+        """Yield the fields and parameters, each after its namespace; none without a program."""
+        if self.program is not None:
+            yield from (("extraction", field) for field in self.program.fields)
+            yield from (("meta", field) for field in self.program.meta)
+            yield from (("context", field) for field in self.program.context)
+            yield from (("param", parameter) for parameter in self.program.parameters)
 
     def _step_around(self, offset: int) -> str:
-        """The step whose definition comes last before a place."""
+        """Return the step whose definition is the last before an offset; empty if there is none."""
         before = [o.name for o in self.occurrences if o.is_definition and o.space == "step" and o.start <= offset]
         return before[-1] if before else ""
 
@@ -176,123 +190,138 @@ class SeedDocument:
     # --- completion
 
     def word_at(self, offset: int) -> tuple[int, int]:
-        """Return where the word around a place starts and ends, its namespace and sign included."""
-        start, end = self._line(offset)
-        before, behind = _WORD_BEFORE.search(self.text, start, offset), _WORD_BEHIND.match(self.text, offset, end)
+        """Return the start and the end of the word around an offset, with its namespace and sign."""
+        line_start, line_end = self._line(offset)
+        before = _WORD_BEFORE.search(self.text, line_start, offset)
+        after = _WORD_AFTER.match(self.text, offset, line_end)
         start = before.start() if before is not None else offset
-        if self.text[start - 1 : start] == "\\" and start < offset:  # the letter of an escape, such as `\n`
+        # The first letter may belong to an escape, such as `\n`.
+        if self.text[start - 1 : start] == "\\" and start < offset:
             start += 1
-        return start, behind.end() if behind is not None else offset
+        return start, after.end() if after is not None else offset
 
     def completions(self, offset: int) -> list[Completion]:
-        """Return what may be written in place of the word at a place inside a string; nothing anywhere else.
+        """Return the texts that may replace the word at an offset inside a string; empty outside of strings.
 
         Names and functions are those that the checker accepts there.
         """
-        start, _ = self._line(offset)
-        before = self.text[start:offset]
-        opened = _open_string(before)
-        if opened is None:
+        line_start, _ = self._line(offset)
+        before = self.text[line_start:offset]
+        quote = _find_open_quote(before)
+        if quote is None:
             return []
-        written, head = before[opened + 1 :], self.text[: start + opened]
+        head = self.text[: line_start + quote]
         key = _KEY_BEFORE.search(head[-2000:])
-        found = self._values(key[1], written, head) if key is not None else self._keys(head)
-        return self._fitting(offset, list(found))
+        if key is None:
+            return self._drop_refused(offset, list(self._keys(head)))
+        return self._drop_refused(offset, list(self._values(key[1], before[quote + 1 :], head)))
 
-    def _fitting(self, offset: int, found: list[Completion]) -> list[Completion]:
-        """Leave out the names and functions that the checker would refuse at a place."""
+    def _drop_refused(self, offset: int, completions: list[Completion]) -> list[Completion]:
+        """Return the completions without the names and functions that the checker would refuse at an offset."""
         place = place_at(self.text, self.analysis.document.tree, self.word_at(offset))
         calls = {name: function.example for name, function in FUNCTIONS.items()}
-        tried = {each.text: calls.get(each.text, each.text) for each in found if each.kind in _NAMES}
-        if place is None or not tried:
-            return found
-        accepted = fitting(place, tried)
-        return [each for each in found if each.text not in tried or each.text in accepted]
+        candidates = {c.text: calls.get(c.text, c.text) for c in completions if c.kind in _CHECKED_KINDS}
+        if place is None or not candidates:
+            return completions
+        accepted = find_accepted(place, candidates)
+        return [c for c in completions if c.text not in candidates or c.text in accepted]
 
-    def _values(self, key: str, written: str, head: str) -> Iterator[Completion]:
-        if key == "op":
-            yield from (Completion(name, "operation", each.doc) for name, each in OPERATIONS.items())
-        elif key == "match":
-            yield from (Completion(name, "value", about) for name, about in MATCH_MODES.items())
-        elif key == "type":
-            yield from (Completion(name, "type") for name in FIELD_TYPES)
-        elif key in ("output", "output_fields"):
-            here = len(head) + 1
-            outputs = self.analysis.parsed.output if self.analysis.parsed is not None else ()
-            listed = {name.text for name in outputs if not name.span.start <= here <= name.span.end}
-            yield from (each for each in self._names() if each.kind == "step" and each.text not in listed)
-        elif key in _FORMULAS:
-            yield from self._names()
-            bracket = "(" if self.text[self.word_at(len(head) + 1 + len(written))[1] :][:1] != "(" else ""
-            yield from (Completion(name, "function", f.signature, bracket) for name, f in FUNCTIONS.items())
-        else:
-            field = key if "." in key else _field_around(key, head)
-            for each in self.program.fields if self.program is not None else ():
-                if field == f"extraction.{each.name}":
-                    yield from (Completion(value.name, "value", value.description) for value in each.values)
+    def _values(self, key: str, written: str, head: str) -> Iterable[Completion]:
+        """Return the values that a string at a key may have; `written` is its beginning, `head` the text before it."""
+        if key in _FIXED_VALUES:
+            return _FIXED_VALUES[key]
+        if key in ("output", "output_fields"):
+            return self._unlisted_steps(len(head) + 1)
+        if key in _FORMULAS:
+            end = len(head) + 1 + len(written)
+            return [*self._names(), *self._functions(end)]
+        return self._enum_values(key if "." in key else _field_around(key, head))
+
+    def _unlisted_steps(self, offset: int) -> list[Completion]:
+        """Return the steps that are not outputs yet; that at the offset is not counted."""
+        outputs = self.analysis.parsed.output if self.analysis.parsed is not None else ()
+        listed = {name.text for name in outputs if not name.span.start <= offset <= name.span.end}
+        return [name for name in self._names() if name.kind == "step" and name.text not in listed]
+
+    def _functions(self, offset: int) -> list[Completion]:
+        """Return the functions, with a bracket unless there is one after the word at the offset."""
+        _, end = self.word_at(offset)
+        bracket = "" if self.text[end : end + 1] == "(" else "("
+        return [Completion(name, "function", function.signature, bracket) for name, function in FUNCTIONS.items()]
+
+    def _enum_values(self, name: str) -> list[Completion]:
+        """Return the values of an extracted field."""
+        fields = self.program.fields if self.program is not None else ()
+        values = [value for field in fields if name == f"extraction.{field.name}" for value in field.values]
+        return [Completion(value.name, "value", value.description) for value in values]
 
     def _names(self) -> Iterator[Completion]:
-        program = self.program
-        if program is None:
-            return
-        yield from (Completion(f"extraction.{f.name}", "field", f.description) for f in program.fields)
-        for space, fields in (("meta", program.meta), ("context", program.context)):
-            yield from (Completion(f"{space}.{f.name}", "field", f.description) for f in fields)
-        yield from (Completion(f"param.{p.name}", "parameter", p.description) for p in program.parameters)
-        for step in program.steps:
+        """Yield the fields, parameters, steps and filters of the seed."""
+        for space, declaration in self._declarations():
+            kind = "parameter" if space == "param" else "field"
+            yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
+        for step in self.program.steps if self.program is not None else ():
             is_filter = isinstance(step.operation, nodes.Filter)
-            sign = "$" if is_filter else ""
-            yield Completion(f"{sign}{step.name}", "filter" if is_filter else "step", step_text(step))
+            name = f"${step.name}" if is_filter else step.name
+            yield Completion(name, "filter" if is_filter else "step", step_text(step))
 
-    def _keys(self, head: str) -> Iterator[Completion]:
-        """The keys of the object that a place is in."""
-        inside = _keys_around(head)
-        last = inside[-1] if inside else ""
-        if not inside:
-            yield from (Completion(name, "key") for name in dict.fromkeys((*V2_KEYS, *V1_KEYS)))
-        elif last == "where":
-            yield from (c for c in self._names() if c.kind in ("field", "filter") and not c.text.startswith("param."))
-        elif last in ("extraction", "meta", "context") and "compute" in inside:
-            prefix = f"{last}."
-            named = [each for each in self._names() if each.text.startswith(prefix)]
-            yield from (Completion(each.text.removeprefix(prefix), each.kind, each.about) for each in named)
-        elif last in ("compute", "compute_dag"):
-            operation = _operation_around(head, self.text[len(head) :])
-            keys = step_keys(OPERATIONS[operation]) if operation in OPERATIONS else ("name", "op")
-            yield from (Completion(name, "key") for name in (keys if last == "compute" else V1_STEP_KEYS))
-        elif last in ("fields", "extraction_fields"):
-            yield from (Completion(name, "key") for name in FIELD_KEYS)
+    def _keys(self, head: str) -> Iterable[Completion]:
+        """Return the keys that the object around the end of `head` may have."""
+        around = _keys_around(head)
+        last = around[-1] if around else ""
+        if last == "where":
+            return [c for c in self._names() if c.kind in ("field", "filter") and not c.text.startswith("param.")]
+        if last in ("extraction", "meta", "context") and "compute" in around:
+            names = [name for name in self._names() if name.text.startswith(f"{last}.")]
+            return [Completion(name.text.removeprefix(f"{last}."), name.kind, name.description) for name in names]
+        if last == "compute":
+            operation = OPERATIONS.get(_operation_around(head, self.text[len(head) :]))
+            return _complete_keys(step_keys(operation) if operation is not None else ("name", "op"))
+        return _complete_keys(_SECTION_KEYS.get(last, ()))
 
     # --- the whole
 
-    def formatted(self) -> str | None:
+    def format(self) -> str | None:
         """Return the text in canonical form; None if it cannot be read."""
         problems = Problems()
         tree = read_text(self.source, None, problems).tree
         return None if tree is None or problems.has_errors else layout(canonical(plain(tree)))
 
 
-def _open_string(line: str) -> int | None:
-    """Where the string begins that is still open at the end of a line's beginning; None if there is none."""
-    opened: int | None = None
-    escaped = False
-    for place, character in enumerate(line):
-        if opened is not None and character == "\\" and not escaped:
-            escaped = True
+_SECTION_KEYS: dict[str, Sequence[str]] = {
+    "": [*dict.fromkeys((*V2_KEYS, *V1_KEYS))],
+    "compute_dag": [*V1_STEP_KEYS],
+    "fields": [*FIELD_KEYS],
+    "extraction_fields": [*FIELD_KEYS],
+}
+"""The keys of the objects in a section; those of the seed for an empty string."""
+
+
+def _complete_keys(names: Iterable[str]) -> list[Completion]:
+    return [Completion(name, "key") for name in names]
+
+
+def _find_open_quote(beginning: str) -> int | None:
+    """Return the offset of the string that is still open after the beginning of a line; None if there is none."""
+    quote: int | None = None
+    is_escaped = False
+    for offset, character in enumerate(beginning):
+        if quote is not None and character == "\\" and not is_escaped:
+            is_escaped = True
             continue
-        if character == '"' and not escaped:
-            opened = None if opened is not None else place
-        escaped = False
-    return opened
+        if character == '"' and not is_escaped:
+            quote = None if quote is not None else offset
+        is_escaped = False
+    return quote
 
 
 _LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:]')
 
 
 def _keys_around(head: str) -> list[str]:
-    """The keys of the objects and lists that are still open, from the outermost."""
+    """Return the keys of the objects and lists that are still open, from the outermost."""
     keys: list[str] = []
-    last, pending = "", ""
+    last = pending = ""
     for match in _LEXEME.finditer(head):
         token = match[0]
         if token[0] == '"':
@@ -311,18 +340,20 @@ def _keys_around(head: str) -> list[str]:
 
 
 def _operation_around(head: str, tail: str) -> str:
-    """The operation that the step at a place names; empty if it names none."""
-    end = tail.find("}")
-    found = re.findall(r'"op"\s*:\s*"(\w+)"', head[head.rfind("{") :] + tail[: end if end >= 0 else 0])
-    return found[-1] if found else ""
+    """Return the operation of the step between `head` and `tail`; empty if it has none."""
+    step = head[head.rfind("{") :] + tail[: max(tail.find("}"), 0)]
+    operations = re.findall(r'"op"\s*:\s*"(\w+)"', step)
+    return operations[-1] if operations else ""
 
 
 def _field_around(key: str, head: str) -> str:
-    """The field whose condition a value is part of: with its namespace, that of the object around it if it has none."""
+    """Return the field that a value is compared with, with its namespace or else that of the object around it."""
     around = _keys_around(head)
     for name in reversed([*around, key]):
         if "." in name:
             return name
-    space = next((name for name in reversed(around) if name in _CONDITIONS and name != "where"), "")
-    field = key if key not in ("in", "!=") else around[-1] if around else ""
+    space = next((name for name in reversed(around) if name in _CONDITION_SPACES), "")
+    field = key
+    if key in ("in", "!="):
+        field = around[-1] if around else ""
     return f"{space}.{field}" if space else field

@@ -1,7 +1,7 @@
-"""Tries completions: which names and functions the checker accepts at a place of a step.
+"""Find the names and functions that the checker accepts at a place of a step.
 
 In: the text of a seed, its JSON and a place inside a string of a step. For each candidate there is a small step of the same kind,
-in which the candidate is at that place; all of them are checked at once, behind the steps that come before.
+in which the candidate is at that place; all of them are checked at once, after the steps that come before.
 """
 
 from __future__ import annotations
@@ -31,50 +31,50 @@ _CLOSING = {"(": ")", "[": "]"}
 _TABLE: dict[str, Plain] = {"match": "exact", "table": {"key": 1}, "default": 0}
 
 Step = dict[str, Plain]
-StepOf = Callable[[str], Step]
+StepMaker = Callable[[str], Step]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """A word in a string of a step, which a completion replaces.
 
-    `head` and `tail` are the seed's text before the step and after the last one, `before` and `behind` are the rest of the
-    string, and `step_of` makes a step of the same kind with another string there.
+    `head` and `tail` are the seed's text before the step and after the last one, `before` and `after` are the rest of the
+    string, and `make_step` returns a step of the same kind with another string there.
     """
 
     head: str
     tail: str
     before: str
-    behind: str
-    step_of: StepOf
+    after: str
+    make_step: StepMaker
     is_formula: bool = False
     is_key: bool = False
 
 
 def place_at(text: str, tree: JsonValue | None, word: tuple[int, int]) -> Place | None:
-    """Return the place of a word, from its start to its end; None if it is in no string of a step that may hold a name."""
+    """Return the place of a word, from its start to its end; None if it is not in a string of a step that may hold a name."""
     for steps in (tree.get("compute"), tree.get("compute_dag")) if isinstance(tree, JsonObject) else ():
-        if not isinstance(steps, JsonArray):
-            continue
-        for step in steps.items:
-            if isinstance(step, JsonObject) and _covers(step, word):
-                for member in step.members:
-                    for string in _strings(member.value):
-                        if _covers(string, word):
-                            ends = text[: step.span.start], text[steps.span.end - 1 :]
-                            return _place_in(text, ends, step, member.key.value, string, word)
+        if isinstance(steps, JsonArray):
+            step = next((step for step in steps.items if _covers(step, word)), None)
+            if isinstance(step, JsonObject):
+                ends = text[: step.span.start], text[steps.span.end - 1 :]
+                strings = ((member.key.value, string) for member in step.members for string in _strings(member.value))
+                match = next(((key, string) for key, string in strings if _covers(string, word)), None)
+                return _place_in(text, ends, step, *match, word) if match is not None else None
     return None
 
 
 def _place_in(
     text: str, ends: tuple[str, str], step: JsonObject, key: str, string: JsonString, word: tuple[int, int]
 ) -> Place | None:
+    """Return the place of a word in a string at a key of a step; None if the key holds no names."""
     parts = text[string.span.start + 1 : word[0]], text[word[1] : string.span.end - 1]
-    before, behind = (json.loads(f'"{part}"', strict=False) for part in parts)
-    operation, source = _text(step.get("op")), _text(step.get("source"))
+    before, after = (json.loads(f'"{part}"', strict=False) for part in parts)
+    operation = _string(step.get("op"))
+    source = _string(step.get("source"))
     keys = OPERATIONS[operation].keys if operation in OPERATIONS else ()
-    kinds = {"formula": "v1"} | {each.name: each.kind for each in keys}
-    formulas: dict[str, StepOf] = {
+    kinds = {"formula": "v1"} | {entry.name: entry.kind for entry in keys}
+    formulas: dict[str, StepMaker] = {
         "v1": lambda text: {"formula": text},
         "formula": lambda text: {"op": "expr", "expr": text},
         "review formula": lambda text: {"op": "sum", "expr": text},
@@ -82,40 +82,44 @@ def _place_in(
         "condition formula": lambda text: {"op": "define_filter", "expr": text},
         "rules": lambda text: {"op": "expr", "expr": f"{source} {text}"},
     }
-    others: dict[str, StepOf] = {
-        "name": lambda text: {"op": "lookup", "source": text, **_TABLE} if operation == "lookup"
-        else {"op": operation, "field": text} if key == "field" else {"op": "expr", "expr": text},
+
+    def make_named(text: str) -> Step:
+        if operation == "lookup":
+            return {"op": "lookup", "source": text, **_TABLE}
+        return {"op": operation, "field": text} if key == "field" else {"op": "expr", "expr": text}
+
+    names: dict[str, StepMaker] = {
+        "name": make_named,
         "conditions": lambda text: {"op": operation if operation == "define_filter" else "count", "where": {text: True}},
         "bare conditions": lambda text: {"op": "define_filter", key: {text: True}},
     }  # fmt: skip
     kind = kinds.get(key, "")
     if kind in formulas:
-        return Place(*ends, before, behind, formulas[kind], is_formula=True)
-    return Place(*ends, before, behind, others[kind], is_key=kind != "name") if kind in others else None
+        return Place(*ends, before, after, formulas[kind], is_formula=True)
+    return Place(*ends, before, after, names[kind], is_key=kind != "name") if kind in names else None
 
 
-def fitting(place: Place, candidates: Mapping[str, str]) -> set[str]:
+def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
     """Return the candidates that the checker accepts at a place.
 
-    `candidates` maps each to what is tried in its place: a name to itself, a function to a call. A candidate must have a
-    meaning in the step, and the type that its neighbours need. What follows the word may not be typed yet: if the string cannot
-    be read with it, the word ends the formula, or is the condition of an `if`.
+    `candidates` maps each to the text to check: a name to itself, a function to a call. A candidate must have a meaning in
+    the step, and the type that its neighbours need. The text after the word may not be complete: if the string cannot be
+    read with it, the word ends the formula, or is the condition of an `if`.
     """
     if not place.is_formula:
         codes = _codes(place, candidates, ["{}"])
         return {
             name for name, own in codes.items() if not _is_misplaced(own) and (place.is_key or _MISTYPED not in own)
         }
-    # compared with itself a name has the right type, so that the errors are those of its place
+    # Compared with itself a name has the right type, so that all errors are those of its place.
     compared = _codes(place, candidates, ["{0} == {0}", "== {0}"])
-    known = {name: candidates[name] for name, own in compared.items() if not _is_misplaced(own)}
-    closing = _closing(place.before)
-    ends = (place.behind, closing, f" else None{closing}")
-    rest = [f"{_literal(place.before)}{{}}{_literal(end)}" for end in ends]
-    codes = _codes(place, known, rest)
+    placed = {name: candidates[name] for name, own in compared.items() if not _is_misplaced(own)}
+    closing = _closing_brackets(place.before)
+    ends = (place.after, closing, f" else None{closing}")
+    codes = _codes(place, placed, [f"{_escape(place.before)}{{}}{_escape(end)}" for end in ends])
     meaningful = {name for name, own in codes.items() if not _is_misplaced(own)}
     well_typed = {name for name in meaningful if _MISTYPED not in codes[name]}
-    # behind `and` a comparison may begin; and if nothing has the right type, what is wrong is another part of the formula
+    # After `and` a comparison may begin; and if no name has the right type, another part of the formula is wrong.
     return meaningful if not well_typed or _OPERAND_OF_LOGIC.search(place.before) else well_typed
 
 
@@ -123,7 +127,7 @@ def _is_misplaced(codes: Iterable[str]) -> bool:
     return any(code.startswith(_MISPLACED) for code in codes)
 
 
-def _literal(text: str) -> str:
+def _escape(text: str) -> str:
     """Return the text as a part of a format."""
     return text.replace("{", "{{").replace("}", "}}")
 
@@ -133,17 +137,17 @@ def _codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) ->
 
     A form is a format of the candidate. A candidate with which no form can be read is left out.
     """
-    found: dict[str, set[str]] = {}
+    codes: dict[str, set[str]] = {}
     for form in dict.fromkeys(forms):
-        names = [name for name in candidates if name not in found]
-        codes = _codes_of_steps(place, [place.step_of(form.format(candidates[name])) for name in names])
-        for name, own in zip(names, codes, strict=True):
+        names = [name for name in candidates if name not in codes]
+        step_codes = _check_steps(place, [place.make_step(form.format(candidates[name])) for name in names])
+        for name, own in zip(names, step_codes, strict=True):
             if not any(code.startswith(_MALFORMED) for code in own):
-                found[name] = own
-    return found
+                codes[name] = own
+    return codes
 
 
-def _codes_of_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
+def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
     """Check steps in place of the one that the place is in and of those after it; return the codes of the errors in each."""
     written = [json.dumps({"name": f"completion_{number}"} | step) for number, step in enumerate(steps)]
     starts = [*accumulate((len(step) + 1 for step in written), initial=len(place.head))]
@@ -153,22 +157,22 @@ def _codes_of_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
     if program is not None:
         SEED.check(document, program, problems)
     codes: list[set[str]] = [set() for _ in steps]
-    for found in problems.sorted():
-        number = bisect_right(starts, found.span.start) - 1
-        if found.severity == "error" and 0 <= number < len(steps):
-            codes[number].add(found.code)
+    for diagnostic in problems.sorted():
+        number = bisect_right(starts, diagnostic.span.start) - 1
+        if diagnostic.severity == "error" and 0 <= number < len(steps):
+            codes[number].add(diagnostic.code)
     return codes
 
 
-def _closing(formula: str) -> str:
-    """Return the brackets that close those which are open at the end of the beginning of a formula."""
-    still_open: list[str] = []
-    for match in _QUOTED_OR_BRACKET.finditer(formula):
+def _closing_brackets(beginning: str) -> str:
+    """Return the brackets that are still to be closed after the beginning of a formula."""
+    closing: list[str] = []
+    for match in _QUOTED_OR_BRACKET.finditer(beginning):
         if match[0] in _CLOSING:
-            still_open.append(_CLOSING[match[0]])
+            closing.append(_CLOSING[match[0]])
         elif match[0] in _CLOSING.values():
-            still_open[-1:] = []
-    return "".join(reversed(still_open))
+            closing[-1:] = []
+    return "".join(reversed(closing))
 
 
 def _strings(value: JsonValue) -> Iterator[JsonString]:
@@ -184,10 +188,11 @@ def _strings(value: JsonValue) -> Iterator[JsonString]:
             yield from _strings(member.value)
 
 
-def _text(value: JsonValue | None) -> str:
-    """Return the string that a JSON value is; empty if it is none."""
+def _string(value: JsonValue | None) -> str:
+    """Return the value of a JSON string; empty for anything else."""
     return value.value if isinstance(value, JsonString) else ""
 
 
 def _covers(value: JsonValue, word: tuple[int, int]) -> bool:
+    """Return True if the word is inside the value."""
     return value.span.start < word[0] and word[1] < value.span.end

@@ -1,4 +1,4 @@
-"""Where the names of a seed are defined and used.
+"""Find where the names of a seed are defined and used.
 
 In: a surface program, whose seed may have errors. Out: occurrences with their exact places in the text.
 """
@@ -31,22 +31,23 @@ class Occurrence:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What is equal for all occurrences of one name."""
+        """The same for all occurrences of a name."""
         return self.space, self.name
 
 
 def occurrences(program: surface.Program) -> tuple[Occurrence, ...]:
     """Return every occurrence of a name in a seed, in the order of the text."""
-    found = {each.start: each for each in _all(program) if each is not None}
-    return tuple(found[start] for start in sorted(found))
+    by_start = {occurrence.start: occurrence for occurrence in _find_all(program) if occurrence is not None}
+    return tuple(by_start[start] for start in sorted(by_start))
 
 
-def at(found: tuple[Occurrence, ...], offset: int) -> Occurrence | None:
-    """Return the occurrence at a place of the text; None if there is none."""
-    return next((each for each in found if each.start <= offset <= each.end), None)
+def occurrence_at(occurrences: tuple[Occurrence, ...], offset: int) -> Occurrence | None:
+    """Return the occurrence at an offset of the text; None if there is none."""
+    return next((occurrence for occurrence in occurrences if occurrence.start <= offset <= occurrence.end), None)
 
 
-def _all(program: surface.Program) -> Iterator[Occurrence | None]:
+def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
+    """Yield the occurrences in the order of the sections; None for one that has another form in the text."""
     for space, fields in (("extraction", program.fields), ("meta", program.meta), ("context", program.context)):
         for field in fields:
             span = program.declared_at.get(f"{space}.{field.name}")
@@ -65,6 +66,7 @@ def _all(program: surface.Program) -> Iterator[Occurrence | None]:
 
 
 def _use(node: ast.Name | ast.FilterName) -> Occurrence | None:
+    """Return the occurrence of a name in a formula; None if its namespace is unknown."""
     space, _, rest = node.text.partition(".")
     if isinstance(node, ast.FilterName) or not rest:
         return _exact(node.span, node.text, "step")
@@ -72,6 +74,6 @@ def _use(node: ast.Name | ast.FilterName) -> Occurrence | None:
 
 
 def _exact(span: Span, name: str, space: str, *, is_definition: bool = False) -> Occurrence | None:
-    """The occurrence of a name inside a span; None where the text has it in another form, such as with escapes."""
+    """Return the occurrence of a name inside a span; None if the text has it in another form, such as with escapes."""
     place = span.source.text.rfind(name, span.start, span.end)
     return Occurrence(place, place + len(name), space, name, is_definition) if place >= 0 else None

@@ -1,4 +1,4 @@
-"""The language server: speaks the Language Server Protocol over standard input and output.
+"""Serve the Language Server Protocol over standard input and output.
 
 In: texts of seeds as they are typed. Out: diagnostics a moment after the last change, and answers about places. Needs the
 package `pygls` (extra `lsp`).
@@ -11,17 +11,19 @@ import contextlib
 import logging
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.editor.document import Completion, SeedDocument
 
-PAUSE = 0.15
-"""Seconds without a change after which a text is checked."""
+PAUSE_SECONDS = 0.15
+"""How long a text must stay unchanged before it is checked."""
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
@@ -41,7 +43,7 @@ _COMPLETION_KINDS = {
 
 
 class SeedServer(LanguageServer):
-    """Keeps one analysed version of each open text."""
+    """A language server with one analysed version of each open text."""
 
     def __init__(self, version: str) -> None:
         super().__init__("formulaseed", version)
@@ -54,25 +56,25 @@ class SeedServer(LanguageServer):
         return self.workspace.get_text_document(uri)
 
     def seed(self, uri: str) -> SeedDocument:
-        """Return the text as it is now, analysed once a version."""
+        """Return the analysed text as it is now; each version is analysed once."""
         text = self.text(uri)
-        known = self._documents.get(uri)
-        if known is None or known[0] != text.version or known[1].text != text.source:
-            known = text.version, SeedDocument(text.path or uri, text.source)
-            self._documents[uri] = known
-        return known[1]
+        version, document = self._documents.get(uri, (None, None))
+        if document is None or version != text.version or document.text != text.source:
+            document = SeedDocument(text.path or uri, text.source)
+            self._documents[uri] = text.version, document
+        return document
 
     def check_soon(self, uri: str) -> None:
-        """Check a text when nothing has changed for a moment."""
+        """Check a text once it has not changed for a moment."""
         if uri in self._waiting:
             self._waiting[uri].cancel()
-        self._waiting[uri] = asyncio.get_running_loop().call_later(PAUSE, self.check, uri)
+        self._waiting[uri] = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self.check, uri)
 
     def check(self, uri: str) -> None:
         """Publish the diagnostics of a text."""
-        text, seed = self.text(uri), self.seed(uri)
-        found = [self._diagnostic(uri, each) for each in seed.diagnostics]
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, text.version))
+        version = self.text(uri).version
+        diagnostics = [self.diagnostic(uri, diagnostic) for diagnostic in self.seed(uri).diagnostics]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def forget(self, uri: str) -> None:
         """Drop a text that was closed."""
@@ -87,152 +89,178 @@ class SeedServer(LanguageServer):
     def range(self, text: TextDocument, start: int, end: int) -> lsp.Range:
         return lsp.Range(text.client_position_at_offset(start), text.client_position_at_offset(end))
 
-    def _diagnostic(self, uri: str, found: Diagnostic) -> lsp.Diagnostic:
-        text = self.text(uri)
-        others = [lsp.Location(uri, self.range(text, span.start, span.end)) for span in found.related]
+    def location(self, uri: str, start: int, end: int) -> lsp.Location:
+        return lsp.Location(uri, self.range(self.text(uri), start, end))
+
+    def diagnostic(self, uri: str, diagnostic: Diagnostic) -> lsp.Diagnostic:
+        """Return a diagnostic in the terms of the protocol."""
+        locations = [self.location(uri, span.start, span.end) for span in diagnostic.related]
         return lsp.Diagnostic(
-            range=self.range(text, found.span.start, found.span.end),
-            message=f"{found.message}\nhelp: {found.help}",
-            severity=_SEVERITIES[found.severity],
-            code=found.code,
+            range=self.range(self.text(uri), diagnostic.span.start, diagnostic.span.end),
+            message=f"{diagnostic.message}\nhelp: {diagnostic.help}",
+            severity=_SEVERITIES[diagnostic.severity],
+            code=diagnostic.code,
             source="formulaseed",
-            related_information=[lsp.DiagnosticRelatedInformation(other, found.name) for other in others] or None,
+            related_information=[lsp.DiagnosticRelatedInformation(at, diagnostic.name) for at in locations] or None,
         )
 
 
 def start(version: str) -> int:
-    """Serve until the client says to stop or closes the pipe; return the exit status. The client gets the `version`.
+    """Serve until the client sends `exit` or closes the pipe; return the exit status. The client gets the `version`.
 
-    As the protocol asks, the status is 1 if the client says `exit` without `shutdown`. pygls logs its errors with
+    As the protocol requires, the status is 1 if the client sends `exit` without `shutdown`. pygls logs its errors with
     tracebacks to standard error; only FORMULASEED_DEBUG=1 shows them, as the client gets each error as a message.
     """
     if os.environ.get("FORMULASEED_DEBUG") != "1":
         logging.getLogger("pygls").addHandler(logging.NullHandler())
         logging.getLogger("pygls").propagate = False
-    server = _server(version)
-    # pygls closes its stream at `exit`: standard output itself stays open, as the interpreter flushes it at the end
+    server = _create_server(version)
+    # pygls closes its stream at `exit`, but the interpreter flushes standard output at the end, so it must stay open.
     with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stream:
         server.start_io(stdout=stream)
     return 1 if server.exited_early else 0
 
 
-def _server(version: str) -> SeedServer:
-    server = SeedServer(version)
-
-    @server.feature(lsp.SHUTDOWN)
-    def shutdown(ls: SeedServer, _: None) -> None:
-        ls.was_shut_down = True
-
-    @server.feature(lsp.EXIT)
-    def exit(ls: SeedServer, _: None) -> None:
-        ls.exited_early = not ls.was_shut_down
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def opened(ls: SeedServer, params: lsp.DidOpenTextDocumentParams) -> None:
-        ls.check(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(ls: SeedServer, params: lsp.DidChangeTextDocumentParams) -> None:
-        ls.check_soon(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(ls: SeedServer, params: lsp.DidCloseTextDocumentParams) -> None:
-        ls.forget(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def hover(ls: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
-        uri = params.text_document.uri
-        found = ls.seed(uri).hover(ls.offset(uri, params.position))
-        if found is None:
-            return None
-        said, start, end = found
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said), ls.range(ls.text(uri), start, end))
-
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', ".", "$", " "]))
-    def completion(ls: SeedServer, params: lsp.CompletionParams) -> lsp.CompletionList:
-        uri = params.text_document.uri
-        offset = ls.offset(uri, params.position)
-        found = ls.seed(uri).completions(offset)
-        return lsp.CompletionList(False, [_item(ls, uri, offset, each) for each in found])
-
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    def definition(ls: SeedServer, params: lsp.DefinitionParams) -> lsp.Location | None:
-        uri = params.text_document.uri
-        found = ls.seed(uri).definition(ls.offset(uri, params.position))
-        return lsp.Location(uri, ls.range(ls.text(uri), found.start, found.end)) if found is not None else None
-
-    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
-    def references(ls: SeedServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
-        uri = params.text_document.uri
-        found = ls.seed(uri).references(ls.offset(uri, params.position))
-        kept = [each for each in found if params.context.include_declaration or not each.is_definition]
-        return [lsp.Location(uri, ls.range(ls.text(uri), each.start, each.end)) for each in kept]
-
-    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
-    def rename(ls: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-        uri = params.text_document.uri
-        try:
-            found = ls.seed(uri).renamed(ls.offset(uri, params.position), params.new_name)
-        except ValueError as error:
-            raise JsonRpcInvalidParams(str(error)) from None
-        text = ls.text(uri)
-        edits = [lsp.TextEdit(ls.range(text, each.start, each.end), name) for each, name in found]
-        return lsp.WorkspaceEdit(changes={uri: edits})
-
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def symbols(ls: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        text = ls.text(params.text_document.uri)
-        found = []
-        for each in ls.seed(params.text_document.uri).outline():
-            place = ls.range(text, each.start, each.end)
-            kind = lsp.SymbolKind.Field if " field" in each.kind else lsp.SymbolKind.Variable
-            found.append(lsp.DocumentSymbol(each.name, kind, place, place, detail=each.kind))
-        return found
-
-    @server.feature(
-        lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
-    )
-    def actions(ls: SeedServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        uri, text = params.text_document.uri, ls.text(params.text_document.uri)
-        first, last = ls.offset(uri, params.range.start), ls.offset(uri, params.range.end)
-        found = []
-        for each in ls.seed(uri).diagnostics:
-            suggestion = each.suggestion
-            if (
-                suggestion is None
-                or suggestion.applicability == "display"
-                or each.span.start > last
-                or each.span.end < first
-            ):
-                continue
-            edit = lsp.TextEdit(ls.range(text, each.span.start, each.span.end), suggestion.replacement)
-            found.append(
-                lsp.CodeAction(
-                    title=suggestion.text
-                    if suggestion.applicability == "safe"
-                    else f"{suggestion.text} (changes the meaning)",
-                    kind=lsp.CodeActionKind.QuickFix,
-                    is_preferred=suggestion.applicability == "safe",
-                    edit=lsp.WorkspaceEdit(changes={uri: [edit]}),
-                    diagnostics=[ls._diagnostic(uri, each)],
-                )
-            )
-        return found
-
-    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
-    def formatting(ls: SeedServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-        uri, text = params.text_document.uri, ls.text(params.text_document.uri)
-        found = ls.seed(uri).formatted()
-        if found is None or found == text.source:
-            return None
-        return [lsp.TextEdit(ls.range(text, 0, len(text.source)), found)]
-
-    return server
+def _shut_down(server: SeedServer, _: None) -> None:
+    server.was_shut_down = True
 
 
-def _item(server: SeedServer, uri: str, offset: int, found: Completion) -> lsp.CompletionItem:
-    """Return a proposal that replaces the word around the cursor."""
-    edit = lsp.TextEdit(server.range(server.text(uri), *server.seed(uri).word_at(offset)), found.text + found.behind)
+def _exit(server: SeedServer, _: None) -> None:
+    server.exited_early = not server.was_shut_down
+
+
+def _open(server: SeedServer, params: lsp.DidOpenTextDocumentParams) -> None:
+    server.check(params.text_document.uri)
+
+
+def _change(server: SeedServer, params: lsp.DidChangeTextDocumentParams) -> None:
+    server.check_soon(params.text_document.uri)
+
+
+def _close(server: SeedServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    server.forget(params.text_document.uri)
+
+
+def _hover(server: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    uri = params.text_document.uri
+    hover = server.seed(uri).hover(server.offset(uri, params.position))
+    if hover is None:
+        return None
+    text, start, end = hover
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+    return lsp.Hover(content, server.range(server.text(uri), start, end))
+
+
+def _complete(server: SeedServer, params: lsp.CompletionParams) -> lsp.CompletionList:
+    uri = params.text_document.uri
+    offset = server.offset(uri, params.position)
+    completions = server.seed(uri).completions(offset)
+    return lsp.CompletionList(False, [_completion_item(server, uri, offset, item) for item in completions])
+
+
+def _completion_item(server: SeedServer, uri: str, offset: int, completion: Completion) -> lsp.CompletionItem:
+    """Return a completion that replaces the word around the cursor."""
+    word = server.range(server.text(uri), *server.seed(uri).word_at(offset))
     return lsp.CompletionItem(
-        found.text, kind=_COMPLETION_KINDS[found.kind], detail=found.kind, documentation=found.about, text_edit=edit
+        completion.text,
+        kind=_COMPLETION_KINDS[completion.kind],
+        detail=completion.kind,
+        documentation=completion.description,
+        text_edit=lsp.TextEdit(word, completion.text + completion.suffix),
     )
+
+
+def _find_definition(server: SeedServer, params: lsp.DefinitionParams) -> lsp.Location | None:
+    uri = params.text_document.uri
+    definition = server.seed(uri).definition(server.offset(uri, params.position))
+    return server.location(uri, definition.start, definition.end) if definition is not None else None
+
+
+def _find_references(server: SeedServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    uri = params.text_document.uri
+    with_definition = params.context.include_declaration
+    references = server.seed(uri).references(server.offset(uri, params.position))
+    return [server.location(uri, o.start, o.end) for o in references if with_definition or not o.is_definition]
+
+
+def _rename(server: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    uri = params.text_document.uri
+    try:
+        edits = server.seed(uri).rename(server.offset(uri, params.position), params.new_name)
+    except ValueError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
+    text = server.text(uri)
+    changes = [lsp.TextEdit(server.range(text, place.start, place.end), name) for place, name in edits]
+    return lsp.WorkspaceEdit(changes={uri: changes})
+
+
+def _outline(server: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    uri = params.text_document.uri
+    symbols = []
+    for symbol in server.seed(uri).outline():
+        place = server.range(server.text(uri), symbol.start, symbol.end)
+        kind = lsp.SymbolKind.Field if " field" in symbol.kind else lsp.SymbolKind.Variable
+        symbols.append(lsp.DocumentSymbol(symbol.name, kind, place, place, detail=symbol.kind))
+    return symbols
+
+
+def _suggest_fixes(server: SeedServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    uri = params.text_document.uri
+    start = server.offset(uri, params.range.start)
+    end = server.offset(uri, params.range.end)
+    diagnostics = [d for d in server.seed(uri).diagnostics if d.span.start <= end and start <= d.span.end]
+    return [
+        _fix(server, uri, diagnostic, diagnostic.suggestion)
+        for diagnostic in diagnostics
+        if diagnostic.suggestion is not None and diagnostic.suggestion.applicability != "display"
+    ]
+
+
+def _fix(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Suggestion) -> lsp.CodeAction:
+    is_safe = suggestion.applicability == "safe"
+    span = diagnostic.span
+    edit = lsp.TextEdit(server.range(server.text(uri), span.start, span.end), suggestion.replacement)
+    return lsp.CodeAction(
+        title=suggestion.text if is_safe else f"{suggestion.text} (changes the meaning)",
+        kind=lsp.CodeActionKind.QuickFix,
+        is_preferred=is_safe,
+        edit=lsp.WorkspaceEdit(changes={uri: [edit]}),
+        diagnostics=[server.diagnostic(uri, diagnostic)],
+    )
+
+
+def _format(server: SeedServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+    uri = params.text_document.uri
+    text = server.text(uri)
+    formatted = server.seed(uri).format()
+    if formatted is None or formatted == text.source:
+        return None
+    return [lsp.TextEdit(server.range(text, 0, len(text.source)), formatted)]
+
+
+_FEATURES: dict[str, tuple[Callable[..., Any], Any]] = {
+    lsp.SHUTDOWN: (_shut_down, None),
+    lsp.EXIT: (_exit, None),
+    lsp.TEXT_DOCUMENT_DID_OPEN: (_open, None),
+    lsp.TEXT_DOCUMENT_DID_CHANGE: (_change, None),
+    lsp.TEXT_DOCUMENT_DID_CLOSE: (_close, None),
+    lsp.TEXT_DOCUMENT_HOVER: (_hover, None),
+    lsp.TEXT_DOCUMENT_COMPLETION: (_complete, lsp.CompletionOptions(trigger_characters=['"', ".", "$", " "])),
+    lsp.TEXT_DOCUMENT_DEFINITION: (_find_definition, None),
+    lsp.TEXT_DOCUMENT_REFERENCES: (_find_references, None),
+    lsp.TEXT_DOCUMENT_RENAME: (_rename, None),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (_outline, None),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: (
+        _suggest_fixes,
+        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
+    ),
+    lsp.TEXT_DOCUMENT_FORMATTING: (_format, None),
+}
+"""The function that handles each message of the protocol, and the options that the client gets."""
+
+
+def _create_server(version: str) -> SeedServer:
+    server = SeedServer(version)
+    for name, (handler, options) in _FEATURES.items():
+        server.feature(name, options)(handler)
+    return server

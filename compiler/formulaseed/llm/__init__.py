@@ -1,1 +1,1 @@
-"""What both phases need to call a model: calls and answers as data, prompts, prices, one client."""
+"""Call a model, for both phases: calls and answers as data, prompts, prices, one client."""

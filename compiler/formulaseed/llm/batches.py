@@ -45,7 +45,7 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """What the API says of a batch: how many calls it has, and whether their results are there."""
+    """The state of a batch: the number of its calls, and True if their results are available."""
 
     id: str
     count: int

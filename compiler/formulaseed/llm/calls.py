@@ -25,7 +25,7 @@ _FRAME_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What a model supports; by default what current models do."""
+    """The optional features that a model supports; by default those of current models."""
 
     effort: bool = True
     thinking_off: bool = False
@@ -89,15 +89,15 @@ class Usage:
 
     @classmethod
     def read(cls, value: Any) -> Usage:
-        """Return the usage in a JSON object of one answer. Raises `DataError` for numbers that cannot be those of one."""
+        """Return the usage in a JSON object of one answer. Raises `DataError` for impossible numbers."""
         record = UsageRecord.read(value)
         return cls(record.input, record.cache_write, record.cache_read, record.output)
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Usage)))
+        return Usage(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Usage)))
 
     def to_json(self) -> dict[str, int]:
-        return {each.name: getattr(self, each.name) for each in fields(Usage)}
+        return {field.name: getattr(self, field.name) for field in fields(Usage)}
 
     @property
     def prompt(self) -> int:
@@ -133,9 +133,9 @@ class UnusableAnswer(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the text of all text blocks, why the model stopped, the tokens used.
+    """An answer: the text of all text blocks, the reason why the model stopped, the tokens used.
 
-    `is_bound`: it does not state its usage in numbers, and `usage` is that of its call at most.
+    `is_bound` is True if the answer does not state its usage in numbers; `usage` is then the upper bound of its call.
     """
 
     text: str

@@ -127,14 +127,16 @@ class Client:
         """Return what the model supports; a server that does not answer soon is assumed to have a current model."""
         try:
             async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
-                found: Any = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
-            able = (found.effort, found.thinking.types.disabled, found.structured_outputs)
-            return ModelCapabilities(*(each.supported for each in able))
-        except Exception:  # the endpoint and its data are optional: whatever is wrong, the calls themselves will report
+                model_info = await self.sdk.with_options(max_retries=2).models.retrieve(model)
+            stated: Any = model_info.capabilities
+            features = (stated.effort, stated.thinking.types.disabled, stated.structured_outputs)
+            return ModelCapabilities(*(feature.supported for feature in features))
+        # The endpoint and its data are optional: if something is wrong, the calls themselves will report it.
+        except Exception:
             return ModelCapabilities()
 
     def _next_create(self) -> Callable[..., Any]:
-        """Return what sends a request: each call by the next of several pools, since a large one takes long to search."""
+        """Return the function that sends a request, of the next of several pools, since a large pool takes long to search."""
         if self._creates is None:
             self._sdks += more_pools(self.sdk, (self.limits.concurrency - 1) // _CONNECTIONS)
             self._creates = cycle([sdk.messages.with_raw_response.create for sdk in self._sdks])
@@ -143,8 +145,8 @@ class Client:
     async def count_tokens(self, call: Call) -> int:
         """Return the tokens of a call's prompt, as the API counts them, which is free. Raises `CallFailed`."""
         try:
-            given = {name: value for name, value in params(call).items() if name != "max_tokens"}
-            tokens: object = (await self.sdk.messages.count_tokens(**given)).input_tokens
+            prompt = {name: value for name, value in params(call).items() if name != "max_tokens"}
+            tokens: object = (await self.sdk.messages.count_tokens(**prompt)).input_tokens
             if type(tokens) is not int or tokens < 0:
                 raise ValueError("the API's count of tokens is not a number")
             return tokens

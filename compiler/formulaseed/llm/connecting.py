@@ -22,7 +22,7 @@ class NotReady(UnreadableError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How the client behaves: concurrent calls, requests and tokens a minute, retries, and seconds.
+    """The limits of a client: concurrent calls, requests and tokens per minute, retries, and seconds.
 
     `timeout` is for one attempt, `deadline` for a call with all of its attempts.
     """

@@ -1,6 +1,6 @@
-"""What a signal does to work on an event loop: it ends what is awaited, and what is under way can be put in order.
+"""Interrupt work on an event loop at a signal: the awaited task ends, and its cleanup can run.
 
-SIGINT, SIGTERM and SIGHUP are one; a signal that the program ignores or handles by itself is left to it.
+SIGINT, SIGTERM and SIGHUP have the same effect; a signal that the program ignores or handles itself is left to it.
 """
 
 from __future__ import annotations

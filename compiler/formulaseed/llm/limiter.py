@@ -1,4 +1,4 @@
-"""How calls are limited: a concurrency that adapts while the server pushes back, rates a minute, costs.
+"""Limit calls: a concurrency that adapts while the server pushes back, rates per minute, costs.
 
 All of it lives in one event loop. The concurrency decreases multiplicatively and increases additively, as in TCP, so that a
 server's limit is found without being configured.

@@ -1,7 +1,8 @@
-"""What calls cost and may cost. The prices are a dated file that can be overridden; a model not listed costs "unknown".
+"""Compute the costs of calls, and upper bounds of them.
 
-Prices are in US dollars per million tokens. Reading a cached prompt, writing one and batches have factors of
-their own. Where a model's prices hold for prompts up to a length only, a longer one's cost is unknown.
+The prices are a dated file that can be overridden; a model that is not listed costs "unknown". They are in US dollars per
+million tokens. Reading a cached prompt, writing one and batches have factors of their own. If a model's prices hold only
+for prompts up to a length, the cost of a longer prompt is unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _OWN = Path(__file__).with_name("prices.json")
 
 
 class Price(Record):
-    """Of one model. `longest_prompt` is in tokens, None where the price holds for all."""
+    """The price of one model. `longest_prompt` is in tokens; None if the price holds for every prompt."""
 
     input: Amount
     output: Amount
@@ -50,7 +51,7 @@ class Prices(Record):
 def read_prices(path: str | Path | None = None) -> Prices:
     """Read the prices that come with this package, or those of another file of the same form.
 
-    Raises `UnreadableError` where there is none, `DataError` where it is not of that form.
+    Raises `UnreadableError` if there is no file, `DataError` if it has another form.
     """
     file = Path(path) if path is not None else _OWN
     return Prices.read(read_json(file), str(file))

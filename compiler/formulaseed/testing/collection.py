@@ -1,4 +1,4 @@
-"""A seed as tests: it has no errors, its generated module is current, and the module has the properties of its seed."""
+"""Collect a seed as tests: it has no errors, its module is current, and the module has the properties of its seed."""
 
 from __future__ import annotations
 

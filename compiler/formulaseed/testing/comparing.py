@@ -1,4 +1,4 @@
-"""Evaluates restaurants for tests to compare: outcomes, sums of floats in two orders, a larger value of one step."""
+"""Evaluate restaurants for tests to compare: outcomes, sums of floats in two orders, a larger value of one step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random formulas: well typed by construction, over the operators and functions of the language's tables.
+"""Generate random formulas, well typed by construction, over the operators and functions of the language's tables.
 
-A formula is written from the top down: what is wanted (a number, a condition, a string) is known first, then how it is
-made, then its parts. Most values are small and plain, some at the edges.
+A formula is written from the top down: first its type (a number, a condition, a string), then its form, then its parts.
+Most values are small and plain, some at the edges.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ JsonValue = str | int | float | bool | None
 _Choice = TypeVar("_Choice")
 
 DEPTH = 4
-"""How deeply operators are nested, at most."""
+"""The maximum depth of nested operators."""
 
 # --- values
 
@@ -54,7 +54,7 @@ def integers(
     """Return integers between two bounds: plain ones, the hints and their neighbours, edges, any."""
     near = sorted({hint + step for hint in hints for step in (-1, 0, 1)})
     edges = [sign * edge for edge in EDGE_INTEGERS for sign in (1, -1)]
-    pools = _inside(((0, 1, 2, 3, 4, 5, 7, 10, -1, -2, 100, 2023), near, near, edges), least, most)
+    pools = _sample_between(((0, 1, 2, 3, 4, 5, 7, 10, -1, -2, 100, 2023), near, near, edges), least, most)
     return st.one_of(*pools, st.integers(least, most))
 
 
@@ -64,16 +64,17 @@ def numbers(
     """Return integers and floats between two bounds, chosen as `integers` are."""
     edges = [sign * edge for edge in EDGE_NUMBERS + EDGE_INTEGERS for sign in (1, -1)]
     plain = (0, 1, 2, 3, 5, 0.0, -0.0, 0.5, 1.0, 2.5, 4.75, -1.5, -2)
-    pools = _inside((plain, [least, most], sorted(hints), edges), least, most)
+    pools = _sample_between((plain, [least, most], sorted(hints), edges), least, most)
     low, high = float(least), float(most)
     low = math.nextafter(low, math.inf) if low < least else low
     high = math.nextafter(high, -math.inf) if high > most else high
     return st.one_of(*pools, *([st.floats(low, high, allow_nan=False)] if low <= high else []))
 
 
-def _inside(pools: Sequence[Sequence[_Choice]], least: float, most: float) -> list[st.SearchStrategy[_Choice]]:
-    kept = [[value for value in pool if least <= value <= most] for pool in pools]  # type: ignore[operator]
-    return [st.sampled_from(pool) for pool in kept if pool]
+def _sample_between(pools: Sequence[Sequence[_Choice]], least: float, most: float) -> list[st.SearchStrategy[_Choice]]:
+    """Return a strategy for each pool that has values between the bounds."""
+    inside = [[value for value in pool if least <= value <= most] for pool in pools]  # type: ignore[operator]
+    return [st.sampled_from(pool) for pool in inside if pool]
 
 
 # --- pieces of formulas
@@ -101,7 +102,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a formula. `values` are all that a string can be, None where it can be anything."""
+    """A piece of a formula. `values` are those that a string can have; None if it can have any."""
 
     text: str
     precedence: int = ATOM
@@ -112,7 +113,7 @@ class Piece:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it names nothing, so that an error in it is reported when it is checked."""
+        """True if there is no name in it, so that the checker reports an error in it."""
         return not any(character.isalpha() or character == "_" for character in self.text)
 
 
@@ -181,15 +182,18 @@ def _binary(symbol: str) -> Form:
 
 
 def _calls(function: Function) -> list[Form]:
-    """Return the calls of a function with each number of arguments, as a list where it takes one."""
-    if function.replaces_null:  # the default is now and then null, too, and what may fail counts only where it is used
+    """Return the calls of a function with each number of arguments, as a list if it takes one."""
+    # The default is sometimes null, too, and an operand that may fail counts only if it is used.
+    if function.replaces_null:
         return [(f"{function.name}({{o}}, {default})", "()") for default in ("{l}", "{m}", "{d}")]
     kinds = [{Base.BOOLEAN: "c", Base.STRING: "s"}.get(base, "d") for base in Base if base in function.takes]
     counts = range(0 if function.of_none is not None else function.least, (function.most or 3) + 1)
     calls = []
     for kind, count in product(kinds, counts):
-        others = "m" if function.most != 2 else "i" if function.literal else "e"
-        places = [kind, *[others] * (count - 1)][:count]
+        rest = "m"
+        if function.most == 2:
+            rest = "i" if function.literal else "e"
+        places = [kind, *[rest] * (count - 1)][:count]
         arguments = ", ".join(f"{{{place}}}" for place in places)
         calls += [f"{function.name}({arguments})"] if function.list_argument != "must" else []
         calls += [f"{function.name}([{arguments}])"] if function.list_argument != "no" else []
@@ -198,7 +202,8 @@ def _calls(function: Function) -> list[Form]:
 
 def _joined(kind: str) -> list[Form]:
     """Return the forms that join values by `and` and `or`, and the one that chooses by a condition."""
-    both, either = f"{{{kind}:not}}", f"{{{kind}:and}}"
+    both = f"{{{kind}:not}}"
+    either = f"{{{kind}:and}}"
     forms = [(" and ".join([both] * count), "and") for count in (2, 3)]
     forms += [(" or ".join([either] * count), "or") for count in (2, 3)]
     return [*forms, *[(f"{{{kind}:or}} if {{t:or}} else {{{kind}}}", "")] * 2]
@@ -268,20 +273,20 @@ class FormulaWriter(Chooser):
         chosen = self.any_of(self.any_of(groups))
         return getattr(self, chosen)(depth - 1) if isinstance(chosen, str) else self.fill(chosen, depth - 1)
 
-    def fill(self, form: Form, depth: int, **given: Piece) -> Piece:
-        """Return the form with the given pieces in their places, and new ones in all others."""
+    def fill(self, form: Form, depth: int, **pieces: Piece) -> Piece:
+        """Return the form with `pieces` in the places of their letters, and new pieces in all other places."""
 
-        def piece(place: re.Match[str]) -> str:
+        def fill_place(place: re.Match[str]) -> str:
             letter = place[1]
-            found = given.get(letter) or self.places[letter](self, depth)
+            piece = pieces.get(letter) or self.places[letter](self, depth)
             if letter.isupper():
-                given[letter] = found
-            return found.at(_LEVELS[place[2] or ""])
+                pieces[letter] = piece
+            return piece.at(_LEVELS[place[2] or ""])
 
-        return Piece(_PLACE.sub(piece, form[0]), _LEVELS[form[1]])
+        return Piece(_PLACE.sub(fill_place, form[0]), _LEVELS[form[1]])
 
     def use(self, variable: Variable, instead: str) -> Piece:
-        """A variable where a value is needed: guarded if it may be null, or now and then left to fail."""
+        """Return a variable as a value: guarded if it may be null, or sometimes left to fail."""
         name = variable.text
         if not variable.nullable or (not variable.needs_guard and self.one_in(8)):
             return Piece(name, values=variable.values)
@@ -291,7 +296,7 @@ class FormulaWriter(Chooser):
         return Piece(text, OR if guard == _GUARDS[0] else CONDITIONAL)
 
     def tested(self, depth: int) -> Piece:
-        """A condition, or a value that may be null, where its truth is tested."""
+        """Return a condition, or sometimes a value that may be null and whose truth is tested."""
         if self.nullables and self.one_in(8):
             return Piece(self.any_of(self.nullables).text)
         return self.condition(depth)
@@ -302,16 +307,16 @@ class FormulaWriter(Chooser):
         return self.form(self.numbers, depth) if depth > 0 else self.plain(depth)
 
     def number_or_null(self, depth: int) -> Piece:
-        """A number that is null now and then."""
+        """Return a number that is sometimes null."""
         known = [v for v in self.nullables if v.is_numeric and not v.needs_guard]
         if known and self.one_in(2):
             return Piece(self.any_of(known).text)
         return self.fill((self.any_of(["None if {t:or} else {n}", "{n:or} if {t:or} else None"]), ""), depth)
 
     def positive(self, depth: int) -> Piece:
-        """A number that is not plainly 0 or less, which the checker refuses as a divisor or in a logarithm."""
-        found = self.number(depth)
-        return Piece(self.any_of(POSITIVE)) if found.is_constant else found
+        """Return a number that is not a constant of 0 or less, which the checker refuses as a divisor or in a logarithm."""
+        number = self.number(depth)
+        return Piece(self.any_of(POSITIVE)) if number.is_constant else number
 
     def exponent(self, depth: int) -> Piece:
         return self.number(depth - 1) if self.one_in(5) else Piece(self.any_of(_EXPONENTS), UNARY)
@@ -335,16 +340,17 @@ class FormulaWriter(Chooser):
             return self._string_literal(depth)
         variable = self.any_of(self.named_strings)
         instead = self._string_literal(depth) if variable.nullable else quoted("")
-        found = self.use(variable, instead.text)
-        if found.text == variable.text or variable.values is None:
-            return found
-        return Piece(found.text, found.precedence, (*variable.values, *(instead.values or ())))
+        piece = self.use(variable, instead.text)
+        if piece.text == variable.text or variable.values is None:
+            return piece
+        return Piece(piece.text, piece.precedence, (*variable.values, *(instead.values or ())))
 
     def _one_of_two_strings(self, depth: int) -> Piece:
-        x, y = self.string(depth), self.string(depth)
-        found = self.fill(self.any_of(_STRING_CHOICES), depth, x=x, y=y)
+        x = self.string(depth)
+        y = self.string(depth)
+        piece = self.fill(self.any_of(_STRING_CHOICES), depth, x=x, y=y)
         values = None if x.values is None or y.values is None else x.values + y.values
-        return Piece(found.text, found.precedence, values)
+        return Piece(piece.text, piece.precedence, values)
 
     # --- conditions
 
@@ -365,8 +371,9 @@ class FormulaWriter(Chooser):
         return self.fill((form, "<"), depth, x=Piece(self.any_of(self.nullables).text))
 
     def _strings_compared(self, depth: int) -> Piece:
-        """A string beside one that can be equal to it."""
-        x, y = self.string(depth), self.string(depth)
+        """Compare two strings that can be equal."""
+        x = self.string(depth)
+        y = self.string(depth)
         if x.values is not None and y.values is not None and not set(x.values) & set(y.values):
             y = quoted(self.any_of(x.values))
         return self.fill(self.any_of(_STRINGS_COMPARED), depth, x=x, y=y)

@@ -67,7 +67,7 @@ def contexts(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchSt
     program = loaded_seed(seed).program
     record = _record(Values(program, wild), SymbolKind.CONTEXT)
     has_paths = any(field.path for field in program.context)
-    return record.flatmap(lambda found: _with_paths(program, found)) if has_paths else record
+    return record.flatmap(lambda fields: _with_paths(program, fields)) if has_paths else record
 
 
 def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[dict[str, JsonValue]]:
@@ -81,17 +81,17 @@ def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.Search
 
 
 def _with_paths(program: nodes.Program, record: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """The record with some of the values that have a path moved there, written as Yelp does or as plain JSON.
+    """Return the record with some of the values that have a path moved there, written as Yelp does or as plain JSON.
 
-    What two fields would read, each in its own way, is not written.
+    A value stays if another field has the same path.
     """
     times = Counter(field.path for field in program.context)
     placed = [field for field in program.context if field.path and times[field.path] == 1 and field.name in record]
     ways = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in placed])
-    return ways.map(lambda chosen: _moved(record, zip(placed, chosen, strict=True)))
+    return ways.map(lambda forms: _move_to_paths(record, zip(placed, forms, strict=True)))
 
 
-def _moved(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
+def _move_to_paths(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
     moved = dict(record)
     for field, way in placed:
         *keys, last = field.path
@@ -105,7 +105,7 @@ def _moved(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]
 
 
 def _as_yelp_writes(value: Any) -> Any:
-    """An attribute as Yelp's data has it: a Python literal in a string, a number only where that is a plain numeral."""
+    """Return an attribute as Yelp's data has it: a Python literal in a string; a number if it is not a plain numeral."""
     if isinstance(value, str):
         return f"u{value!r}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -149,20 +149,21 @@ def _metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
     used = [part for part in _DATED if Symbol(SymbolKind.META, part) in values.used]
     if not (used or values.wild):
         return record
-    kept = [("date",), _DATED, *([] if "date" in used else [("year", "month")])]
-    return _dated(record, values.days(), st.sampled_from(kept))
+    combinations = [("date",), _DATED, *([] if "date" in used else [("year", "month")])]
+    return _add_date(record, values.days(), st.sampled_from(combinations))
 
 
 @st.composite
-def _dated(
+def _add_date(
     draw: st.DrawFn,
     record: st.SearchStrategy[dict[str, Any]],
     days: st.SearchStrategy[datetime.date],
-    kept: st.SearchStrategy[tuple[str, ...]],
+    combinations: st.SearchStrategy[tuple[str, ...]],
 ) -> dict[str, Any]:
-    meta, day = draw(record), draw(days)
+    meta = draw(record)
+    day = draw(days)
     parts = {"date": day.isoformat(), "year": day.year, "month": day.month}
-    return {**meta, **{name: parts[name] for name in draw(kept)}}
+    return {**meta, **{name: parts[name] for name in draw(combinations)}}
 
 
 @st.composite

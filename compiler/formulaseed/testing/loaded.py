@@ -1,4 +1,4 @@
-"""Seeds as tests use them: each file is read and checked once, however often it is named."""
+"""Load seeds for tests: each file is read and checked once."""
 
 from __future__ import annotations
 

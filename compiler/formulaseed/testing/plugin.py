@@ -32,10 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _matches(root: Path, pattern: str) -> list[Path]:
-    found = sorted(root.glob(pattern))
-    if not found:
+    """Return the files of a pattern. Raises `UsageError` if there are none."""
+    paths = sorted(root.glob(pattern))
+    if not paths:
         raise pytest.UsageError(f"formulaseed_seeds: no file is called {pattern} in {root}")
-    return found
+    return paths
 
 
 class _Seeds:

@@ -1,4 +1,4 @@
-"""Random seeds without errors, to test a compiler with."""
+"""Generate random seeds without errors, to test a compiler with."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _ORDERS = ((">",), (">=",), ("<",), ("<=",), (">=", "<"), (">", "<="), ("!=",), 
 
 
 def seeds(*, max_steps: int = 10, formulas: type[FormulaWriter] = FormulaWriter) -> st.SearchStrategy[JsonObject]:
-    """Return seeds as JSON objects, with no errors; every operation, operator and function occurs.
+    """Return seeds as JSON objects, without errors; every operation, operator and function occurs.
 
-    They are fit to be checked, compiled and evaluated, which may well fail for some rows: divisions by zero,
-    logarithms of negative numbers and the like are to occur.
+    They can be checked, compiled and evaluated. An evaluation may fail for some rows, as divisions by zero, logarithms of
+    negative numbers and the like occur.
     """
     return _seeds(max_steps, formulas)
 
@@ -70,21 +70,22 @@ def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> Js
     if keywords := draw(st.lists(SHORT_STRINGS.filter(str.strip), max_size=3, unique=True)):
         seed["filter"] = {"keywords": keywords}
     seed["parameters"], parameters = _parameters(chooser)
-    seed["context"], inputs = _declared(chooser, "context")
-    fields, reviews = _declared(chooser, "extraction")
-    metas, metas_named = _declared(chooser, "meta")
+    seed["context"], inputs = _declare_fields(chooser, "context")
+    fields, reviews = _declare_fields(chooser, "extraction")
+    metas, meta_variables = _declare_fields(chooser, "meta")
     validity = chooser.one_in(6)
     if validity:
         values = tuple(value for value, _ in standard_fields.VALIDITY_VALUES)
         reviews.append(Variable(f"extraction.{standard_fields.VALIDITY_FIELD}", "string", values))
     seed["extract"] = {"fields": fields, "meta": metas, "validity": validity}
     if chooser.one_in(6):
-        seed["version"], seed["extract"]["passes"] = draw(STRINGS), draw(st.integers(1, 9))
+        seed["version"] = draw(STRINGS)
+        seed["extract"]["passes"] = draw(st.integers(1, 9))
         seed["extract"]["examples"] = [_example(chooser, fields)]
         seed["review_handling"] = {"max_length": 100, "strategy": chooser.any_of([*STRATEGIES])}
-    writer = StepWriter(draw, formulas, [*reviews, *metas_named], [*inputs, *parameters], parameters)
-    wanted = draw(st.integers(1, max_steps))
-    for name in _unique(chooser, _NAMES, wanted, wanted):
+    writer = StepWriter(draw, formulas, [*reviews, *meta_variables], [*inputs, *parameters], parameters)
+    step_count = draw(st.integers(1, max_steps))
+    for name in _unique(chooser, _NAMES, step_count, step_count):
         writer.write(name)
     if chooser.one_in(4):
         chooser.any_of(writer.steps)["sources"] = draw(_SOURCES)
@@ -93,84 +94,98 @@ def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> Js
         writer.steps.append({"name": "FIRST", "op": "const", "value": 1})
     seed["compute"] = writer.steps
     seed["output"] = _unique(chooser, names or ["FIRST"], 1, 4)
-    errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
-    others = [d for d in errors if d.code != "FS306"]
-    assert not others, (seed, [(d.code, d.pointer, d.message) for d in others])  # a bug of this package
-    assume(not errors)  # an operation that can only fail
+    _assume_valid(seed)
     return seed
+
+
+def _assume_valid(seed: JsonObject) -> None:
+    """Drop a seed with an operation that can only fail. Any other error is a bug of this package, and is raised."""
+    errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
+    bugs = [(d.code, d.pointer, d.message) for d in errors if d.code != "FS306"]
+    assert not bugs, (seed, bugs)
+    assume(not errors)
 
 
 # --- inputs
 
 
-def _unique(chooser: Chooser, names: Sequence[str], least: int, most: int) -> list[str]:
-    return chooser.draw(st.lists(st.sampled_from(names), min_size=least, max_size=most, unique=True))
+def _unique(chooser: Chooser, names: Sequence[str], minimum: int, maximum: int) -> list[str]:
+    return chooser.draw(st.lists(st.sampled_from(names), min_size=minimum, max_size=maximum, unique=True))
 
 
-def _declared(chooser: Chooser, space: str) -> tuple[list[JsonObject], list[Variable]]:
-    """Fields that a seed declares, one of which may be a nullable standard field; their names, and the standard ones."""
-    types, used = _STANDARD.get(space, ({}, ()))
+def _declare_fields(chooser: Chooser, space: str) -> tuple[list[JsonObject], list[Variable]]:
+    """Return the fields that a seed declares, and the variables of these and of the standard fields.
+
+    One of the fields may be a nullable standard field.
+    """
+    types, standard_names = _STANDARD.get(space, ({}, ()))
     fields, variables = [], []
     for name in _unique(chooser, _FIELD_NAMES + _HOSTILE_NAMES, *((1, 3) if space == "extraction" else (0, 2))):
         kind = types[name].base.value if name in types else chooser.any_of(_FIELD_KINDS)
-        values = chooser.draw(_ENUM_VALUES) if kind == "enum" else None
-        field: JsonObject = {"name": name, "type": kind, **({"values": values} if values else {})}
-        if space == "extraction":
-            field.update(_extracted(chooser, kind, values))
-        elif chooser.one_in(2):
-            field["nullable"] = True
-        if space == "context" and name not in types and chooser.one_in(3):
-            field["path"] = chooser.any_of(_PATHS)
+        field = _declare_field(chooser, space, name, kind, has_path=space == "context" and name not in types)
+        values = tuple(field["values"]) if "values" in field else None
         fields.append(field)
-        known = tuple(values) if values else None
-        variables.append(Variable(f"{space}.{name}", "string" if values else kind, known, nullable="nullable" in field))
+        variables.append(
+            Variable(f"{space}.{name}", "string" if values else kind, values, nullable="nullable" in field)
+        )
     taken = {variable.text for variable in variables}
-    standard = [Variable(f"{space}.{name}", types[name].base.value) for name in used]
+    standard = [Variable(f"{space}.{name}", types[name].base.value) for name in standard_names]
     return fields, [*variables, *(variable for variable in standard if variable.text not in taken)]
 
 
-def _extracted(chooser: Chooser, kind: str, values: list[str] | None) -> JsonObject:
-    """The keys that only a field of `extract` has."""
-    draw, found = chooser.draw, dict[str, Any]()
+def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, has_path: bool) -> JsonObject:
+    """Return a declaration; a context field that `has_path` may have one."""
+    values = chooser.draw(_ENUM_VALUES) if kind == "enum" else None
+    field: JsonObject = {"name": name, "type": kind, **({"values": values} if values else {})}
+    if space == "extraction":
+        field.update(_extraction_keys(chooser, kind, values))
+    elif chooser.one_in(2):
+        field["nullable"] = True
+    if has_path and chooser.one_in(3):
+        field["path"] = chooser.any_of(_PATHS)
+    return field
+
+
+def _extraction_keys(chooser: Chooser, kind: str, values: list[str] | None) -> JsonObject:
+    """Return the keys that only a field of `extract` has."""
+    draw = chooser.draw
+    keys: JsonObject = {}
     if values and chooser.one_in(2):
-        found["values"] = {value: draw(SHORT_STRINGS) for value in values}
+        keys["values"] = {value: draw(SHORT_STRINGS) for value in values}
     if chooser.one_in(2):
-        found["description"] = draw(SHORT_STRINGS)
+        keys["description"] = draw(SHORT_STRINGS)
     if chooser.one_in(3):
-        found["default"] = chooser.any_of(values) if values else draw(_ANY[kind])
+        keys["default"] = chooser.any_of(values) if values else draw(_ANY[kind])
     if kind in ("integer", "number") and chooser.one_in(3):
-        found.update(_bounds(chooser, kind, "default" in found))
+        keys.update(_bounds(chooser, kind, "default" in keys))
     if chooser.one_in(4):
-        found.update(evidence=chooser.any_of([False, True, "required"]), sources=draw(_SOURCES))
-        found.update({"reason": True} if found["evidence"] else {})
-    return found
+        keys.update(evidence=chooser.any_of([False, True, "required"]), sources=draw(_SOURCES))
+        keys.update({"reason": True} if keys["evidence"] else {})
+    return keys
 
 
 def _example(chooser: Chooser, fields: Sequence[JsonObject]) -> JsonObject:
-    """A reviewed answer with a value for each field, and the quotes that some require."""
-    values = {
-        field["name"]: chooser.any_of([*field["values"]])
-        if "values" in field
-        else next((field[key] for key in ("default", "minimum", "maximum") if key in field), None)
-        for field in fields
-    }
-    values |= {field["name"]: chooser.draw(_ANY[field["type"]]) for field in fields if values[field["name"]] is None}
+    """Return a reviewed answer with a value for each field, and the quotes that some require."""
+    values: JsonObject = {}
+    for field in fields:
+        choices = field.get("values") or [field[key] for key in ("default", "minimum", "maximum") if key in field][:1]
+        values[field["name"]] = chooser.any_of([*choices]) if choices else chooser.draw(_ANY[field["type"]])
     quotes = {field["name"]: "good  soup" for field in fields if field.get("evidence")}
     return {"text": f"{chooser.draw(STRINGS)} good soup", "fields": values, "quotes": quotes}
 
 
 def _parameters(chooser: Chooser) -> tuple[JsonObject, list[Variable]]:
-    given = {}
+    declarations = {}
     for name in _unique(chooser, ("AS_OF_YEAR", "P", "limit", *_HOSTILE_NAMES), 0, 2):
         kind = chooser.any_of(_FIELD_KINDS[1:])
         is_number = kind in ("integer", "number")
         rest = _bounds(chooser, kind, True) if is_number else {"default": chooser.draw(_ANY[kind])}
-        given[name] = {"type": kind, **rest}
-    return given, [Variable(f"param.{name}", parameter["type"]) for name, parameter in given.items()]
+        declarations[name] = {"type": kind, **rest}
+    return declarations, [Variable(f"param.{name}", declared["type"]) for name, declared in declarations.items()]
 
 
 def _bounds(chooser: Chooser, kind: str, has_default: bool) -> JsonObject:
-    """A default between two numbers, one or both or neither of which are its bounds."""
+    """Return a default between two numbers, one or both or neither of which are its bounds."""
     low, default, high = sorted(chooser.draw(st.lists(_ANY[kind], min_size=3, max_size=3)))
     bounds = {"minimum": low, "maximum": high, **({"default": default} if has_default else {})}
     left_out = chooser.any_of([(), ("minimum",), ("maximum",), ("minimum", "maximum")])
@@ -181,7 +196,7 @@ def _bounds(chooser: Chooser, kind: str, has_default: bool) -> JsonObject:
 
 
 class ConditionWriter(Chooser):
-    """Writes condition objects, as `define_filter` and `where` hold them, against literals or parameters."""
+    """Writes condition objects for `define_filter` and `where`, which compare with literals or parameters."""
 
     def __init__(self, draw: st.DrawFn, parameters: Sequence[Variable]) -> None:
         super().__init__(draw)
@@ -200,7 +215,7 @@ class ConditionWriter(Chooser):
         }
 
     def _test(self, variable: Variable) -> Any:
-        """What a condition says of one variable."""
+        """Return the test of one variable."""
         if variable.nullable and self.one_in(3):
             return {"!=": None} if self.one_in(2) else None
         form = self.any_of(["equal", "!=", "in", "in", *(["order", "order"] if variable.is_numeric else [])])
@@ -251,8 +266,8 @@ class StepWriter(Chooser):
             self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
             self._filter, self._count, self._expr, self._sum, self._flag, self._distinct,
         ]  # fmt: skip
-        if made := self.any_of(operations)(name):
-            self.values.append(made)
+        if variable := self.any_of(operations)(name):
+            self.values.append(variable)
 
     def _add(self, name: str, op: str, **parts: Any) -> None:
         self.steps.append({"name": name, "op": op, **parts})
@@ -289,7 +304,8 @@ class StepWriter(Chooser):
         return Variable(name, "number")
 
     def _extreme(self, name: str) -> Variable:
-        where, counted_by = self._where(), ""
+        where = self._where()
+        counted_by = ""
         if self.counts and self.one_in(2):
             counted_by, counted = self.any_of(self.counts)
             where = {key: test for key, test in counted.items() if not self.one_in(3)}
@@ -319,24 +335,25 @@ class StepWriter(Chooser):
         return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])
 
     def _expr(self, name: str) -> Variable:
-        writer, kind = self._writer(), self.any_of(["nullable", *_KINDS, "number"])
+        writer = self._writer()
+        kind = self.any_of(["nullable", *_KINDS, "number"])
         write = {
             "nullable": writer.number_or_null, "string": writer.string, "boolean": writer.condition, "number": writer.number,
         }[kind]  # fmt: skip
-        found = write(DEPTH - (kind in ("nullable", "string")))
-        self._add(name, "expr", expr=found.text)
-        values = found.values if kind == "string" else None
+        piece = write(DEPTH - (kind in ("nullable", "string")))
+        self._add(name, "expr", expr=piece.text)
+        values = piece.values if kind == "string" else None
         return Variable(name, "number" if kind == "nullable" else kind, values, nullable=kind == "nullable")
 
     def _literals(self, least: int, most: int) -> tuple[str, list[pieces.JsonValue]]:
-        """Literals of one kind."""
+        """Return literals of one kind, with the kind."""
         kind = self.any_of(_KINDS)
         return kind, [self.draw(_LITERALS[kind]) for _ in range(least + self.draw(below(most - least + 1)))]
 
     def _const(self, name: str) -> Variable:
         kind, values = self._literals(1, 1)
         self._add(name, "const", value=values[0])
-        return _made(name, kind, values)
+        return _variable_of(name, kind, values)
 
     def _lookup(self, name: str) -> Variable:
         known = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
@@ -349,10 +366,10 @@ class StepWriter(Chooser):
         table = {self._key(source, match): value for value in values}
         default = {} if self.one_in(4) else {"default": None if self.one_in(6) else values[-1]}
         self._add(name, "lookup", source=source.text, table=table, match=match, **default)
-        return _made(name, kind, [*table.values(), *default.values()])
+        return _variable_of(name, kind, [*table.values(), *default.values()])
 
     def _key(self, source: Variable, match: str) -> str:
-        """A key that can be found in the source."""
+        """Return a key that the source may have."""
         if source.values is None:
             return self.draw(_KEYS)
         key = self.any_of([value for value in source.values if value])
@@ -368,16 +385,16 @@ class StepWriter(Chooser):
         whens = [self._when(writer, source) if source else writer.tested(DEPTH - 1).text for _ in values[1:]]
         rules = [{"when": when, "then": value} for when, value in zip(whens, values, strict=False)]
         self._add(name, "case", **({"source": source.text} if source else {}), rules=[*rules, {"else": values[-1]}])
-        return _made(name, kind, values)
+        return _variable_of(name, kind, values)
 
     def _when(self, writer: FormulaWriter, source: Variable) -> str:
-        """What a rule says of the case's source, which precedes it."""
+        """Return a test that follows the source of a `case`."""
         forms = ("== None", "!= None") if source.nullable and self.one_in(3) else _WHENS[source.kind]
         value = pieces.quoted(self.any_of(source.values) if source.values else self.draw(SHORT_STRINGS))
         text = writer.fill((self.any_of(forms), "<"), 1, x=value).text
         return f"{text} {self.any_of(['and', 'or'])} ({writer.condition(1).text})" if self.one_in(4) else text
 
 
-def _made(name: str, kind: str, values: Sequence[pieces.JsonValue]) -> Variable:
+def _variable_of(name: str, kind: str, values: Sequence[pieces.JsonValue]) -> Variable:
     strings = tuple(value for value in values if isinstance(value, str))
     return Variable(name, kind, tuple(dict.fromkeys(strings)) if kind == "string" else None, nullable=None in values)

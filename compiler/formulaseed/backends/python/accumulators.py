@@ -31,7 +31,7 @@ def suffixes(aggregate: typed.Aggregate) -> list[str]:
     spelling = aggregate.entry.spellings[BACKEND]
     needs_name = spelling.names_value or aggregate.entry.ignores_null
     return [
-        *(each.suffix for each in spelling.accumulators if each.suffix != STATE),
+        *(entry.suffix for entry in spelling.accumulators if entry.suffix != STATE),
         *([_CANDIDATE] if needs_name else []),
     ]
 
@@ -57,15 +57,16 @@ class AggregatePrinter:
         }
 
     def starts(self) -> list[tuple[Code, str]]:
-        """Return each accumulator, with its type if that must be declared, and what it begins with."""
-        operand, name = self.aggregate.operand, self.step.name
+        """Return each accumulator, with its type if that must be declared, and its first value."""
+        operand = self.aggregate.operand
+        name = self.step.name
         zero = "0" if operand is None or operand.info.ty.base is Base.INTEGER else "0.0"
         ty = self.types[name if self.entry.selects or operand is None else f"operand {name}"].removesuffix(" | None")
-        found = []
-        for each in self.spelling.accumulators:
-            declared = f": {each.type.format(type=ty)}" if each.type else ""
-            found.append((Code(f"{self.locals[each.suffix]}{declared}"), each.start.format(zero=zero)))
-        return found
+        starts = []
+        for entry in self.spelling.accumulators:
+            annotation = f": {entry.type.format(type=ty)}" if entry.type else ""
+            starts.append((Code(f"{self.locals[entry.suffix]}{annotation}"), entry.start.format(zero=zero)))
+        return starts
 
     def condition(self) -> Expr | None:
         """Return the operand as one more condition of a row, if the aggregate only asks whether it holds; else None."""
@@ -75,7 +76,7 @@ class AggregatePrinter:
         return operand if truth else typed.Not(operand, Info(BOOLEAN, operand.info.span))
 
     def row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[tuple[Block, ...], bool]:
-        """Return what a matching row does, and whether it may raise. `tests_raise` says whether the conditions before it may."""
+        """Return the statements for a matching row, and True if they may raise; `tests_raise` if the conditions before may."""
         operand = self.aggregate.operand
         if operand is None or self.spelling.updates_if is not None:
             return self._update({}), False
@@ -84,7 +85,7 @@ class AggregatePrinter:
             test = "{value} is not None"
         value = _Operand(self, operand, printer, tests_raise)
         if not test and not self.spelling.names_value:
-            updates = _filled(self.spelling.update, self.locals | {"value": Code("{value}")})
+            updates = _fill(self.spelling.update, self.locals | {"value": Code("{value}")})
             return tuple(value.statement(update) for update in updates), value.raises
         blocks: list[Block] = []
         name = value.code
@@ -97,11 +98,12 @@ class AggregatePrinter:
         return (*blocks, *update), value.raises
 
     def _update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
-        return tuple(Statement(line) for line in _filled(self.spelling.update, {**self.locals, **names}))
+        return tuple(Statement(line) for line in _fill(self.spelling.update, {**self.locals, **names}))
 
     def result(self) -> list[Block]:
         """Return the statements after the loop, which make the value of the accumulators."""
-        local, default = self.locals[STATE], self.aggregate.default
+        local = self.locals[STATE]
+        default = self.aggregate.default
         if not self.aggregate.needs_pass:
             return [Statement(Code(f"{local} = {self.spelling.of_all}"))]
         blocks: list[Block] = []
@@ -112,10 +114,10 @@ class AggregatePrinter:
         over_none = literal(exact(default.value, self.step.ty)) if default is not None else Code("None")
         if self.spelling.result:
             result = self.spelling.result.format(**self.locals)
+            if is_empty:
+                result = f"{over_none} if {is_empty} else {result}"
             target = f"{local}: {self.types[self.step.name]}" if self.step.ty.nullable else local
-            blocks.append(
-                Statement(Code(f"{target} = {f'{over_none} if {is_empty} else {result}' if is_empty else result}"))
-            )
+            blocks.append(Statement(Code(f"{target} = {result}")))
         elif over_none != "None":
             default_value = Statement(Code(f"{local} = {over_none}"))
             blocks.append(Choice((Branch(is_empty, (default_value,), Code("over no review")),)))
@@ -133,11 +135,12 @@ class _Operand:
         self.is_float = aggregate.entry.selects and aggregate.step.ty.base is Base.NUMBER
         is_settled = operand.info.ty.base is Base.INTEGER or tests_raise or printer.print(operand).raises
         self.may_be_infinite = aggregate.entry.intermediate is not None and not is_settled
-        printed = self._printed(printer)
-        self.code, self.raises = printed.code, printed.raises
+        printed = self._print(printer)
+        self.code = printed.code
+        self.raises = printed.raises
         self.is_name = isinstance(operand, typed.Ref) and not printed.raises and printed.code.isidentifier()
 
-    def _printed(self, printer: ExpressionPrinter) -> Printed:
+    def _print(self, printer: ExpressionPrinter) -> Printed:
         if self.may_be_infinite:
             return printer.print(self.operand)
         return printer.finished(self.operand, as_float=self.is_float)
@@ -150,7 +153,7 @@ class _Operand:
         call = native_call(self.operand)
         if call is None or "{value}" not in template:
             return Statement(Code(template.format(value=self.code)))
-        native = self._printed(self.printer.with_native(call)).code
+        native = self._print(self.printer.with_native(call)).code
         return Attempt(Code(template.format(value=native)), self.printer.fault(call))
 
 
@@ -158,7 +161,7 @@ def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
     """Return the statements before a loop: accumulators that begin with 0 together, as many as fit on a line."""
     lines: list[str] = []
     zeros = ""
-    for target, start in (each for printer in printers for each in printer.starts()):
+    for target, start in (pair for printer in printers for pair in printer.starts()):
         if start != "0" or ":" in target:
             lines.append(f"{target} = {start}")
             zeros = ""
@@ -176,5 +179,5 @@ def exact(value: Value, ty: Type) -> Value:
     return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
 
 
-def _filled(template: str, names: Mapping[str, Code]) -> list[Code]:
+def _fill(template: str, names: Mapping[str, Code]) -> list[Code]:
     return [Code(line) for line in template.format(**names).splitlines()]

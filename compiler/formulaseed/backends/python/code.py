@@ -27,7 +27,7 @@ class Code(str):
 
 
 def literal(value: Value) -> Code:
-    """A Python literal that evaluates to the value, on one line, in the quotes that black prefers."""
+    """Return a Python literal of the value, on one line, in the quotes that black prefers."""
     text = repr(value).replace("e+", "e") if isinstance(value, float) else repr(value)
     if text.startswith("'"):
         double = text[1:-1].replace("\\'", "'").replace('"', '\\"')
@@ -83,8 +83,8 @@ def annotate(code: str, comment: str, margin: int) -> Line:
 
 def wrap(comment: str, margin: int) -> tuple[Code, ...]:
     """Return a comment as one line or more; none of them can be taken for an order to a tool."""
-    first, *others = textwrap.wrap(comment, COMMENT_LENGTH - margin - 4, break_on_hyphens=False)
-    return (Code(first), *(Code(f"… {line}" if addresses_a_tool(line) else line) for line in others))
+    first, *rest = textwrap.wrap(comment, COMMENT_LENGTH - margin - 4, break_on_hyphens=False)
+    return (Code(first), *(Code(f"… {line}" if addresses_a_tool(line) else line) for line in rest))
 
 
 _TOOLS = r"\s*(?:noqa|type\s*:|fmt\s*:|mypy\s*:|pyright\s*:|ruff\s*:|isort\s*:|pylint\s*:|flake8|nosec|pragma|yapf)"
@@ -93,12 +93,12 @@ _ADDRESS = re.compile(rf"{_TOOLS}|[!#]|-\*-", re.IGNORECASE)  # `-*-` may declar
 
 
 def addresses_a_tool(comment: str) -> bool:
-    """Whether a comment that begins so could be taken for an order to a linter, a type checker or the like."""
+    """Return True if a linter, a type checker or the like could take the comment for an order."""
     return _ADDRESS.match(comment) is not None
 
 
 def comment_text(text: str, width: int = COMMENT_WIDTH) -> Code:
-    """The text on one printable line, for use behind `# word: `; nothing in it can address a tool.
+    """Return the text on one printable line, for use after `# word: `; nothing in it can address a tool.
 
     The caller puts a word of its own in front, since most tools read a comment from its beginning.
     """
@@ -110,6 +110,6 @@ def comment_text(text: str, width: int = COMMENT_WIDTH) -> Code:
 
 
 def docstring_text(text: str) -> Code:
-    """The text as it may stand inside triple double quotes, on one line, not at its end."""
+    """Return the text on one line, for use inside triple double quotes, but not at their end."""
     line = comment_text(text)
     return Code(line.replace("\\", "\\\\").replace('"', "'"))

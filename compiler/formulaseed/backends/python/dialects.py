@@ -1,6 +1,6 @@
-"""What each kind of generated module may hold: the syntax, names and imports that its emitter uses, and no others.
+"""Define the syntax, names and imports that each kind of generated module may have: those that its emitter uses.
 
-Two kinds: the modules of seeds, and those of requests. `verify` holds modules against them.
+Two kinds: the modules of seeds, and those of requests. `module_syntax` checks modules against them.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ class Dialect:
     """One kind of module. The rules that hold for every kind are those of `verify`."""
 
     syntax: Syntax
-    """What the bodies of functions are made of."""
+    """The nodes in bodies of functions."""
     types: Syntax
-    """What annotations are made of."""
+    """The nodes in annotations."""
     modules: Mapping[str, Names]
-    """What may be imported as a whole, each with the parts of it that may be used."""
+    """The modules that may be imported as a whole, with the parts that may be used."""
     imports: Mapping[str, Names]
-    """What may be imported from where."""
+    """The names that may be imported from each module."""
     builtins: Names
     attributes: Names
-    """Those that are no field of the module's own classes."""
+    """The attributes that are not fields of the module's own classes."""
     bases: Names
-    """What records and errors are made of."""
+    """The bases of records and errors."""
     caught: Names
-    """What handlers catch, as it is written."""
+    """The exceptions that handlers catch, as code."""
     sets_items: bool = False
-    """Whether functions set items of their own variables."""
+    """True if functions may set items of their own variables."""
     rest: Names = frozenset()
-    """What any further arguments are called, where a function takes them."""
+    """The names of further arguments, if a function takes any number."""
     has_formulas: bool = False
-    """Whether the functions of formulas are called."""
+    """True if the functions of formulas may be called."""
 
     def parts(self, module: str) -> Names:
-        """The parts that may be used of a module that is imported as a whole."""
+        """Return the parts that may be used of a module that is imported as a whole."""
         own = self.modules[module]
         return own | names_used().math if self.has_formulas and module == "math" else own
 
     def methods(self) -> Names:
-        """The attributes that are no field of the module's own classes."""
+        """Return the attributes that are not fields of the module's own classes."""
         return self.attributes | names_used().methods if self.has_formulas else self.attributes
 
     def callables(self) -> Names:
-        """The builtins that functions may use."""
+        """Return the builtins that functions may use."""
         return self.builtins | names_used().builtins if self.has_formulas else self.builtins
 
 
@@ -71,7 +71,7 @@ _BUILTINS = frozenset(
     }
 )  # fmt: skip
 _UNPRINTABLE = "(ValueError, RecursionError)"
-"""What printing a value raises."""
+"""The exceptions of printing a value."""
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
 _SEED_ATTRIBUTES = frozenset(
@@ -87,10 +87,10 @@ _ATTRIBUTE_READING: Mapping[str, Names] = {
     "warnings": frozenset(),  # in its one place only, which is taken as a whole
 }
 _UNREADABLE = "(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"
-"""What reading an attribute may raise."""
+"""The exceptions of reading an attribute."""
 
 _UNEXPECTED = "(KeyError, TypeError, OverflowError)"
-"""What reading a row the straight way may raise."""
+"""The exceptions of reading a row by the fast path."""
 
 SEEDS = Dialect(
     syntax=_SYNTAX | {ast.NamedExpr, ast.Pass, ast.With},

@@ -128,11 +128,15 @@ class ExpressionPrinter:
                 return self._conditional(expression)
             case typed.Aggregate():
                 raise AssertionError("aggregates are steps of their own")
-            case typed.List(items):
-                parts = [self.finished(item) for item in items]
-                code = Code(tuple_text([part.code for part in parts]))
-                code = self.constants.get(code, code)
-                return Printed(code, operators.ATOM, raises=any_raises(parts), depth=max_depth(parts) + 1)
+            case typed.List():
+                return self._list(expression)
+
+    def _list(self, node: typed.List) -> Printed:
+        """Print a list as a tuple, or as the name of the constant that holds it."""
+        items = [self.finished(item) for item in node.items]
+        code = Code(tuple_text([item.code for item in items]))
+        code = self.constants.get(code, code)
+        return Printed(code, operators.ATOM, raises=any_raises(items), depth=max_depth(items) + 1)
 
     def _presence(self, node: typed.Present) -> Printed:
         """Print an operand with a check that it is not null."""

@@ -48,14 +48,14 @@ def fault_name(function: Function) -> Code:
 
 def plan_helpers() -> list[Helper]:
     """Return the helpers of the functions that may fail. Source: the table of functions, never a seed."""
-    return [_plan_helper(each) for each in FUNCTIONS.values() if each.is_partial and not each.operator]
+    return [_plan_helper(function) for function in FUNCTIONS.values() if function.is_partial and not function.operator]
 
 
 def _plan_helper(function: Function) -> Helper:
     names = function.parameters
     spelling = function.spelling(BACKEND)
     call = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
-    ((failure, (place, sign, bound)),) = ((each, each.test) for each in function.failures if each.test is not None)
+    ((failure, (place, sign, bound)),) = ((fault, fault.test) for fault in function.failures if fault.test is not None)
     return Helper(
         helper=helper_name(function),
         fault_name=fault_name(function),
@@ -87,11 +87,13 @@ class NamesUsed(NamedTuple):
 
 def names_used() -> NamesUsed:
     """Return the builtins, the parts of `math` and the methods that functions and aggregates are spelled with."""
-    texts = [each.spelling(BACKEND).text for each in FUNCTIONS.values() if not (each.operator or each.folds)]
+    texts = [
+        function.spelling(BACKEND).text for function in FUNCTIONS.values() if not (function.operator or function.folds)
+    ]
     for aggregate in AGGREGATES.values():
         spelling = aggregate.spellings[BACKEND]
         texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.of_all]
-        texts += [text for each in spelling.accumulators for text in (each.start, each.type)]
+        texts += [text for entry in spelling.accumulators for text in (entry.start, entry.type)]
     text = " ".join(texts)
     return NamesUsed(
         frozenset(re.findall(r"(?<![.\w{])(\w+)[(\[]", text)),

@@ -1,4 +1,4 @@
-"""What a generated module says of itself: the kind of file that it was made from, what that is called and where it was.
+"""Read the identity of a generated module: the kind, the name and the path of the file that it was made from.
 
 In: the text of a Python file, which is read and never run. Out: its identity, or None for a file that formulaseed has not
 generated. Knows the headers of every style of module.
@@ -29,7 +29,7 @@ _HEADERS = tuple(
         ),
     )
 )
-"""A line of the docstring, as one style after the other has it."""
+"""The line of the docstring in each style of header."""
 
 HASH = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
@@ -40,11 +40,11 @@ _CONSTANTS: dict[KindName, tuple[str, str]] = {
     "requests": ("REQUESTS_SHA256", "NAME"),
     "rules": ("RULES_SHA256", "NAME"),
 }
-"""The constants that hold the hash and the name of what a module was made from."""
+"""The constants with the hash and the name of a module's source."""
 
 
 def identity_of(source: str) -> Identity | None:
-    """The identity of the module with this text; None where it has none."""
+    """Return the identity of the module with this text; None if it has none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in somebody else's strings
@@ -74,58 +74,58 @@ def _tested_module(tree: ast.Module) -> str | None:
 
 
 def header_path(docstring: str) -> str | None:
-    """The path of the file that a module was made from, as its docstring names it; None where that is none of ours."""
-    found = _header(docstring)
-    return found["path"] or "" if found is not None else None
+    """Return the path in a module's docstring, empty without one; None if the docstring is not generated."""
+    header = _find_header(docstring)
+    return header["path"] or "" if header is not None else None
 
 
 def style_of(source: str) -> str | None:
-    """The emission style of a module, as its header states it; None for a text that is none of ours."""
-    found = _header(source[:BEGINNING].removeprefix('"""').replace('"""', "\n"))
-    return found["style"] if found is not None else None
+    """Return the style in a module's header; None if the text is not a generated module."""
+    header = _find_header(source[:BEGINNING].removeprefix('"""').replace('"""', "\n"))
+    return header["style"] if header is not None else None
 
 
 def style_for(source: str) -> str:
-    """The style in which a module is compiled again: its own, unless this release does not write that one."""
+    """Return the style to compile a module in again: its own, if this release writes that style."""
     style = style_of(source)
     return style if style in STYLES else STYLES[-1]
 
 
 def earlier_style(source: str) -> str | None:
-    """The emission style of a module if it is one that this release does not write."""
+    """Return the style of a module if this release does not write it; otherwise None."""
     style = style_of(source)
     return style if style not in STYLES else None
 
 
-def _header(docstring: str) -> re.Match[str] | None:
+def _find_header(docstring: str) -> re.Match[str] | None:
+    """Return the match of the first line that is a header; None if no line is one."""
     matches = (header.fullmatch(line.strip()) for line in docstring.splitlines() for header in _HEADERS)
-    return next((found for found in matches if found is not None), None)
+    return next((match for match in matches if match is not None), None)
 
 
 def _string_constants(tree: ast.Module) -> dict[str, str]:
-    """The strings that names are bound to at the top of the module, with or without a type."""
-    found: dict[str, str] = {}
+    """Return the constants at the top of the module that are strings, with or without an annotation."""
+    strings: dict[str, str] = {}
     for node in tree.body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found |= {target.id: value.value for target in targets if isinstance(target, ast.Name)}
-    return found
+        match node:
+            case ast.Assign(targets, ast.Constant(str(value))):
+                strings |= {target.id: value for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(ast.Name(name), value=ast.Constant(str(value))):
+                strings[name] = value
+    return strings
 
 
 def sealed(source: str) -> str:
-    """The module with its hash in the place that the template keeps for it."""
+    """Return the module with its hash in the line that the template has for it."""
     return _HASH_LINE.sub(f'{HASH}: Final = "{body_sha256(source)}"\n', source, count=1)
 
 
 def body_sha256(source: str) -> str:
-    """The hash of a module's text, whatever it states."""
+    """Return the hash of a module's text, whatever hash it states."""
     return hashlib.sha256(_HASH_LINE.sub("", source, count=1).encode()).hexdigest()
 
 
 def stated_sha256(source: str) -> str:
-    """The hash that a module states; empty where it states none."""
-    found = _HASH_LINE.search(source)
-    return found[1] if found is not None else ""
+    """Return the hash that a module states; empty if it states none."""
+    line = _HASH_LINE.search(source)
+    return line[1] if line is not None else ""

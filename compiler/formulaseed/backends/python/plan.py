@@ -94,8 +94,8 @@ class _Planner:
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
         hoisted = hoist(program)
         self.hoisted = replace(hoisted, program=share_filters(hoisted.program))
-        names = {symbol.name for symbol in used} | {step.name for step in program.steps}
-        self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))
+        declarations: list[nodes.Parameter | nodes.Step] = [*program.parameters, *program.steps]
+        self.globals = Names({*_MODULE_NAMES, *(entry.name for entry in (*declarations, *used))})
         self.aliases: dict[tuple[str, ...], Alias] = {}
         self.row = self._row()
         local_names = Names(_LOCAL_NAMES)

@@ -1,4 +1,4 @@
-"""Checked rules to what the template needs: a record of the fields in use, and a function for each rule.
+"""Plan the module of checked rules: a record of the fields in use, and a function for each rule.
 
 In: `nodes.Program` whose steps are formulas over the entities of a domain. Out: the template's variables.
 """
@@ -66,7 +66,7 @@ class _Planner:
         names = [fields.field(self.flat(field.name)) for field in program.record]
         locals_of = [locals_.local(name) for name in names]
         self.fetches = [(local, self.place(f.name)) for f, local in zip(program.record, locals_of, strict=True)]
-        self.record = [self.field(*each) for each in zip(program.record, names, locals_of, strict=True)]
+        self.record = [self.field(*entry) for entry in zip(program.record, names, locals_of, strict=True)]
         symbols = {
             Symbol(SymbolKind.FIELD, f.name): Printed(Code(f"record.{name}"), ATOM, floats=f.ty.base is Base.NUMBER)
             for f, name in zip(program.record, names, strict=True)
@@ -106,7 +106,7 @@ class _Planner:
         reader = "_read_entity_field"
         if entity == self.reference.root:
             reader = "_read_root_field" if self.reference.direct_path(name) else "_read_prefixed_field"
-        similar = tuple_text([literal(each) for each in self.reference.similar(name)])
+        similar = tuple_text([literal(similar_name) for similar_name in self.reference.similar(name)])
         return Code(f"{reader}(record, {literal(name)}{f', {similar}' if similar != '()' else ''})")
 
     def field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:

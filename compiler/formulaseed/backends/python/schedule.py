@@ -1,4 +1,4 @@
-"""In which order the steps are computed, and which aggregates share a pass over the rows.
+"""Decide the order of the steps, and which aggregates share a pass over the rows.
 
 Steps keep the seed's order but for aggregates that join an earlier pass and the plain steps that such an
 aggregate needs. Steps that may fail never overtake one another, so that the error a restaurant gets is always
@@ -26,9 +26,9 @@ Item = Pass | nodes.Step
 
 
 def schedule(steps: Sequence[nodes.Step], raises: Callable[[nodes.Step], bool]) -> list[Item]:
-    """Passes and steps in the order of computation. Filters are left out.
+    """Return passes and steps in the order of computation, without filters.
 
-    `raises`: whether the loop body of an aggregate, or another step as a whole, may raise.
+    `raises` returns True if the loop body of an aggregate, or another step as a whole, may raise.
     """
     return _Scheduler(raises, {step.name: step for step in steps}).run(steps)
 
@@ -52,9 +52,9 @@ class _Scheduler:
         return self.items
 
     def _join(self, step: nodes.Step) -> bool:
-        """Let the aggregate join the first pass that can take it."""
+        """Add the aggregate to the first pass that can take it; return False if none can."""
         places = {item.name: place for place, item in enumerate(self.items) if isinstance(item, nodes.Step)}
-        first = self._behind_failures() if step.name in self.raising else 0
+        first = self._place_after_failures() if step.name in self.raising else 0
         for index in range(first, len(self.items)):
             item = self.items[index]
             if isinstance(item, Pass):
@@ -67,8 +67,8 @@ class _Scheduler:
                     return True
         return False
 
-    def _behind_failures(self) -> int:
-        """The first place behind everything that may fail."""
+    def _place_after_failures(self) -> int:
+        """Return the first place after everything that may fail."""
         places = range(len(self.items) - 1, -1, -1)
         return next((place + 1 for place in places if self._may_fail(self.items[place])), 0)
 
@@ -80,7 +80,7 @@ class _Scheduler:
         return item.name in self.raising
 
     def _missing(self, step: nodes.Step, index: int, places: Mapping[str, int]) -> set[int] | None:
-        """Places of the steps to move before the pass at `index`; None where one of them cannot move."""
+        """Return the places of the steps to move before the pass at `index`; None if one of them cannot move."""
         needed: set[int] = set()
         stack = list(self.uses[step.name])
         while stack:

@@ -146,7 +146,7 @@ class StatementPrinter:
     # --- loops
 
     def _tests(self, step: nodes.Step) -> tuple[Test, ...]:
-        """What must hold for a row to count; equal conditions are one object."""
+        """Return the conditions for a row to count; equal conditions are one object."""
         printer = self._printer(self.hoisted.author(step))
         where = step.aggregate.where if step.aggregate is not None else None
         return tuple(self._test(condition, printer) for condition in typed.conjuncts(where))

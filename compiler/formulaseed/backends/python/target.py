@@ -22,7 +22,7 @@ _REQUESTS = ("Truth", "Restaurant", "Background", "parse_restaurant", "parse_bac
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """How the modules of one kind of document are made."""
+    """The planner, template and dialect for the modules of one kind of document."""
 
     plan: Callable[..., Any]
     template: Template

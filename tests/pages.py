@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -64,11 +66,11 @@ class Page(HTMLParser):
         return "".join(text for tag, text in self.texts if tag not in ("script", "style"))
 
     @property
-    def data(self) -> Json:
-        """The JSON of a report."""
+    def articles(self) -> list[Page]:
+        """The explanations in a report, as a browser unpacks them."""
         scripts = [text for tag, text in self.texts if tag == "script"]
         assert len(scripts) == 2
-        return json.loads(scripts[0])
+        return [*map(Page, json.loads(gzip.decompress(base64.b64decode(scripts[0]))))]
 
 
 def restaurants() -> list[Json]:

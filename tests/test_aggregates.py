@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from formulaseed import check, compile_seed, explain, load_evaluator, load_seed
+from formulaseed.compare.cover import cover
 from formulaseed.draft import wire
 from formulaseed.draft.prompts import SEED, system_prompt
-from formulaseed.explanation.cover import cover
 from formulaseed.explanation.explanation import explanation_schema
 from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFunction, Spelling
 from formulaseed.language.intervals import Range
@@ -175,7 +175,7 @@ _MAY_NAME = (
     "language/", "seed/operations.py", "seed/read/", "seed/write/migrate.py",
     "requests/", "backends/python/requests_plan.py",  # requests have an `agg` and a `metric` of their own
     "diagnostics/catalogue/seed.py", "diagnostics/catalogue/seed_v1.py",  # `all` of conditions, and the functions of seeds v1
-    "explanation/cover.py", "extractors/lexical",  # a key of JSON, and minutes
+    "compare/cover.py", "extractors/lexical_text.py",  # a key of JSON, and minutes
     "testing/",
 )  # fmt: skip
 """The files that may distinguish these words."""

@@ -12,12 +12,15 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from asking import Kitchen, restaurants, seed
+from formulaseed.compare import changes
+from formulaseed.compare.changes import changes_between
+from formulaseed.compare.diff import Difference, diff
 from formulaseed.documents import analyse
-from formulaseed.explanation import changes
-from formulaseed.explanation.changes import changes_between
-from formulaseed.explanation.diff import Difference, diff
 from formulaseed.ir import nodes
+from formulaseed.pages.blocks import Code, Details, Heading, Item, Items, Paragraph, Table
+from formulaseed.pages.html import as_html
+from formulaseed.pages.markdown import as_markdown
+from formulaseed.pages.text import as_text
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import seeds
 from helpers import (
@@ -25,7 +28,6 @@ from helpers import (
     SEEDS,
     TASKS,
     Outcome,
-    command,
     formulaseed,
     places,
     tiny_row,
@@ -36,8 +38,6 @@ from helpers import (
 )
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from loopback import loopback
-from loopback_script import Script
 from seed_v1_cases import v1_seeds
 
 G1A = TASKS / "g1a_v2" / "seed.json"
@@ -59,7 +59,7 @@ def step(seed: dict[str, Any], name: str) -> dict[str, Any]:
 def found(old: Any, new: Any) -> list[tuple[str, str, str, str]]:
     """The changes: category, part, kind, name."""
     between = changes_between(library.load_seed(old), library.load_seed(new))
-    return [(each.category, each.what, each.kind, each.name) for each in between.found]
+    return [(each.category, each.what, each.kind, each.name) for each in between.all]
 
 
 # --- the seeds
@@ -215,9 +215,9 @@ def test_every_part_of_a_program_is_compared() -> None:
         "meta",
         "context",
         "parameters",
-        *changes._ASKED,
+        *changes._QUESTION,
         *changes._ABOUT,
-        *changes._UNCHECKED,
+        *changes._WITHOUT_EFFECT,
     }
     assert {field.name for field in fields(nodes.Program)} - compared == {"record", "reference"}  # type: ignore[arg-type]
 
@@ -403,33 +403,44 @@ CONTEXTS = EXAMPLES / "contexts.jsonl"
 RECORDED = ("--extractor", "recorded", "--extractions", EXAMPLES / "extractions-g1a_v2.jsonl")
 
 
-def test_reviews_are_extracted_once_where_both_ask_the_same(tmp_path: Path) -> None:
-    """The same as with the rows; where the question differs each seed has its own, and the report says so."""
+def test_seeds_that_ask_different_questions_have_rows_of_their_own(tmp_path: Path) -> None:
+    """With the same rows for both the result is the same; what was extracted for each is compared, too."""
     new = write_json(tmp_path / "new.json", new_threshold())
-    once = json.loads(run(G1A, new, "--contexts", CONTEXTS, *RECORDED, "--format", "json").out)["data"]
-    rows = json.loads(run(G1A, new, "--rows", ROWS, "--format", "json").out)["data"]
-    assert once == rows
-    assert not once["extracted_twice"]
+    once = json.loads(run(G1A, new, "--rows", ROWS, "--format", "json").out)["data"]
+    same = json.loads(run(G1A, new, "--rows", ROWS, "--new-rows", ROWS, "--format", "json").out)["data"]
+    assert (once["extracted_twice"], same.pop("extracted_twice")) == (False, True)
+    assert same == {name: value for name, value in once.items() if name != "extracted_twice"}
     other = new_threshold()
     other["filter"]["keywords"] = ["peanut"]
-    twice = run(G1A, write_json(new, other), "--contexts", CONTEXTS, *RECORDED)
-    assert "The seeds ask different questions" in twice.out
+    new_rows = tmp_path / "new.jsonl"
+    asked = formulaseed("extract", write_json(new, other), "--contexts", CONTEXTS, *RECORDED, "--out", new_rows)
+    assert asked.status == 0
+    twice = run(G1A, new, "--rows", ROWS, "--new-rows", new_rows)
+    assert "Each seed has rows of its own" in twice.out
     assert "N_TOTAL_INCIDENTS" in twice.out
     assert "what the other question would give is not in them" in run(G1A, new, "--rows", ROWS).out
+    assert library.diff(G1A, new, ROWS, new_rows=new_rows).text == twice.out
+    with pytest.raises(library.DataError, match="`new_rows` goes with `rows`"):
+        library.diff(G1A, new, new_rows=new_rows)
 
 
 def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
-    """It fails on the other side, and is counted."""
+    """It fails on the other side, and is counted and named."""
     reviews = [{"review_id": f"r{n}", "text": f"I liked the soup{'!' * n}", "stars": 5} for n in (1, 40)]
     contexts = [
         {"business_id": f"b{n}", "name": "B", "is_open": 1, "reviews": [each]} for n, each in enumerate(reviews)
     ]
+    path = write_lines(tmp_path / "c.jsonl", *contexts)
     handling = {"max_length": 30, "strategy": "reject"}
     seed = tiny_seed()
     seed["extract"]["fields"][0]["default"] = "good"
-    old = write_json(tmp_path / "old.json", seed)
-    new = write_json(tmp_path / "new.json", {**seed, "review_handling": handling})
-    done = run(old, new, "--contexts", write_lines(tmp_path / "c.jsonl", *contexts), "--format", "json")
+    given: list[object] = []
+    for name, each, status in (("old", seed, 0), ("new", {**seed, "review_handling": handling}, 3)):
+        rows = tmp_path / f"{name}.jsonl"
+        given.append(write_json(tmp_path / f"{name}.json", each))
+        assert formulaseed("extract", given[-1], "--contexts", path, "--out", rows).status == status
+    options = ("--rows", tmp_path / "old.jsonl", "--new-rows", tmp_path / "new.jsonl", "--format", "json")
+    done = run(*given, *options)
     assert done.status == 3
     data = json.loads(done.out)["data"]
     assert data["matrix"] == [
@@ -437,21 +448,15 @@ def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
         {"old": "few", "new": None, "restaurants": 1},
     ]
     assert data["diverging"] == {"(extraction)": 1}
-    assert done.err.count("failed:") == len(data["failures"]) == 1
+    assert [line.partition(": ")[2] for line in data["failures"]] == ["b1: there are no rows for the new seed"]
+    assert done.err.count("failed:") == 1
 
 
-def test_wrong_usage_of_contexts(tmp_path: Path) -> None:
-    """Options that do not fit are refused, and so is standard input that would have to be read twice."""
-    assert run(G1A, G1A, "--contexts", CONTEXTS, "--rows", ROWS).status == 2
-    assert run(G1A, G1A, "--restaurants", CONTEXTS).status == 2
-    assert run(G1A, G1A, "--rows", ROWS, "--extractor", "lexical").status == 2
-    assert run(G1A, G1A, "--contexts", CONTEXTS, "--extractor", "recorded").status == 2
-    assert run(G1A, G1A, "--contexts", CONTEXTS, "--model", "m").status == 2
-    other = write_json(tmp_path / "new.json", {**g1a(), "filter": {"keywords": ["peanut"]}})
-    twice = formulaseed("diff", G1A, other, "--contexts", "-", stdin=CONTEXTS.read_bytes())
-    assert twice.status == 2
-    assert "pass files" in twice.err
-    assert formulaseed("diff", G1A, G1A, "--contexts", "-", stdin=CONTEXTS.read_bytes()).status == 0
+def test_wrong_usage_of_rows() -> None:
+    """Rows of the new seed need those of the old one, and both cannot be standard input."""
+    assert run(G1A, G1A, "--new-rows", ROWS).status == 2
+    assert "cannot both be standard input" in run(G1A, G1A, "--rows", "-", "--new-rows", "-").err
+    assert "needs restaurants: --rows FILE" in run(G1A, G1A, "--fail-on", "verdicts").err
 
 
 # --- blocks
@@ -459,57 +464,23 @@ def test_wrong_usage_of_contexts(tmp_path: Path) -> None:
 
 def test_blocks_in_every_format() -> None:
     """A list, a marked row and a long part: what is between them is text, on one line each."""
-    from formulaseed.explanation.blocks import (
-        Code,
-        Details,
-        Heading,
-        Items,
-        Paragraph,
-        Table,
-        as_html,
-        as_markdown,
-        as_text,
-    )
-
     blocks = [
         Heading("A*", 1),
         Paragraph(("b ", Code("`c`|"), " <d>\x1b")),
-        Items([(0, "e\nf"), (1, "g")]),
+        Items([Item("e\nf"), Item("g", 1, (": ", Code("h")))]),
         Table(("h", "i"), (("1", "j|"), ("-", "k")), 1),
         Details("more", (Paragraph("l"),)),
     ]
     text = as_text(blocks)
-    assert text == "A*\n==\n\nb `c`| <d>\\x1b\n- e f\n  - g\n\n  h  i\n  1  j|\n> -  k\n\nl\n"
+    assert text == "A*\n==\n\nb `c`| <d>\\x1b\n- e f\n  - g: h\n\n  h  i\n  1  j|\n> -  k\n\nl\n"
     markdown = as_markdown(blocks)
-    assert "# A\\*\n\nb `` `c`| `` \\<d\\>\\\\x1b\n\n- e f\n  - g\n" in markdown
+    assert "# A\\*\n\nb `` `c`| `` \\<d\\>\\\\x1b\n\n- e f\n  - g: `h`\n" in markdown
     assert "| h | i |\n| --: | --- |\n| 1 | j\\| |\n| **-** | **k** |" in markdown
-    assert as_html(blocks).startswith(
-        "<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul><li>e\\nf</li><li>g</li></ul>"
+    assert (
+        as_html(blocks)
+        .strip()
+        .startswith(
+            '<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul class="items"><li><details open><summary>e\nf</summary>'
+            '<ul><li>g<p class="detail"><code>h</code></p></li></ul></details></li></ul>'
+        )
     )
-
-
-def test_a_model_is_asked_for_each_seed_within_one_limit(tmp_path: Path) -> None:
-    """What it costs is said for each extraction and is what the server charges; a rerun pays nothing."""
-    pytest.importorskip("anthropic")
-    other = seed(extract={"fields": [{"name": "mood", "type": "enum", "values": {"good": "Loved it", "bad": "No"}}]})
-    with loopback(Script()) as server:
-        kitchen = Kitchen(tmp_path, server).prepare(restaurants(2, 10))
-        write_json(tmp_path / "new.json", other)
-        given = ("--contexts", "contexts.jsonl", "--extractor", "anthropic", "--store", "answers.sqlite")
-
-        def diff(*options: object) -> Outcome:
-            return command("diff", "seed.json", "new.json", *given, *options, cwd=tmp_path, env=kitchen.environment())
-
-        first, again = diff("--max-usd", 0.002), diff()
-        assert (first.status, again.status, again.out) == (0, 0, first.out)
-        paid = [
-            float(found) for found in re.findall(r"^(?:seed|new)\.json: paid \$(.*?) for 20 calls", first.err, re.M)
-        ]
-        assert len(paid) == 2
-        assert sum(paid) == pytest.approx(kitchen.billed(), abs=1e-4)
-        assert again.err.count(": paid $0.0000 for 0 calls") == 2
-        kitchen.store.unlink()
-        short = diff("--max-usd", 0.0006)
-        assert (short.status, "stopped: it could cost more than the limit" in short.err) == (3, True)
-        assert kitchen.info()["spent_usd"] <= 0.0006
-        assert "new.json: paid" in short.err

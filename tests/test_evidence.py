@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from formulaseed import diff, explain, load_seed
-from formulaseed.explanation.counted import exclusion_texts
-from formulaseed.explanation.explanation import Change, Evidence, Explanation
-from formulaseed.explanation.values import plain, shown
+from formulaseed.explanation.evidence_text import exclusion_texts
+from formulaseed.explanation.explanation import Explanation
+from formulaseed.explanation.model import Change, Evidence
+from formulaseed.pages.values import format_plain, format_value
 from formulaseed.testing import reference_evaluate
 from helpers import EXAMPLES, TASKS, formulaseed
 
@@ -57,7 +58,9 @@ def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
             assert steps["VERDICT"] == change.verdict
         for key, value in {**change.row["extraction"], **change.row["meta"]}.items():
             if key not in ("funny", "cool", "month", "date"):
-                assert any(form in change.text for form in (f"{key} {plain(value)}", f"{key} is {shown(value)}")), key
+                assert any(
+                    form in change.text for form in (f"{key} {format_plain(value)}", f"{key} is {format_value(value)}")
+                ), key
 
 
 def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_step_asks_for() -> None:
@@ -177,7 +180,7 @@ def test_a_filter_is_explained_where_it_is_first_named() -> None:
     said = words(explained("nonna-pia").text)
     assert said.count(meaning) == 2
     assert said.index(meaning) < said.index("MOST_RECENT_YEAR = 2017: max of")
-    assert words(explained("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 3
+    assert words(explained("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 2
     compute: list[Json] = [
         {"name": "LOW", "op": "define_filter", "meta": {"stars": {"<": 3}}},
         {"name": "OLD_LOW", "op": "define_filter", "where": {"$LOW": True, "meta.year": {"<": 2020}}},
@@ -301,8 +304,9 @@ def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> 
     path = tmp_path / "recorded.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in recorded), encoding="utf-8")
     given = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", path)
-    seed = TASKS / "g1a_v2" / "seed.json"
-    done = formulaseed("explain", seed, *given, "--id", "nonna-pia", "--format", "json")
+    seed, rows = TASKS / "g1a_v2" / "seed.json", tmp_path / "rows.jsonl"
+    assert formulaseed("extract", seed, *given, "--with-text", "--out", rows).status == 0
+    done = formulaseed("explain", seed, "--rows", rows, "--id", "nonna-pia", "--format", "json")
     found = Explanation.model_validate_json(done.out)
     assert [review.quote for review in evidence(found, "N_MODERATE").reviews] == ["my face had puffed up"]
     assert [review.quoted_by for review in evidence(found, "N_POSITIVE").reviews] == ["whole"]

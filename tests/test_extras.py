@@ -67,7 +67,6 @@ USES: dict[str, tuple[object, ...]] = {
     "docs": ("-c", _SITE),
     "duckdb": ("-c", _TABLES),
     "fast": ("evaluate", SEED, "--rows", "rows.jsonl"),
-    "graph": ("graph", SEED, "--format", "svg"),
     "llm": (*RUN, "--extractor", "anthropic", "--retries", "0", "--limit", "1"),
     "lsp": ("lsp",),
     "parquet": (*RUN, "--extractor", "recorded", *RECORDED, "--out", "results.parquet"),
@@ -169,7 +168,7 @@ def test_the_demo_needs_no_extra(base: Path, tmp_path: Path) -> None:
 def test_a_missing_extra_is_named(base: Path, tmp_path: Path) -> None:
     """Without any extra each use says which one it needs, and how to install it."""
     python = base.parents[2] / "bin" / "python"
-    for extra in ("database", "graph", "llm", "lsp", "parquet", "train"):
+    for extra in ("database", "llm", "lsp", "parquet", "train"):
         done = call(python, "-m", "formulaseed", *USES[extra], cwd=tmp_path, ANTHROPIC_API_KEY="none")
         assert done.returncode == 2, (extra, done.stderr)
         assert f"formulaseed[{extra}]" in done.stderr

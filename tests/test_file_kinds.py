@@ -269,9 +269,9 @@ def test_data_in_python() -> None:
 def test_an_option_of_another_command_is_named(folder: Path) -> None:
     done = command("run", "seed.json", "--rows", "rows.jsonl", cwd=folder)
     assert done.status == 2
-    assert done.err.endswith("It is an option of `evaluate`, `score`, `explain`.\n")
+    assert done.err.endswith("It is an option of `diff`, `evaluate`, `score`.\n")
     done = command("evaluate", "seed.json", "--contexts", "contexts.jsonl", cwd=folder)
-    assert "It is an option of `score`, `run`, `explain`." in done.err
+    assert "`run`, `extract`" in done.err.partition("It is an option of ")[2]
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err
 
 

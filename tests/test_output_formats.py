@@ -15,10 +15,10 @@ from typing import Any
 
 import formulaseed
 import pytest
+from formulaseed.cli.table import results_table
 from formulaseed.data.results import Provenance, Result, ResultCounts, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
-from formulaseed.diagnostics.render import columns
-from formulaseed.explanation.listing import listing
+from formulaseed.source.printing import columns
 from formulaseed.testing import contexts, rows, seeds
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, on_terminal, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell
@@ -218,7 +218,7 @@ def results(draw: st.DrawFn) -> list[Result]:
 @given(results(), st.sampled_from([None, "A"]), st.none() | st.integers(1, 200))
 def test_no_table_is_wider_than_its_terminal(found: list[Result], sort: str | None, width: int | None) -> None:
     """Whatever its values are; it has a line for each restaurant, each of printable characters."""
-    text, left_out = listing(found, ("A", "B", "C"), sort, width)
+    text, left_out = results_table(found, ("A", "B", "C"), sort, width)
     lines = text.split("\n")
     assert len(lines) == len(found) + 1
     assert all(line.isprintable() for line in lines)

@@ -28,7 +28,7 @@ OUTPUTS = {
     "validate requests.jsonl --restaurants contexts.jsonl --out {}": (".jsonl", ".jsonl"),
     "validate requests.jsonl --restaurants contexts.jsonl --matrix {}": (".json", ".json"),
     "validate requests.jsonl --restaurants contexts.jsonl --conditions {}": (".json", ".json"),
-    "graph seed.json --out {}": (".mmd, .dot or .svg", ".dot"),
+    "graph seed.json --out {}": (".mmd or .dot", ".dot"),
     "reference --out {}": (".json, .md or .txt", ".md"),
     "schema --out {}": (".json", ".json"),
     "migrate old.json --out {}": (".json", ".json"),

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import sys
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from formulaseed import explain, load_evaluator, load_seed
-from formulaseed.explanation.article import article
-from formulaseed.explanation.charts import HEIGHT, WIDTH, histogram
-from formulaseed.explanation.elements import Element, Packing, element
-from formulaseed.explanation.explain import Explainer
+from formulaseed.data.results import Failures
+from formulaseed.explanation.explainer import Explainer
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.overview import Overview
-from formulaseed.explanation.pages import report_page
-from helpers import EXAMPLES, IS_DEEP, TASKS, command, read_lines, write_json, write_lines
+from formulaseed.explanation.report import make_report
+from formulaseed.pages.histogram import histogram
+from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
 
 Json = Any
-NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 
 
 @pytest.fixture(scope="module")
@@ -49,36 +42,10 @@ def needs_nothing_else(page: Page) -> None:
         assert (attributes.get("href") or "#").startswith("#")
         assert not [name for name in attributes if name.startswith("on")]
     assert not page.of("link")
-    outside = page.source.split('<script type="application/json"')[0].replace(NAMESPACE, "")
+    outside = page.source.split('<script type="application/gzip"')[0]
     assert not re.search(r"https?:|url\(|@import", outside)
     (policy,) = page.of("meta", **{"http-equiv": "Content-Security-Policy"})
     assert (policy["content"] or "").startswith("default-src 'none'; style-src 'unsafe-inline'")
-
-
-def unpacked(data: Json) -> list[Element]:
-    """What a browser builds of a report's data, as `report.js` does."""
-
-    def grown(shape: Json, values: Iterator[Json]) -> Element:
-        tag, attributes, *children = shape
-        found: list[Element | str] = []
-        for child in children:
-            if isinstance(child, list):
-                found.append(grown(child, values))
-            elif child:
-                found += [built(each) for each in next(values)]
-            else:
-                text = next(values)
-                found.append(data["texts"][text] if isinstance(text, int) else text)
-        return Element(tag, tuple((name, value) for name, value in attributes), tuple(found))
-
-    def built(packed: Json) -> Element:
-        return grown(data["shapes"][packed[0]], iter(packed[1:]))
-
-    return [built(each) for each in data["elements"]]
-
-
-def text_of(part: Element | str) -> str:
-    return part if isinstance(part, str) else "".join(map(text_of, part.children))
 
 
 def explained(line: Json) -> Explanation:
@@ -106,14 +73,12 @@ def test_every_restaurant_is_there(page: Page) -> None:
     scores = [outputs[str(row["data-anchor"])]["FINAL_RISK_SCORE"] for row in rows]
     assert sorted(scores, key=float, reverse=True) == scores  # type: ignore[arg-type]
     assert {row["data-anchor"] for row in rows} == outputs.keys()
-    built = unpacked(page.data)
+    articles = page.articles
     for row in rows:
-        line = lines[int(row["data-at"] or "")]
+        line, article = lines[int(row["data-at"] or "")], articles[int(row["data-at"] or "")]
         assert line["business_id"] == row["data-anchor"]
-        assert built[int(row["data-at"] or "")] == article(explained(line))
-        assert ["Low Risk", "High Risk", "Critical Risk"][int(row["data-place"] or "")] in text_of(
-            built[int(row["data-at"] or "")]
-        )
+        assert article.source in explained(line).html
+        assert ["Low Risk", "High Risk", "Critical Risk"][int(row["data-place"] or "")] in article.text
     verdicts = [text.strip() for tag, text in page.texts if tag == "span" and text.strip() in ("7", "2", "5")]
     assert verdicts == ["7", "2", "5"]
     assert "14 restaurants, 0 failed" in page.text
@@ -125,39 +90,16 @@ def test_what_data_say_is_text(tmp_path: Path) -> None:
     page = Page(report(write_lines(tmp_path / "rows.jsonl", *lines)))
     needs_nothing_else(page)
     assert not page.of("img")
-    assert [found.get("type") for found in page.of("script")] == ["application/json", None]
-    block = page.source.split('<script type="application/json" id="data">')[1].split("</script>")[0]
-    assert not set("<>&\u2028\u2029") & set(block)
-    for text, built in zip(HOSTILE, unpacked(page.data), strict=True):
+    assert [found.get("type") for found in page.of("script")] == ["application/gzip", None]
+    for text, article in zip(HOSTILE, page.articles, strict=True):
         assert f"Name {text}" in page.text
-        assert " ".join(text.split()) in text_of(built).partition("I am allergic and had hives ")[2]
+        assert " ".join(text.split()) in article.text.partition("I am allergic and had hives ")[2]
+        assert not {tag for tag, _ in article.elements} & {"script", "img", "style", "template", "svg"}
     assert "49" not in {text.strip() for _, text in page.texts}
     for line in lines:
         found = Page(explained(line).html)
         needs_nothing_else(found)
         assert not {tag for tag, _ in found.elements} & {"script", "img", "template"}
-
-
-def test_the_computation_is_drawn(page: Page) -> None:
-    """Once in a report, for a browser to fill in; with the values of the one restaurant in its own page."""
-    line = restaurants()[0]
-    found = explained(line)
-    for each, values in ((page, set()), (Page(found.html), {step.value for step in found.steps})):
-        boxes = [attributes for tag, attributes in each.elements if tag == "g" and "data-step" in attributes]
-        assert {box["data-step"] for box in boxes} == {step.name for step in found.steps}
-        shown = {text for tag, text in each.texts if tag == "text" and text.startswith("= ")}
-        assert shown >= {f"= {value}" for value in values if isinstance(value, int)}
-        assert bool(shown) == bool(values)
-
-
-def test_without_the_package_that_draws_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All else of it is there; so it is with more steps than a page can show."""
-    monkeypatch.setitem(sys.modules, "grandalf", None)
-    monkeypatch.setitem(sys.modules, "grandalf.graphs", None)
-    found = explained(restaurants()[0])
-    assert "pip install 'formulaseed[graph]'" in Page(found.html).text
-    many = found.model_copy(update={"steps": [step for _ in range(10) for step in found.steps]})
-    assert "too many for a page" in Page(many.html).text
 
 
 def test_a_long_chain_of_steps_has_pages() -> None:
@@ -167,7 +109,7 @@ def test_a_long_chain_of_steps_has_pages() -> None:
     seed = {"task_name": "Deep", "extract": {"fields": []}, "compute": steps, "output": ["S399"]}
     found = explain(seed, [], {}, "b")
     page = Page(found.html)
-    assert {text for tag, text in page.texts if tag == "span"} >= {f"S{n}" for n in range(400)}
+    assert {text for tag, text in page.texts if tag == "code"} >= {f"S{n}" for n in range(400)}
     assert page.deepest < 100
     assert max(map(len, found.text.splitlines())) < 200
 
@@ -207,26 +149,25 @@ def test_what_failed_is_there(tmp_path: Path) -> None:
     assert all(line in page.text for line in failures)
     places = [(row["data-anchor"], row["data-place"]) for row in page.of("tr") if "data-anchor" in row]
     assert places == [("good~2", "1"), ("good", "0"), ("zero", "2"), ("wrong", "2"), ("empty", "2")]
-    said = {text_of(part.children[0]): text_of(part) for part in unpacked(page.data)}  # type: ignore[arg-type]
-    assert [("failed" in text) for text in said.values()] == [False, True, True, False, True]
-    for reason in ("RATIO failed: division by zero: 1 / 0", "must be an integer of 64 bits", "`rows` is missing"):
-        assert [text for text in said.values() if reason in text], (reason, [*said.values()])
+    texts = [article.text for article in page.articles]
+    assert [("failed" in text) for text in texts] == [False, True, True, False, True]
+    for reason in ("RATIO: division_by_zero: 1 / 0", "must be an integer of 64 bits", "`rows` is missing"):
+        assert [text for text in texts if reason in text], (reason, texts)
 
 
 def test_a_thousand_restaurants_fit() -> None:
     """Of 1,000 restaurants whose names, ids and reviews differ a page has less than 5 MB; it grows with their number."""
     lines, seed = restaurants(), load_seed(SEED)
-    found = Overview(seed.program, Explainer(seed.program).verdict)
-    examples = [*map(explained, lines)]
+    explainer, examples = Explainer(seed.program, load_evaluator(seed)), [*map(explained, lines)]
     sizes = []
-    for number in range(1000 if IS_DEEP else 140):
-        found.add(varied(examples[number % len(examples)], number))
-        if (number + 1) % 70 == 0:
-            sizes.append(len(report_page(found, []).encode()))
-    more = [after - before for before, after in pairwise(sizes)]
-    assert max(more) <= 1.1 * more[0]
-    assert sizes[0] + more[0] * 930 / 70 < 5_000_000
-    assert len(found.rows) == (1000 if IS_DEEP else 140)
+    for count in (70, 140, 1000) if IS_DEEP else (70, 140):
+        explanations = (varied(examples[number % len(examples)], number) for number in range(count))
+        page = make_report(explainer, explanations, Failures())
+        assert page.restaurants == count
+        sizes.append(len(page.html.encode()))
+    each = (sizes[1] - sizes[0]) / 70
+    assert sizes[0] + each * 930 < 5_000_000
+    assert sizes[-1] <= 1.1 * (sizes[0] + each * (930 if IS_DEEP else 70))
 
 
 def varied(example: Explanation, number: int) -> Explanation:
@@ -284,93 +225,51 @@ numbers = st.one_of(st.integers(-(10**6), 10**6), st.floats(allow_nan=False, all
 @settings(max_examples=200)
 @given(st.lists(st.tuples(numbers, st.sampled_from(["v0", "v4"])), max_size=40))
 def test_a_histogram_counts_every_number(values: list[tuple[float, str]]) -> None:
-    """Whatever the numbers are, there are few bins, each number is in one, and every bar is inside the drawing."""
+    """Whatever the numbers are, there are few bins, each number is in one, and every bar is as high as its number says."""
     found = histogram("X", values, ["v0", "v4"])
     if found is None:
         assert not values or not math.isfinite(max(values)[0] - min(values)[0])
         return
-    assert sum(number for _, number in found.bins) == len(values)
+    assert sum(bar.total for bar in found.bins) == len(values)
     assert 1 <= len(found.bins) <= 20
-    for bar in found.bars:
-        assert bar.shade in ("v0", "v4")
-        assert 0 <= bar.x < bar.x + bar.width <= WIDTH
-        assert 0 <= bar.y < bar.y + bar.height <= HEIGHT
+    assert 1 <= sum(bool(bar.label) for bar in found.bins) <= 8
+    highest = max(bar.total for bar in found.bins)
+    for bar in found.bins:
+        assert {shade for shade, _ in bar.parts} <= {"v0", "v4"}
+        assert sum(height for _, height in bar.parts) == pytest.approx(100 * bar.total / highest)
 
 
-def test_packed_elements_are_the_same_elements() -> None:
-    """Whatever elements are packed, those that are built of the data are equal, in their order."""
-    texts = st.sampled_from(["", "a", "long text", "7", "longer text"])
-    leaves = st.builds(element, st.sampled_from(["p", "span.x"]), texts)
-    trees = st.recursive(
-        leaves,
-        lambda inner: st.one_of(
-            st.builds(lambda parts: element("ul", *parts), st.lists(inner, max_size=3)),
-            st.builds(lambda text, part: element("li.y", text, part, text, title="t"), texts, inner),
-        ),
-    )
-
-    @settings(max_examples=100)
-    @given(st.lists(trees, max_size=4))
-    def same(given: list[Element]) -> None:
-        packing = Packing()
-        for each in given:
-            packing.add(each)
-        assert unpacked(json.loads(json.dumps(packing.to_json()))) == given
-
-    same()
-
-
-def test_reviews_are_extracted_for_an_explanation(tmp_path: Path) -> None:
-    """With contexts the commands say the same as of rows with texts; `explain` extracts one restaurant only."""
-    contexts, extractions = EXAMPLES / "contexts.jsonl", EXAMPLES / "extractions-g1a_v2.jsonl"
-    recorded = ("--contexts", contexts, "--extractor", "recorded", "--extractions", extractions)
-    rows = tmp_path / "rows.jsonl"
-    assert command("extract", SEED, *recorded, "--with-text", "--out", rows).status == 0
-    of_rows = command("explain", SEED, "--rows", rows, "--id", "nonna-pia", "--format", "json")
-    of_contexts = command("explain", SEED, *recorded, "--id", "nonna-pia", "--format", "json")
-    assert json.loads(of_contexts.out) == json.loads(of_rows.out)
-    assert json.loads(of_rows.out)["run"]["extractor"] == "recorded"
-    assert "1 restaurant, 0 failed; 11 of 15 reviews relevant, 11 extracted (recorded)" in of_contexts.err
-    one, other = tmp_path / "one.html", tmp_path / "other.html"
-    assert command("report", SEED, "--rows", rows, "--out", one).status == 0
-    assert command("report", SEED, *recorded, "--out", other).status == 0
-    assert one.read_text() == other.read_text()
-    split = [tmp_path / "restaurants.jsonl", tmp_path / "reviews.jsonl"]
-    lines = read_lines(contexts)
-    write_lines(split[0], *[{**line, "reviews": None} for line in lines])
-    write_lines(
-        split[1], *[{**review, "business_id": line["business_id"]} for line in lines for review in line["reviews"]]
-    )
-    joined = command(
-        "explain", SEED, "--restaurants", split[0], "--reviews", split[1], *recorded[2:], "--id", "nonna-pia"
-    )
-    assert joined.out == command("explain", SEED, "--rows", rows, "--id", "nonna-pia").out
-
-
-def test_reviews_that_cannot_be_extracted_are_explained(tmp_path: Path) -> None:
-    """The restaurant has no verdict, the explanation says why, and the status is 3; options that do not fit are refused."""
-    extractions = write_lines(tmp_path / "none.jsonl")
-    recorded = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", extractions)
-    found = command("explain", SEED, *recorded, "--id", "desert-bloom")
-    assert found.status == 3
-    assert found.out.startswith("Desert Bloom Cafe (desert-bloom): no result")
-    assert "3 of 3 relevant reviews could not be extracted" in found.out
-    rows = EXAMPLES / "rows-g1a_v2.jsonl"
-    for name in ("explain", "report"):
-        assert "pass --rows FILE, --contexts FILE" in command(name, SEED).err
-        wrong = command(name, SEED, "--rows", rows, "--extractor", "lexical", "--limit", 2)
-        assert (wrong.status, "goes with --contexts, not with --rows" in wrong.err) == (2, True)
-    clash = command("report", SEED, *recorded, "--out", "x", "--extractions-out", "x")
-    assert (clash.status, "need two files" in clash.err) == (2, True)
+def test_contexts_are_refused_with_the_two_commands_to_run() -> None:
+    """`explain`, `report`, `diff`, `cover` and `sensitivity` take rows; options of extraction are those of other commands."""
+    contexts = EXAMPLES / "contexts.jsonl"
+    for name, seeds, named, with_text in (
+        ("explain", (SEED,), "SEED", " --with-text"),
+        ("report", (SEED,), "SEED", " --with-text"),
+        ("diff", (SEED, SEED), "OLD NEW", ""),
+        ("cover", (SEED,), "SEED", ""),
+        ("sensitivity", (SEED,), "SEED", ""),
+    ):
+        done = command(name, *seeds, "--contexts", contexts)
+        extract = f"formulaseed extract {named.split()[0]} --contexts {contexts}{with_text} --out rows.jsonl"
+        assert done.status == 2
+        assert (
+            f"`{name}` takes extracted rows; run `{extract}`, then `formulaseed {name} {named} --rows rows" in done.err
+        )
+        assert "--restaurants FILE --reviews FILE" in command(name, *seeds, "--reviews", contexts).err
+        wrong = command(name, *seeds, "--rows", "rows.jsonl", "--extractor", "lexical")
+        assert (wrong.status, "It is an option of `run`, `extract`" in wrong.err) == (2, True)
+    assert "explain" not in command("evaluate", SEED, "--contexts", contexts).err
 
 
 @pytest.mark.parametrize("task", sorted(path.name for path in TASKS.iterdir()))
 def test_every_task_has_a_report(task: str, tmp_path: Path) -> None:
     """With the embedded extractor, of the examples' reviews."""
-    out = tmp_path / "report.html"
+    out, rows = tmp_path / "report.html", tmp_path / "rows.jsonl"
     seed = TASKS / task / "seed.json"
-    done = command("report", seed, "--contexts", EXAMPLES / "contexts.jsonl", "--on-error", "skip", "--out", out)
+    contexts = EXAMPLES / "contexts.jsonl"
+    assert command("extract", seed, "--contexts", contexts, "--on-error", "skip", "--out", rows).status in (0, 3)
+    done = command("report", seed, "--rows", rows, "--out", out)
     page = Page(out.read_text(encoding="utf-8"))
     needs_nothing_else(page)
-    assert len(page.data["elements"]) == 14
+    assert len(page.articles) == 14
     assert done.status in (0, 3)

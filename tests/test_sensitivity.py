@@ -10,10 +10,10 @@ from typing import Any
 
 import formulaseed as library
 import pytest
+from formulaseed.compare.changes import changes_between
+from formulaseed.compare.constants import Constant, constants_of, move_number
+from formulaseed.compare.sensitivity import Moved, Sensitivity, sensitivity
 from formulaseed.documents import analyse_text
-from formulaseed.explanation.changes import changes_between
-from formulaseed.explanation.constants import Constant, constants_of, moved
-from formulaseed.explanation.sensitivity import Moved, Sensitivity, sensitivity
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,8 +35,8 @@ def test_another_number_changes_its_step_alone(data: st.DataObject) -> None:
     """The edited text is a seed that differs in the step that the constant is said to be in, and nowhere else."""
     path = data.draw(st.sampled_from(SEEDS))
     constant = data.draw(st.sampled_from(constants_of(LOADED[path])))
-    value = moved(constant.value, data.draw(st.sampled_from([-0.1, 0.1, 0.5])), is_year=constant.is_year)
-    edited = constant.written(value)
+    value = move_number(constant.value, data.draw(st.sampled_from([-0.1, 0.1, 0.5])), is_year=constant.is_year)
+    edited = constant.write(value)
     if value == constant.value:
         assert edited.text == constant.span.source.text
         return
@@ -122,7 +122,7 @@ def test_years() -> None:
 
 @given(st.integers(-(10**9), 10**9), st.sampled_from([-0.1, 0.1, 0.001, -2.0]))
 def test_integers_move_by_one_at_least(value: int, share: float) -> None:
-    other = moved(value, share, is_year=False)
+    other = move_number(value, share, is_year=False)
     assert type(other) is int
     assert (other - value) * share > 0
     assert abs(other - value) == max(1, round(abs(value * share)))
@@ -133,7 +133,7 @@ def test_integers_move_by_one_at_least(value: int, share: float) -> None:
 )
 def test_numbers_move_by_their_share(value: float, share: float, other: float) -> None:
     """Up is up, also of a negative number, and the digits are those that a person would write."""
-    assert moved(value, share, is_year=False) == other
+    assert move_number(value, share, is_year=False) == other
 
 
 def test_a_negative_number_in_a_formula_is_in_parentheses() -> None:
@@ -142,7 +142,7 @@ def test_a_negative_number_in_a_formula_is_in_parentheses() -> None:
     seed["compute"][3]["expr"] = "N_GOOD + 0 ** 2"
     constant = next(each for each in constants_of(library.load_seed(seed)) if each.step == "SHARE")
     assert isinstance(constant, Constant)
-    assert json.loads(constant.written(-1).text)["compute"][3]["expr"] == "N_GOOD + (-1) ** 2"
+    assert json.loads(constant.write(-1).text)["compute"][3]["expr"] == "N_GOOD + (-1) ** 2"
 
 
 # --- what flips

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from formulaseed import extractors as extractors
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
+    from formulaseed.compare.cover import Coverage, cover
+    from formulaseed.compare.diff import Difference, diff
+    from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.documents import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
-    from formulaseed.explanation.cover import Coverage, cover
-    from formulaseed.explanation.diff import Difference, diff
     from formulaseed.explanation.explanation import Explanation
     from formulaseed.explanation.report import Report, report
-    from formulaseed.explanation.sensitivity import Sensitivity, sensitivity
     from formulaseed.extractors.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
@@ -32,11 +32,11 @@ _HOMES = {
     "documents": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "extractors.phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
-    "explanation.cover": ("Coverage", "cover"),
-    "explanation.diff": ("Difference", "diff"),
+    "compare.cover": ("Coverage", "cover"),
+    "compare.diff": ("Difference", "diff"),
     "explanation.explanation": ("Explanation",),
     "explanation.report": ("Report", "report"),
-    "explanation.sensitivity": ("Sensitivity", "sensitivity"),
+    "compare.sensitivity": ("Sensitivity", "sensitivity"),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
 }  # fmt: skip
@@ -66,16 +66,16 @@ def __getattr__(name: str) -> Any:
     return getattr(module, name)
 
 
-def _seed_html(seed: FormulaSeed) -> str | None:
-    """Return what a notebook shows of a seed: its computation, drawn."""
-    from formulaseed.explanation.notebook import seed_html
+def _seed_html(seed: FormulaSeed) -> str:
+    """Return what a notebook shows of a seed: its steps as a table."""
+    from formulaseed.pages.notebook import seed_html
 
     return seed_html(seed)
 
 
 def _outcome_html(outcome: Outcome) -> str:
     """Return what a notebook shows of results or rows: a table."""
-    from formulaseed.explanation.notebook import outcome_html
+    from formulaseed.pages.notebook import outcome_html
 
     return outcome_html(outcome, outcome.failures)
 

@@ -97,19 +97,17 @@ def explain(
     compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where a step has no value
     the explanation has an `error`.
     """
-    from formulaseed.explanation.explain import Explainer
-    from formulaseed.explanation.nearest import Search
+    from formulaseed.explanation.explainer import Explainer
 
     if not isinstance(evaluator, Evaluator | None):
         raise DataError(f"`evaluator` must be what `load_evaluator` returns, not {evaluator!r:.80}")
     loaded = documents.load_seed(seed)
     evaluator = evaluator or evaluator_of(loaded)
-    explainer = Explainer(loaded.program, output)
+    explainer = Explainer(loaded.program, evaluator, output)
     listed = [*rows_of(rows)]
     rows = drop_duplicates(listed, review_ids(listed), duplicates, "rows[{}]".format)
-    search = Search(explainer.leading, evaluator, rows, context, parameters)
     made_with = evaluator.provenance(parameters).to_json()
-    return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
+    return explainer.explain(business_id, rows, context, parameters, made_with)
 
 
 @validated

@@ -17,7 +17,7 @@ from formulaseed.data.documents import dumped, is_of_kind, read_text, shown_path
 from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.model import Problems, number_of
+from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
@@ -27,6 +27,7 @@ from formulaseed.requests.kind import BENCHMARK_KIND
 from formulaseed.requests.kind import KIND as REQUESTS
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shortened
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ _REFERENCE_FILE = "formula_reference.json"
 class FormulaSeed(Compilable[nodes.Program]):
     """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes."""
 
-    _repr_html_: ClassVar[Callable[[FormulaSeed], str | None] | None] = None
-    """What a notebook shows: the package sets it, since drawings are made by a layer above."""
+    _repr_html_: ClassVar[Callable[[FormulaSeed], str] | None] = None
+    """What a notebook shows: the package sets it, since pages are made by a layer above."""
 
     @property
     def task_name(self) -> str:

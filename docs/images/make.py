@@ -17,13 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SITE = runpy.run_path(str(ROOT / "docs" / "site.py"))
 EXAMPLES = ROOT / "examples"
-RUN = (
-    ROOT / "tasks/g1a_v2/seed.json", "--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded",
-    "--extractions", EXAMPLES / "extractions-g1a_v2.jsonl",
+SEED = ROOT / "tasks/g1a_v2/seed.json"
+EXTRACT = (
+    "extract", SEED, "--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions",
+    EXAMPLES / "extractions-g1a_v2.jsonl", "--with-text",
 )  # fmt: skip
 PAGES = {
-    "explanation": ("explain", *RUN, "--id", "hanks-blue-plate", "--format", "html"),
-    "report": ("report", *RUN),
+    "explanation": ("explain", SEED, "--id", "hanks-blue-plate", "--format", "html"),
+    "report": ("report", SEED),
 }
 CHROMIUM = (
     "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -68,14 +69,21 @@ def draw_diagram(script: Path, text: str) -> str:
     return svg.replace("background-color: transparent", "background-color: white") + "\n"
 
 
+def run_command(*arguments: object) -> None:
+    """Run `formulaseed` with these arguments. Raises `CalledProcessError` if it fails."""
+    subprocess.run([sys.executable, "-m", "formulaseed", *map(str, arguments)], check=True)
+
+
 def main() -> None:
     if len(sys.argv) > 1:
         draw_diagrams(Path(sys.argv[1]))
         return
     with tempfile.TemporaryDirectory() as folder:
+        rows = Path(folder) / "rows.jsonl"
+        run_command(*EXTRACT, "--out", rows)
         for name, command in PAGES.items():
             page = Path(folder) / f"{name}.html"
-            subprocess.run([sys.executable, "-m", "formulaseed", *map(str, command), "--out", str(page)], check=True)
+            run_command(*command, "--rows", rows, "--out", page)
             image = Path(__file__).with_name(f"{name}.png")
             profile = f"--user-data-dir={folder}/profile"
             subprocess.run([*CHROMIUM, profile, f"--screenshot={image}", page.as_uri()], check=True)

@@ -13,12 +13,12 @@ from formulaseed.cli.output import emit_json, finish, format_option, reported, s
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
-from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.extractors.recorded import Recorded
 from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.reviews import ReviewSource
+from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:
     from formulaseed.extractors.agreement import FieldAgreement
@@ -77,16 +77,15 @@ def agreement(
     pairs = [(review.recorded, review.predicted) for restaurant in restaurants for review in restaurant.reviews]
     agreements = measure(fields, pairs)
     if form == "json":
-        sections: dict[str, Any] = {"fields": [asdict(each) for each in agreements]}
+        sections: dict[str, Any] = {"fields": [asdict(field) for field in agreements]}
         if extractor == "trained":
-            sections["trained"] = [asdict(each) for each in measures]
+            sections["trained"] = [asdict(field) for field in measures]
         if outputs is not None:
             sections["verdicts"] = asdict(outputs)
         emit_json(sections if len(sections) > 1 else sections["fields"])
     else:
-        sides = "a recorded extraction"
-        if predictions is not None or extractor == "trained":
-            sides += " and a prediction"
+        is_lexical = isinstance(predictor, LexicalExtractor)
+        sides = "a recorded extraction" if is_lexical else "a recorded extraction and a prediction"
         _show(f"{number_of(len(pairs), 'review')} with {sides}", agreements, measures, outputs)
     finish(failures.status)
 

@@ -25,10 +25,11 @@ from formulaseed.cli.output import (
 )
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.codes import CODES, page
-from formulaseed.diagnostics.model import Diagnostic, number_of, strictly
+from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import aligned, render_github, render_json, summary
 from formulaseed.documents import analyse_file
 from formulaseed.pipeline import Analysis, fixed
+from formulaseed.source.printing import number_of
 
 _SECONDS_BETWEEN_LOOKS = 0.3
 _LISTED_PLACES = 5

@@ -13,14 +13,13 @@ from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.diagnostics.render import aligned, summary
 from formulaseed.documents import FormulaSeed, compile_seed, load_seed
-from formulaseed.explanation.blocks import as_text
-from formulaseed.explanation.explain import Explainer
+from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.overview import Overview, explained
-from formulaseed.explanation.pages import explanation_page, report_page
-from formulaseed.explanation.story import brief, headline
+from formulaseed.explanation.report import make_report
+from formulaseed.explanation.text import brief_blocks, title_of
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
+from formulaseed.pages.text import as_text
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions
@@ -51,12 +50,12 @@ def demo(out: str) -> None:
     ranked = sorted(explanations, key=lambda each: -float(each.outputs.get(_SCORE) or 0))
     show(_table(ranked))
     nearest = min((each for each in ranked if each.changes), key=lambda each: each.changes[0].number)
-    show(f"\n4. Why {headline(nearest)}\n")
-    show("\n".join(f"   {line}" for line in as_text([*brief(nearest)]).splitlines()))
+    show(f"\n4. Why {title_of(nearest).text}\n")
+    show("\n".join(f"   {line}" for line in as_text(brief_blocks(nearest)).splitlines()))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / "report.html", page)
-    replace_file(folder / "explanation.html", explanation_page(nearest))
+    replace_file(folder / "explanation.html", nearest.html)
     show(f"\n5. Pages: {folder / 'report.html'} (all restaurants), {folder / 'explanation.html'} (that one)\n")
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
@@ -76,16 +75,14 @@ def _excerpt(source: str) -> str:
 
 def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> tuple[list[Explanation], str]:
     """The explanation of each restaurant, and the page of all."""
-    evaluator, explainer = Evaluator(module_from_source(source, "demo")), Explainer(seed.program)
+    explainer = Explainer(seed.program, Evaluator(module_from_source(source, "demo")))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
-    overview = Overview(seed.program, explainer.verdict)
     with reported() as failures:
         restaurants = read_contexts(read_lines(str(contexts)))
-        found = extract_restaurants(evaluator, extractor, restaurants, RunOptions(), failures)
-        explanations = list(explained(explainer, evaluator, found, None, failures))
-        for each in explanations:
-            overview.add(each)
-    return explanations, report_page(overview, failures.lines)
+        extracted = extract_restaurants(explainer.evaluator, extractor, restaurants, RunOptions(), failures)
+        explanations = list(explain_all(explainer, extracted, None, failures))
+        page = make_report(explainer, explanations, failures)
+    return explanations, page.html
 
 
 def _table(explanations: list[Explanation]) -> str:

@@ -17,7 +17,6 @@ from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, s
 from formulaseed.data.file_kinds import kind_of_text
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
-from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import summary
 from formulaseed.documents import analyse_text
 from formulaseed.draft.report import costs, estimate, report
@@ -29,6 +28,7 @@ from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import must_be_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.read.sections import is_task_name
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
 
 

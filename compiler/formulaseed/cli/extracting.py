@@ -18,7 +18,6 @@ from formulaseed.cli.panels import panel_option
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import Extractor, Failures, ResultCounts, text_writer, write_line
-from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.extractors.phase2 import open_extractor
@@ -28,6 +27,7 @@ from formulaseed.ir import nodes
 from formulaseed.llm.interruption import Interrupted, Interruption
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, flat_line, with_line
 from formulaseed.runtime.reviews import ReviewSource
+from formulaseed.source.printing import number_of
 
 RowsFormat = Literal["jsonl", "parquet"]
 

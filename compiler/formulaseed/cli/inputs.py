@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,33 @@ duplicates_option = panel_option(
     "A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
     type=click.Choice(DUPLICATES), default="fail",
 )  # fmt: skip
+
+
+def rows_option(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option `--rows`; with it come hidden ones for contexts, which name the two commands to run."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for name in ("--contexts", "--restaurants", "--reviews"):
+            command = click.option(name, hidden=True, expose_value=False, callback=_refuse_contexts)(command)
+        help = "Restaurants with extracted rows, JSON Lines; - for standard input."
+        return click.option("--rows", required=required, help=help)(command)
+
+    return add
+
+
+def _refuse_contexts(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Raise `UsageError` if contexts are passed to a command that takes rows."""
+    if value is None:
+        return
+    given = f"--contexts {value}" if option.name == "contexts" else "--restaurants FILE --reviews FILE"
+    with_text = " --with-text" if context.info_name in ("explain", "report") else ""
+    extracted, command = (
+        ("OLD", "diff OLD NEW") if context.info_name == "diff" else ("SEED", f"{context.info_name} SEED")
+    )
+    raise click.UsageError(
+        f"`{context.info_name}` takes extracted rows; run `formulaseed extract {extracted} {given}{with_text} --out rows.jsonl`, "
+        f"then `formulaseed {command} --rows rows.jsonl`"
+    )
 
 
 @dataclass(frozen=True, slots=True)

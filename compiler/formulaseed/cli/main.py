@@ -79,6 +79,7 @@ _FILES = (
     "FILE",
     "OUT",
     "ROWS",
+    "NEW_ROWS",
     "CONTEXTS",
     "EXTRACTIONS",
     "RESTAURANTS",
@@ -210,7 +211,12 @@ def _commands_with(option: str, context: click.Context | None) -> list[str]:
     if not isinstance(group, _LazyGroup):
         return []
     commands = {name: group.get_command(click.Context(group), name) for name in _COMMANDS}
-    return [name for name, command in commands.items() if command and any(option in p.opts for p in command.params)]
+    return [name for name, command in commands.items() if command and _has_option(command, option)]
+
+
+def _has_option(command: click.Command, option: str) -> bool:
+    """Whether a command has an option that its help shows."""
+    return any(option in param.opts and not getattr(param, "hidden", False) for param in command.params)
 
 
 def _fail(message: str, status: int) -> NoReturn:

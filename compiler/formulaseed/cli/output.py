@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 import click
 
 from formulaseed.data.files import holds, replace_file
-from formulaseed.diagnostics.model import Diagnostic, number_of, printable, visible_json
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
+from formulaseed.source.printing import number_of, printable, visible_json
 
 if TYPE_CHECKING:
     from formulaseed.data.results import Failures

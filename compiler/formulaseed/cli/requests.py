@@ -34,8 +34,8 @@ from formulaseed.cli.output import (
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import WRONG, text_writer, write_line
-from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, printable, strictly
-from formulaseed.diagnostics.render import columns, render_json, render_text, summary
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import RequestsAnalysis, read_requests
 from formulaseed.ir.attributes import _attribute_at_path
@@ -52,6 +52,7 @@ from formulaseed.requests.shorthand import (
 )
 from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
 from formulaseed.source.json_reader import Plain
+from formulaseed.source.printing import columns, number_of, printable
 from formulaseed.source.text import Source
 
 COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}

@@ -16,11 +16,11 @@ from typing import Any, Literal, cast
 import click
 
 from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
+from formulaseed.cli.table import results_table
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
 from formulaseed.data.tabular import cells_of, columns_of, csv_line
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError
-from formulaseed.explanation.listing import listing
 from formulaseed.runtime.evaluator import Evaluator
 
 Format = Literal["table", "jsonl", "csv", "parquet"]
@@ -150,7 +150,7 @@ class Results:
 
     def _print_table(self, results: Sequence[Result], file: Any) -> None:
         width = _width(file)
-        table, left_out = listing(results, self.evaluator.output, self.sort, width)
+        table, left_out = results_table(results, self.evaluator.output, self.sort, width)
         if file is sys.stdout:
             show(table)
         else:

@@ -15,9 +15,9 @@ from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Failures, Result, ResultCounts
-from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
+from formulaseed.source.printing import number_of
 
 
 @click.command("run", cls=PanelCommand)

@@ -15,9 +15,9 @@ from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import batches_of, check_suffix, skip_pandas, write_batches, write_values
-from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
 from formulaseed.runtime.tables import DUPLICATES, KEY, NAMELESS, ORPHANS, RESTAURANTS
+from formulaseed.source.printing import number_of
 
 
 @click.command("score")

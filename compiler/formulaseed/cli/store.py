@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,12 @@ from formulaseed.cli.output import emit_json, finish, format_option, reported, s
 from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
+from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, cost_text
+from formulaseed.source.printing import number_of
 
 
 def _store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
@@ -67,19 +68,8 @@ def info(path: str | None, form: str) -> None:
         say(_model_line(model))
     say("attempts: " + (", ".join(f"{count:,} {status}" for status, count in attempts.items()) or "none"))
     say(f"spent: {cost_text(costs['spent'].usd)} (prices of {prices.as_of})")
-    unknown, sent = costs["unknown"], costs["in_flight"]
-    if unknown.calls:
-        attempts_text = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
-        say(f"unknown: {attempts_text}, {cost_text(unknown.usd)} at most")
-    if sent.calls:
-        say(f"in flight: {number_of(sent.calls, 'call')}, {cost_text(sent.usd)} at most")
-    for open_batch in batches:
-        if open_batch.id is not None or open_batch.is_being_created:
-            name = open_batch.id or "a batch that is being created"
-            say(f"in progress: {name}, {number_of(open_batch.waiting, 'call')}")
-    for batch, usd in bounds:
-        created = f"a batch whose creation was cut off, {created_text(batch)}, {cost_text(usd)} at most"
-        say(f"unconfirmed: {created}; a run with --batch looks for it")
+    for line in _open_lines(costs["unknown"], costs["in_flight"], batches, bounds):
+        say(line)
 
 
 class _Account(NamedTuple):
@@ -87,6 +77,26 @@ class _Account(NamedTuple):
 
     calls: int
     usd: float | None
+
+
+def _open_lines(
+    unknown: _Account,
+    sent: _Account,
+    batches: Iterable[OpenBatch],
+    unconfirmed: Iterable[tuple[UnconfirmedBatch, float | None]],
+) -> Iterator[str]:
+    """Yield what is not settled: calls whose cost is unknown or that are in flight, and batches."""
+    if unknown.calls:
+        attempts = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
+        yield f"unknown: {attempts}, {cost_text(unknown.usd)} at most"
+    if sent.calls:
+        yield f"in flight: {number_of(sent.calls, 'call')}, {cost_text(sent.usd)} at most"
+    for batch in batches:
+        if batch.id is not None or batch.is_being_created:
+            yield f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}"
+    for cut_off, usd in unconfirmed:
+        created = f"a batch whose creation was cut off, {created_text(cut_off)}, {cost_text(usd)} at most"
+        yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 
 def _model_line(model: Mapping[str, Any]) -> str:

@@ -18,9 +18,9 @@ from typing import Any, Literal, Protocol, TextIO
 
 from formulaseed.data.encoding import encode, encode_plain, encode_string
 from formulaseed.data.files import refuse_input, replacing
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line, value_node
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3

@@ -5,7 +5,6 @@ In: a code, a span, a message, a help. Out: an object that `render` turns into t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,6 +12,8 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, SEVERITIES, Severity
+from formulaseed.diagnostics.drawing import draw
+from formulaseed.source.printing import number_of, printable
 from formulaseed.source.text import Span, shortened
 
 JsonDict = dict[str, Any]
@@ -64,9 +65,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         """Return it as `formulaseed check` prints it."""
-        from formulaseed.diagnostics.render import render_text
-
-        return render_text([self])
+        return draw(self, styled=False, explained=set())
 
     @property
     def name(self) -> str:
@@ -153,26 +152,6 @@ def diagnostic(
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the diagnostics with warnings turned into errors; notes stay notes."""
     return tuple(replace(d, severity="error") if d.severity == "warning" else d for d in diagnostics)
-
-
-def number_of(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 review`, `2,000 reviews`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def printable(text: str) -> str:
-    """Return the text on one line, with characters that a terminal acts on or hides escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.replace("\t", " "))
-
-
-_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-
-
-def visible_json(text: str) -> str:
-    """Return JSON that says the same, with the characters escaped that hide or move text in a terminal."""
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class Problems:

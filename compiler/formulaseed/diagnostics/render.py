@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from formulaseed.diagnostics.codes import SEVERITIES
-from formulaseed.diagnostics.model import Diagnostic, number_of, printable
+from formulaseed.diagnostics.drawing import draw
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.source.printing import columns, number_of, printable
 
-_WIDTH = 110
 _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
 """A cell in a column of numbers: a number, nothing or a dash."""
-
-
-_STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "place": "34", "help": "32"}
-"""The escape sequences of a terminal, by what is styled."""
 
 
 def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, explained: set[str] | None = None) -> str:
@@ -25,7 +22,7 @@ def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, expl
     gets those of these diagnostics.
     """
     said = explained if explained is not None else set()
-    return "\n".join(_draw(d, styled, said) for d in sorted(diagnostics, key=lambda d: d.rank))
+    return "\n".join(draw(d, styled=styled, explained=said) for d in sorted(diagnostics, key=lambda d: d.rank))
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
@@ -57,63 +54,6 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     """Return `2 errors, 1 warning`, or an empty string if there are none."""
     numbers = Counter(d.severity for d in diagnostics)
     return ", ".join(number_of(numbers[severity], severity) for severity in SEVERITIES if numbers[severity])
-
-
-def _draw(d: Diagnostic, styled: bool, explained: set[str]) -> str:
-    def style(text: str, as_what: str) -> str:
-        return f"\x1b[{_STYLES[as_what]}m{text}\x1b[0m" if styled else text
-
-    place = f"  {d.pointer}" if d.pointer else ""
-    lines = [
-        f"{style(f'{d.severity}[{d.code}]', d.severity)} {d.name}: {printable(d.message)}",
-        f"  {style('-->', 'place')} {printable(d.file)}:{d.line}:{d.column}{printable(place)}",
-    ]
-    if d.span.source.text:
-        number = str(d.line)
-        gutter = " " * len(number)
-        bar = style("|", "place")
-        text, underline = _excerpt(d)
-        below = f"{' ' * (len(underline) - len(underline.lstrip()))}{style(underline.lstrip(), d.severity)}"
-        lines += [f"{gutter} {bar}", f"{style(number, 'place')} {bar} {text}", f"{gutter} {bar} {below}"]
-    lines.append(f"   = {style('help:', 'help')} {printable(d.help)}")
-    if d.code not in explained:
-        lines.append(f"   = more: formulaseed rule {d.code}")
-        explained.add(d.code)
-    return "\n".join([*lines, ""])
-
-
-def _excerpt(d: Diagnostic) -> tuple[str, str]:
-    """Return the part of the line that shows the span, and what underlines it and the related spans in this part."""
-    line = d.span.source.line(d.line)
-    first = 0 if len(line) <= _WIDTH else max(0, min(d.column - 31, len(line) - _WIDTH))
-    last = min(len(line), first + _WIDTH)
-    at = first
-    underline = " " if first else ""
-    for start, end in _underlined_parts(d, line):
-        if at <= start <= last:
-            end = min(end, last)
-            width = max(1, columns(printable(line[start:end])))
-            underline += " " * columns(printable(line[at:start])) + "^" * width
-            at = max(start, end)
-    return f"{'…' if first else ''}{printable(line[first:last])}{'…' if last < len(line) else ''}", underline
-
-
-def _underlined_parts(d: Diagnostic, line: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each part of the diagnostic's line that is underlined, in the order of the line."""
-    begin = d.span.start - (d.column - 1)
-    for span in sorted((d.span, *d.related), key=lambda span: span.start):
-        if span is d.span or 0 <= span.start - begin <= len(line):
-            yield span.start - begin, min(span.end - begin, len(line))
-
-
-def columns(text: str) -> int:
-    """Return how many columns of a terminal the text takes: wide characters two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from formulaseed.diagnostics.model import Diagnostic, number_of
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.draft.conversion import Part, parts_of, seed_text
 from formulaseed.draft.task import Task
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
 
 Json = Any

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.draft.conversion import parts_of
 from formulaseed.draft.numbers import LOGIC, numbers
@@ -23,6 +22,7 @@ from formulaseed.draft.session import DraftResult, Round
 from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, cost_text, total
+from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices

@@ -1,1 +1,1 @@
-"""Analyses of policies on real restaurants: why a result is what it is, differences, sensitivity, coverage, graphs."""
+"""Explains why a restaurant got its verdict, and what would change it: of one restaurant, or of all in a report."""

@@ -1,265 +1,55 @@
-"""What an explanation holds: one restaurant's verdict, what led to it, and what would change it.
-
-In: what `report.explain` finds. Out: the same as JSON; `report.story` says it in words. The JSON Schema is published as
-`grammar/explanation.schema.json`.
-"""
+"""An explanation with its renderings: text, Markdown, a page; and its JSON Schema."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
-from formulaseed.diagnostics.model import visible_json
-from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.explanation.model import ExplanationData
+from formulaseed.explanation.text import page_blocks, text_blocks, title_of
+from formulaseed.pages.html import as_fragment, as_page
+from formulaseed.pages.markdown import as_markdown
+from formulaseed.pages.text import as_text
 from formulaseed.source.text import shortened
 
-Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
-_OTHER_KINDS = ("lookup", "formula", "case", "constant")
 
-
-def _aggregates(schema: dict[str, Any]) -> None:
-    schema["enum"] = [*AGGREGATES]
-
-
-def _kinds(schema: dict[str, Any]) -> None:
-    schema["enum"] = [*AGGREGATES, *_OTHER_KINDS]
-
-
-State = Literal["taken", "false", "not reached"]
-ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
-MOST_MORE, MOST_FEWER = 64, 10
-"""So many reviews are added or left out to find a change."""
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
-
-
-class Comparison(_Part):
-    """One comparison of a condition, with the values of its sides."""
-
-    left: str = Field(description="The formula on its left.")
-    operator: str = Field(description="One of ==, !=, <, <=, >, >=, in, not in.")
-    right: str = Field(description="The formula on its right.")
-    left_value: Value = Field(description="The value of the left side.")
-    right_value: Value | list[Value] = Field(description="The value of the right side; a list for in and not in.")
-    holds: bool = Field(description="Whether it is true.")
-    distance: float | None = Field(None, description="How far apart two numbers are; null for anything else.")
-
-
-class Rule(_Part):
-    """One rule of the step that gives the verdict."""
-
-    condition: str | None = Field(
-        description="The formula of the condition; null for the last rule, which holds otherwise."
-    )
-    result: Value = Field(description="What the step is where the rule is the first that holds.")
-    state: State = Field(
-        description="Whether it is the first that holds, does not hold, or comes after the first that does."
-    )
-    comparisons: list[Comparison] = Field(description="The comparisons in its condition, in their order.")
-
-
-class Step(_Part):
-    """A step on the way to the verdict, with its value."""
-
-    name: str = Field(description="Its name in the seed.")
-    kind: str = Field(description="What kind of operation it is.", json_schema_extra=_kinds)
-    value: Value = Field(description="Its value; null too where it failed or what it uses did.")
-    definition: str = Field(description="What the step does, as a formula or in a few words.")
-    with_values: str | None = Field(
-        description="The formula with values in place of names, null where it names none; of a conditional one the branch that "
-        "was taken, and why; of a case the condition that holds."
-    )
-    uses: list[str] = Field(description="The steps that it uses, in the order in which it names them.")
-    is_default: bool = Field(
-        description="Whether the value is the seed's default: no key matches a lookup, or no review counts for a max or min."
-    )
-    from_defaults: list[str] = Field(description="The steps whose value it uses that is the seed's default.")
-
-
-class Match(_Part):
-    """What a lookup found."""
-
-    step: str = Field(description="The lookup.")
-    source: str = Field(description="The formula of the string that is searched.")
-    text: str = Field(description="The string that is searched.")
-    key: str | None = Field(description="The key that gave the value; null where the default did.")
-    start: int | None = Field(description="Where the key begins in the text, in characters from 0.")
-    value: Value = Field(description="The value of the lookup.")
-    other_keys: list[str] = Field(description="Other keys that the text holds.")
-
-
-class Review(_Part):
-    """A review behind a value."""
-
-    review_id: str = Field(description="Its id, or its place such as `rows[3]` where the rows have no ids.")
-    date: str | None = Field(description="Its date, or its year where only that is known.")
-    stars: float | None = Field(description="Its stars.")
-    fields: dict[str, Value] = Field(description="The values that the step asks for.")
-    amount: float | None = Field(
-        description="What it adds to a sum, or has for a maximum or minimum; null for a count, and where it is no number."
-    )
-    quote: str | None = Field(description="What of its text to show; null without a text.")
-    quoted_by: Literal["extractor", "words", "beginning", "whole"] | None = Field(
-        description="What the quote is: the extractor's, on which the values rest; the sentence whose words speak for these "
-        "values; or, where no sentence does, the beginning of the text, or the whole of a short one."
-    )
-
-
-class Exclusion(_Part):
-    """Reviews that a step leaves out, by the conditions that they do not meet."""
-
-    conditions: list[str] = Field(
-        description="All conditions of the step that they do not meet, as formulas, those of filters in place of their names."
-    )
-    number: int = Field(description="How many reviews meet all conditions but these.")
-    review_ids: list[str] = Field(description="The ids of these reviews.")
-    near: list[str] = Field(
-        description="In words up to five of them that one condition alone leaves out, and what they have instead; not those "
-        "that other steps count by the same field."
-    )
-
-
-class Evidence(_Part):
-    """The reviews behind a step over reviews."""
-
-    step: str = Field(description="The step.")
-    function: str = Field(description="What it does with the reviews that count.", json_schema_extra=_aggregates)
-    value: Value = Field(description="Its value.")
-    of: str | None = Field(description="The formula that it takes of each review; null for a count.")
-    condition: str | None = Field(description="What a review must meet to count, as a formula; null where all do.")
-    filters: dict[str, str] = Field(
-        description="The filters that the step names, and those that they name, with their conditions as formulas."
-    )
-    number: int = Field(description="How many reviews count.")
-    is_default: bool = Field(description="Whether no review counts, so that the value is the seed's default.")
-    reviews: list[Review] = Field(
-        description="The reviews that count, for a maximum or minimum those that have it; none of a count or sum of all."
-    )
-    excluded: list[Exclusion] = Field(description="The reviews that do not count, the largest group first.")
-
-    @property
-    def total(self) -> int:
-        """How many reviews there are."""
-        return self.number + sum(each.number for each in self.excluded)
-
-
-class Effect(_Part):
-    """What a change does to a step."""
-
-    before: Value = Field(description="Its value before the change.")
-    after: Value = Field(description="Its value after the change.")
-    default: Literal["before", "after"] | None = Field(
-        description="Which of the two is the seed's default, as no review counts then; null where none is."
-    )
-
-
-class Change(_Part):
-    """A change that leads to another verdict; it was found by trying, and evaluated."""
-
-    kind: ChangeKind = Field(description="What is changed.")
-    text: str = Field(description="The change in words.")
-    number: float = Field(description="How many reviews, or the parameter's new value.")
-    verdict: Value = Field(description="The verdict that it leads to.")
-    effects: dict[str, Effect] = Field(
-        description="The steps that tell it, as far as they have another value: what the verdict's rules compare, what the "
-        "formula behind that uses, what rules choose, and the steps over reviews."
-    )
-    review_ids: list[str] = Field([], description="The reviews to leave out.")
-    row: dict[str, Any] | None = Field(None, description="The row to add, `number` times.")
-    parameter: str | None = Field(None, description="The parameter to set to `number`.")
-
-
-class Missing(_Part):
-    """A field that is null and that a step on the way to the verdict uses."""
-
-    name: str = Field(description="The field, such as context.noise_level.")
-    reviews: int | None = Field(description="How many reviews lack it; null for a field of the restaurant.")
-
-
-class Failure(_Part):
-    """Why there is no verdict."""
-
-    step: str | None = Field(description="The step that failed; null where the data cannot be used.")
-    kind: str = Field(description="division_by_zero, domain, overflow, null, lookup, type or data.")
-    message: str = Field(description="What is wrong.")
-    place: str | None = Field(description="Where the step is in the seed, as file:line.")
-
-
-class Explanation(_Part):
+class Explanation(ExplanationData):
     """Why one restaurant got its verdict.
 
     `.text` and `.markdown` say it in words, `.json` is the data, and a notebook shows `.html`.
     """
 
-    business_id: str = Field(description="The restaurant.")
-    name: str | None = Field(description="Its name, where the context has one.")
-    task: str = Field(description="The seed's `task_name`.")
-    step: str = Field(description="The output that is explained.")
-    verdict: Value = Field(description="The value of that output; null where it failed.")
-    outputs: dict[str, Value] = Field(description="All outputs by name, as far as they have values.")
-    error: Failure | None = Field(description="Why there is no verdict; null where there is one.")
-    because: list[str] = Field(description="The reasons, a sentence each, the most important first.")
-    missing: list[Missing] = Field(description="The fields that are null and that a step on the way uses.")
-    rules: list[Rule] = Field(description="The rules of the step that gives the verdict, in their order.")
-    steps: list[Step] = Field(description="The verdict's step first, each before those that it uses.")
-    lookups: list[Match] = Field(description="What the lookups among the steps found.")
-    evidence: list[Evidence] = Field(description="The reviews behind each step over reviews.")
-    reviews: int = Field(description="How many reviews were extracted.")
-    changes: list[Change] = Field(description="What leads to another verdict, the smallest first.")
-    run: dict[str, Any] = Field(description="What the result was made with, as results have it.")
-
-    @property
-    def not_found(self) -> list[Value]:
-        """The verdicts of the rules to which no change was found."""
-        found = {self.verdict, *(change.verdict for change in self.changes)}
-        return [result for result in dict.fromkeys(rule.result for rule in self.rules) if result not in found]
-
-    @property
-    def json(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
-        """The explanation as JSON."""
-        return visible_json(self.model_dump_json(indent=2)) + "\n"
-
     @property
     def text(self) -> str:
         """The explanation for a terminal."""
-        from formulaseed.explanation.story import text
-
-        return text(self)
+        return as_text(text_blocks(self))
 
     @property
     def markdown(self) -> str:
         """The explanation as Markdown."""
-        from formulaseed.explanation.story import markdown
-
-        return markdown(self)
+        return as_markdown(text_blocks(self))
 
     @property
     def html(self) -> str:
         """The explanation as one HTML page that needs nothing else."""
-        from formulaseed.explanation.pages import explanation_page
-
-        return explanation_page(self)
+        return as_page(title_of(self).text, page_blocks(self))
 
     def __repr__(self) -> str:
         return shortened(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
 
     def _repr_html_(self) -> str:
-        from formulaseed.explanation.pages import explanation_fragment
-
-        return explanation_fragment(self)
+        return as_fragment(page_blocks(self))
 
 
 class _Schema(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
-        return False  # it would only repeat the name
+        """Return False: a field's title would only repeat its name."""
+        return False
 
 
 def explanation_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of what `Explanation.json` gives."""
+    """Return the JSON Schema (draft 2020-12) of `Explanation.json`."""
     about = "Why one restaurant got its verdict, as `formulaseed explain --format json` writes it."
-    found = Explanation.model_json_schema(mode="serialization", schema_generator=_Schema)
-    return {"$schema": _Schema.schema_dialect, **found, "description": about}
+    schema = Explanation.model_json_schema(mode="serialization", schema_generator=_Schema)
+    return {"$schema": _Schema.schema_dialect, **schema, "description": about}

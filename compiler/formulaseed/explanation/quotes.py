@@ -1,7 +1,7 @@
-"""What of a review's text to show for the values that were extracted from it.
+"""Chooses what to show of a review's text for the values that were extracted from it.
 
-The extractor's own quote, where the rows have it; else the sentence whose words speak for the values; else the beginning of
-the text, which says what the review is about but not what the values rest on. Without a text there is none.
+It is the extractor's own quote if the rows have it; else the sentence whose words speak for the values; else the beginning of
+the text, which says what the review is about but not what the values rest on. A row without a text has no quote.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from formulaseed.ir import nodes
 from formulaseed.source.text import one_line
 
 _BREAK = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)\s+|\n+")
-_MOST, _BEGINNING = 300, 400
-"""Characters of a quote and of a beginning; what is longer is cut."""
-_READ, _CHARACTERS = 60, 20_000
-"""Sentences and characters of a review that are looked at."""
-_REMEMBERED = 1_000
-"""Reviews of which it is kept what their sentences say: several steps ask for the same one."""
+_MAX_QUOTE = 300
+_MAX_BEGINNING = 400
+"""Characters; a longer quote or beginning is cut."""
+_MAX_SENTENCES = 60
+_MAX_CHARACTERS = 20_000
+"""Sentences and characters of a review that are searched."""
+_CACHE_SIZE = 1_000
+"""Reviews whose searched sentences are cached, as several steps need the same one."""
+_CUT = " …"
 QuotedBy = Literal["extractor", "words", "beginning", "whole"]
 
 
@@ -33,50 +36,61 @@ class QuoteFinder:
     def __init__(self, program: nodes.Program) -> None:
         self._fields = {field.name: field for field in fields_of(program)}
         self._lexical = LexicalExtractor([*self._fields.values()])
-        self._spoken = lru_cache(_REMEMBERED)(self._read)
+        self._sentences = lru_cache(_CACHE_SIZE)(self._split)
 
     def quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[str | None, QuotedBy | None]:
-        """Return what to show for these values of a row, and what it is."""
-        given = row.get("quotes")
-        quoted = [q for name in fields if (q := _quoted(given.get(name)))] if isinstance(given, Mapping) else []
-        if quoted:
-            return " … ".join(dict.fromkeys(map(_cut, quoted))), "extractor"
+        """Return what to show for these values of a row, and who chose it; None for both if the row has no text."""
+        quotes = row.get("quotes")
+        if isinstance(quotes, Mapping):
+            words = (_text_of_quote(quotes.get(name)) for name in fields)
+            quoted = dict.fromkeys(_cut(text) for text in words if text)
+            if quoted:
+                return " … ".join(quoted), "extractor"
         text = row.get("text")
         if not isinstance(text, str) or not text.strip():
             return None, None
-        said = {n: value for n, value in fields.items() if value is not None and self._fields[n].claims(value)}
-        weights = [(_weight(spoken, said), sentence) for sentence, spoken in self._spoken(text)] if said else []
-        weight, sentence = max(weights, key=lambda each: each[0], default=(0, ""))
-        if weight > 0:
+        sentence = self._best_sentence(text, fields)
+        if sentence is not None:
             return _cut(sentence), "words"
-        beginning = _cut(text, _BEGINNING)
+        beginning = _cut(text, _MAX_BEGINNING)
         return beginning, "beginning" if beginning.endswith(_CUT) else "whole"
 
-    def _read(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
-        """The sentences of a text, each with what the lexical extractor would extract from it alone."""
-        sentences = [part.strip() for part in _BREAK.split(text[:_CHARACTERS]) if part.strip()][:_READ]
+    def _best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
+        """Return the sentence that speaks for the most values; None if none speaks for more than against which it does."""
+        claims = {
+            name: value for name, value in fields.items() if value is not None and self._fields[name].claims(value)
+        }
+        if not claims:
+            return None
+        weights = [(_weight(spoken, claims), sentence) for sentence, spoken in self._sentences(text)]
+        weight, sentence = max(weights, key=lambda weighted: weighted[0], default=(0, ""))
+        return sentence if weight > 0 else None
+
+    def _split(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
+        """Return the sentences of a text, each with what the lexical extractor would extract from it alone."""
+        parts = [part.strip() for part in _BREAK.split(text[:_MAX_CHARACTERS])]
+        sentences = [part for part in parts if part][:_MAX_SENTENCES]
         return [(sentence, self._lexical.spoken(sentence)) for sentence in sentences]
 
 
 def _weight(spoken: Mapping[str, FieldValue], fields: Mapping[str, Any]) -> int:
-    """For how many values a sentence speaks, less those against which it does."""
+    """Return for how many values a sentence speaks, less those against which it speaks."""
     return sum(1 if spoken[name] == value else -1 for name, value in fields.items() if name in spoken)
 
 
-def _quoted(found: object) -> str:
-    """The words of a quote, unless they do not occur in the review."""
-    if isinstance(found, Mapping):
-        found = found.get("text") if found.get("verified", True) else None
-    return found if isinstance(found, str) else ""
+def _text_of_quote(quote: object) -> str:
+    """Return the words of a quote; empty if it is none, or does not occur in the review."""
+    if isinstance(quote, Mapping):
+        quote = quote.get("text") if quote.get("verified", True) else None
+    return quote if isinstance(quote, str) else ""
 
 
-_CUT = " …"
-
-
-def _cut(text: str, most: int = _MOST) -> str:
-    """The text on one line, cut at a space."""
-    line = one_line(text[: 4 * most])
-    if len(line) <= most and len(text) <= 4 * most:
+def _cut(text: str, max_length: int = _MAX_QUOTE) -> str:
+    """Return the text on one line; a longer one is cut at a space if there is one in its second half."""
+    line = one_line(text[: 4 * max_length])
+    if len(line) <= max_length and len(text) <= 4 * max_length:
         return line
-    whole, space, _ = line[: most - len(_CUT) + 1].rpartition(" ")
-    return (whole if space and len(whole) > most // 2 else line[: most - len(_CUT)]) + _CUT
+    words, space, _ = line[: max_length - len(_CUT) + 1].rpartition(" ")
+    if not space or len(words) <= max_length // 2:
+        words = line[: max_length - len(_CUT)]
+    return words + _CUT

@@ -1,4 +1,4 @@
-"""The reasons of a verdict in sentences: the rule that was taken, what its score is made of, the largest part of that."""
+"""Writes the reasons of a verdict as sentences: the rule that was taken, what its score is made of, the largest part of that."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formulaseed.explanation import explanation as data
-from formulaseed.explanation.counted import counted_text, filter_texts
-from formulaseed.explanation.counts import Counts
-from formulaseed.explanation.evaluated import Evaluated
-from formulaseed.explanation.leading import behind_limits, choices, is_limit, limits_of
-from formulaseed.explanation.values import is_number, shown
+from formulaseed.explanation.contributions import Contributions
+from formulaseed.explanation.evidence_text import describe_count, filter_texts
+from formulaseed.explanation.model import Comparison, Evidence, Rule
+from formulaseed.explanation.record import EvaluationRecord
+from formulaseed.explanation.verdict_dependencies import choices, is_limit, limits_of, step_without_limits
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.operators import NEGATED
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.pages.values import format_value, is_number
 
-_SENTENCES, _REASONS = 6, 3
+_MAX_SENTENCES = 6
+_MAX_COMPARISONS = 3
 _WORDS = {
     "<": "under", "<=": "at most", ">": "over", ">=": "at least", "==": "equal to", "!=": "other than", "in": "one of",
     "not in": "none of",
 }  # fmt: skip
+_ORDERS = ("<", "<=", ">", ">=")
 
 
 class _Term(NamedTuple):
@@ -39,177 +41,230 @@ class _Term(NamedTuple):
 class Reasons:
     """Says why a step of a restaurant has its value. `evidence` has the reviews behind the steps over reviews."""
 
-    found: Evaluated
-    evidence: Mapping[str, data.Evidence]
-    counts: Counts
+    record: EvaluationRecord
+    evidence: Mapping[str, Evidence]
+    contributions: Contributions
 
     def because(self, target: nodes.Step) -> list[str]:
         """Return the sentences, the most important first."""
         sentences: list[str] = []
         following: nodes.Step | None = target
-        while following is not None and choices(following) and len(sentences) < _SENTENCES:
+        while following is not None and choices(following) and len(sentences) < _MAX_SENTENCES:
             target = following
             sentences.append(self._rule_sentence(target))
             following = self._passed_on_to(target)
         name = self._deciding(target)
-        moving = behind_limits(self.found.steps[name], self.found.steps).name if name is not None else None
-        counts = self.counts.sentence(moving)
-        while name is not None and len(sentences) < _SENTENCES:
-            if name == moving and counts is not None:  # the score and its limits are said
+        steps = self.record.steps
+        driver = step_without_limits(steps[name], steps).name if name is not None else None
+        counts = self.contributions.sentence(driver)
+        while name is not None and len(sentences) < _MAX_SENTENCES:
+            if name == driver and counts is not None:  # the score and its limits have been explained
                 sentences.append(counts)
                 counts = None
-            sentence, name = self._made_of(self.found.steps[name])
+            sentence, name = self._made_of(steps[name])
             sentences.append(sentence)
         return [*sentences, counts] if counts is not None else sentences
 
+    # --- rules
+
     def _rule_sentence(self, target: nodes.Step) -> str:
-        said = f"{target.name} is {shown(self.found.value_of(target.name))}"
-        rules = self.found.rules(target)
+        lead = f"{target.name} is {format_value(self.record.value_of(target.name))} because"
+        rules = self.record.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
-        decided = [c for c in taken.comparisons if c.holds] if taken.condition is not None else []
         if taken.condition is not None:
-            earlier = [c for rule in rules[: rules.index(taken)] for c in rule.comparisons if not c.holds]
-            same = [c for c in earlier if c.left in {each.left for each in decided}]
-            reasons = _compared([*same, *decided]) or [f"`{taken.condition}` holds"]
-            return f"{said} because {' and '.join(reasons)}."
-        reasons = _compared([c for rule in rules for c in rule.comparisons if not c.holds])
-        more = [f"and {len(reasons) - _REASONS} more below"] if len(reasons) > _REASONS else []
-        return f"{said} because no other rule holds" + (
-            f": {'; '.join([*reasons[:_REASONS], *more])}." if reasons else "."
-        )
+            reasons = _describe_comparisons(_decisive_comparisons(rules, taken)) or [f"`{taken.condition}` holds"]
+            return f"{lead} {' and '.join(reasons)}."
+        failed = [comparison for rule in rules for comparison in rule.comparisons if not comparison.holds]
+        reasons = _describe_comparisons(failed)
+        if not reasons:
+            return f"{lead} no other rule holds."
+        more = len(reasons) - _MAX_COMPARISONS
+        if more > 0:
+            reasons = [*reasons[:_MAX_COMPARISONS], f"and {more} more below"]
+        return f"{lead} no other rule holds: {'; '.join(reasons)}."
 
     def _passed_on_to(self, target: nodes.Step) -> nodes.Step | None:
-        """The step whose value the rule that was taken gives; None where it gives another one."""
-        branch = next(c.value for c in choices(target) if c.condition is None or self.found.value(c.condition))
+        """Return the step whose value the rule that was taken gives; None if it gives a literal or a formula."""
+        branch = next(
+            choice.value
+            for choice in choices(target)
+            if choice.condition is None or self.record.value(choice.condition)
+        )
         if not isinstance(branch, typed.Ref) or branch.symbol.kind is not SymbolKind.STEP:
             return None
-        return self.found.steps[branch.symbol.name]
+        return self.record.steps[branch.symbol.name]
 
     def _deciding(self, target: nodes.Step) -> str | None:
-        """The number that the rule compares which was taken, else the one that most rules do; a number decides itself."""
+        """Return the number that the rule which was taken compares, else the one that most rules compare.
+
+        A number decides itself. Returns None if no rule compares a number.
+        """
         if target.ty.is_numeric and not target.rules():
             return target.name
-        states = zip(choices(target), self.found.rules(target), strict=True)
-        conditions = [(condition, rule.state == "taken") for (condition, _), rule in states if condition is not None]
-        named = [
-            (is_taken, symbol.name)
-            for condition, is_taken in conditions
-            for symbol in typed.symbols_in(condition)
-            if symbol.kind is SymbolKind.STEP and self.found.steps[symbol.name].ty.is_numeric
-        ]
-        taken = [name for is_taken, name in named if is_taken]
-        counted = Counter(taken or [name for _, name in named])
-        return counted.most_common(1)[0][0] if counted else None
+        in_all_rules: list[str] = []
+        in_taken_rule: list[str] = []
+        for choice, rule in zip(choices(target), self.record.rules(target), strict=True):
+            if choice.condition is None:
+                continue
+            names = [symbol.name for symbol in typed.symbols_in(choice.condition) if symbol.kind is SymbolKind.STEP]
+            numbers = [name for name in names if self.record.steps[name].ty.is_numeric]
+            in_all_rules += numbers
+            if rule.state == "taken":
+                in_taken_rule += numbers
+        most_common = Counter(in_taken_rule or in_all_rules).most_common(1)
+        return most_common[0][0] if most_common else None
+
+    # --- what a number is made of
 
     def _made_of(self, step: nodes.Step) -> tuple[str, str | None]:
-        """What a step is made of, in a sentence, and the step to go on with, which is the largest part."""
-        operation, said = step.operation, f"{step.name} is {shown(self.found.value_of(step.name))}"
+        """Return what a step is made of, in a sentence, and the step to continue with, which is the largest part."""
+        operation, lead = step.operation, f"{step.name} is {format_value(self.record.value_of(step.name))}"
         if step.aggregate is not None:
-            found = self.evidence[step.name]
-            where = f" {found.condition}" if found.condition is not None else ""
-            meaning = f" ({'; '.join(filter_texts(found))})" if found.filters else ""
-            return f"{said}{counted_text(found)}{where}{meaning}.", None
+            return f"{lead}{self._aggregate_text(self.evidence[step.name])}.", None
         if not isinstance(operation, nodes.Formula):
-            return f"{said}: {step_text(step)}.", None
-        inner = self._moving(operation.expression)
-        single = inner.symbol.name if isinstance(inner, typed.Ref) and inner.symbol.kind is SymbolKind.STEP else None
-        if single is not None:
-            return f"{said}, {self._limit_text(step.name, operation.expression, single)}.", single
-        terms = [
-            _Term(sign * float(value), sign, node)
-            for sign, node in _terms(inner)
-            if is_number(value := self.found.value(node))
-        ]
-        terms = sorted((each for each in terms if each.value), key=lambda each: (each.value < 0, -abs(each.value)))
+            return f"{lead}: {step_text(step)}.", None
+        inner = self._without_limits(operation.expression)
+        if isinstance(inner, typed.Ref) and inner.symbol.kind is SymbolKind.STEP:
+            name = inner.symbol.name
+            return f"{lead}, {self._limit_text(step.name, operation.expression, name)}.", name
+        terms = self._sorted_terms(inner)
         if len(terms) > 1:
-            is_negative = sum(each.value for each in terms) < 0
-            largest = max(terms, key=lambda each: -each.value if is_negative else each.value)
-            return f"{said}: {self._sum_text(terms)}.", self._step_in(largest.node)
-        product = [*_factors(terms[0].node if terms else inner)]
-        if len(product) > 1 and all(is_number(self.found.value(node)) for node in product):
-            return f"{said}: {' times '.join(self._named(node) for node in product)}.", self._step_in(*product)
-        values = self.found.with_values(inner)
-        formula = expression_text(inner) + (f" = {values}" if values is not None else "")
-        return f"{said}: {formula}{self._branch_text(operation.expression)}.", self._step_in(inner)
+            is_negative = sum(term.value for term in terms) < 0
+            largest = max(terms, key=lambda term: -term.value if is_negative else term.value)
+            return f"{lead}: {self._sum_text(terms)}.", self._first_step_in(largest.node)
+        factors = [*_factors(terms[0].node if terms else inner)]
+        if len(factors) > 1 and all(is_number(self.record.value(factor)) for factor in factors):
+            return f"{lead}: {' times '.join(map(self._with_value, factors))}.", self._first_step_in(*factors)
+        return f"{lead}: {self._formula_text(operation.expression, inner)}.", self._first_step_in(inner)
+
+    def _aggregate_text(self, evidence: Evidence) -> str:
+        condition = f" {evidence.condition}" if evidence.condition is not None else ""
+        filters = f" ({'; '.join(filter_texts(evidence))})" if evidence.filters else ""
+        return f"{describe_count(evidence)}{condition}{filters}"
+
+    def _sorted_terms(self, expression: Expr) -> list[_Term]:
+        """Return the terms of a sum that are not 0: those above 0 first, each by its size."""
+        terms: list[_Term] = []
+        for sign, node in _terms(expression):
+            value = self.record.value(node)
+            if is_number(value) and value:
+                terms.append(_Term(sign * float(value), sign, node))
+        return sorted(terms, key=lambda term: (term.value < 0, -abs(term.value)))
 
     def _sum_text(self, terms: Sequence[_Term]) -> str:
-        """A sum, its terms by their size: names with their values, or what else it adds up with values in place of names."""
-        if all(isinstance(each.node, typed.Ref) or each.node.info.is_constant for each in terms):
-            return "".join(_named_term(each, is_first=each is terms[0]) for each in terms)
+        """Return a sum: names with their values, or if a term is a formula the sum with values in place of names."""
+        if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
+            return "".join(_signed_term(term, is_first=term is terms[0]) for term in terms)
         first, *rest = terms
         whole = first.node if first.sign > 0 else typed.Unary("-", first.node, first.node.info)
-        for each in rest:
-            whole = typed.Binary("+" if each.sign > 0 else "-", whole, each.node, whole.info)
-        whole = self.found.taken(whole)
-        return f"{expression_text(whole)} = {self.found.with_values(whole)}"
+        for term in rest:
+            whole = typed.Binary("+" if term.sign > 0 else "-", whole, term.node, whole.info)
+        whole = self.record.taken(whole)
+        return f"{expression_text(whole)} = {self.record.with_values(whole)}"
 
-    def _limit_text(self, name: str, whole: Expr, inner: str) -> str:
-        """What the limits of a formula make of the one step that it limits."""
-        low, high = limits_of(self.found.taken(whole))
-        value, given = self.found.value_of(name), self.found.value_of(inner)
-        if value == given:
-            least, most = (" and ".join(map(shown, each)) for each in (low, high))
-            within = f", {least} to {most}" if low and high else f", at least {least}" if low else f", at most {most}"
-            return f"which is {inner}" + (f" within its limits{within}" if low or high else "")
-        what = "its maximum" if value in high else "its minimum" if value in low else "rounded"
-        return f"{what}; {inner} is {shown(given)}"
+    def _limit_text(self, name: str, expression: Expr, inner: str) -> str:
+        """Return what the limits of a formula make of the one step that it limits, `inner`."""
+        low, high = limits_of(self.record.taken(expression))
+        value, inner_value = self.record.value_of(name), self.record.value_of(inner)
+        if value != inner_value:
+            change = "rounded"
+            if value in high:
+                change = "its maximum"
+            elif value in low:
+                change = "its minimum"
+            return f"{change}; {inner} is {format_value(inner_value)}"
+        least, most = (" and ".join(map(format_value, limits)) for limits in (low, high))
+        if low and high:
+            return f"which is {inner} within its limits, {least} to {most}"
+        if low:
+            return f"which is {inner} within its limits, at least {least}"
+        if high:
+            return f"which is {inner} within its limits, at most {most}"
+        return f"which is {inner}"
 
-    def _branch_text(self, whole: Expr) -> str:
-        """Why a formula comes down to one of its two branches; nothing where it has no branches."""
-        if not isinstance(whole, typed.Conditional):
-            return ""
-        return f", as {expression_text(whole.condition)} is {shown(bool(self.found.value(whole.condition)))}"
+    def _formula_text(self, expression: Expr, inner: Expr) -> str:
+        """Return a formula with its values, and why it comes down to one of its branches if it has some."""
+        values = self.record.with_values(inner)
+        text = expression_text(inner) if values is None else f"{expression_text(inner)} = {values}"
+        if not isinstance(expression, typed.Conditional):
+            return text
+        holds = format_value(bool(self.record.value(expression.condition)))
+        return f"{text}, as {expression_text(expression.condition)} is {holds}"
 
-    def _moving(self, node: Expr) -> Expr:
-        """What a formula comes down to: the branch that was taken, the one argument of limits and rounding that varies."""
+    def _without_limits(self, node: Expr) -> Expr:
+        """Return the part of a formula that varies: the branch that was taken, without limits and rounding."""
         while True:
             if isinstance(node, typed.Present):
                 node = node.operand
             elif isinstance(node, typed.Conditional):
-                node = node.then if self.found.value(node.condition) else node.otherwise
+                node = node.then if self.record.value(node.condition) else node.otherwise
             elif isinstance(node, typed.Call) and is_limit(node):
-                node = next(each for each in node.arguments if not each.info.is_constant)
+                node = next(argument for argument in node.arguments if not argument.info.is_constant)
             else:
                 return node
 
-    def _named(self, node: Expr) -> str:
-        text, value = expression_text(node), shown(self.found.value(node))
-        return text if node.info.is_constant else f"{text} {value}"
+    def _with_value(self, node: Expr) -> str:
+        text = expression_text(node)
+        return text if node.info.is_constant else f"{text} {format_value(self.record.value(node))}"
 
-    def _step_in(self, *parts: Expr) -> str | None:
-        """The first step in these that is no constant."""
-        named = [s.name for part in parts for s in typed.symbols_in(part) if s.kind is SymbolKind.STEP]
-        return next((name for name in named if not isinstance(self.found.steps[name].operation, nodes.Const)), None)
-
-
-def _compared(comparisons: Sequence[data.Comparison]) -> list[str]:
-    """Comparisons in words, those of one value together, such as `SCORE is 9.2, at least 4 and at least 8`."""
-    found: dict[str, dict[str, None]] = {}
-    for each in comparisons:
-        value, limit = each.right_value, each.right
-        if value is None and limit == "None":
-            text = "null"
-        elif isinstance(value, list) or limit in (value_text(value), repr(value)):
-            text = limit
-        else:
-            text = f"{limit}, which is {shown(value)}"
-        subject = f"{each.left} is {shown(each.left_value)}"
-        if each.holds or (each.left_value is None and each.operator in ("<", "<=", ">", ">=")):  # null has no order
-            said = f"{'' if each.holds else 'not '}{_WORDS[each.operator]}"
-        else:
-            said = _WORDS[NEGATED[each.operator]]
-        found.setdefault(subject, {})[f"{said} {text}"] = None
-    return [f"{subject}, {' and '.join(limits)}" for subject, limits in found.items()]
+    def _first_step_in(self, *parts: Expr) -> str | None:
+        """Return the first step in these formulas that is no constant; None if there is none."""
+        symbols = (symbol for part in parts for symbol in typed.symbols_in(part))
+        names = (symbol.name for symbol in symbols if symbol.kind is SymbolKind.STEP)
+        return next((name for name in names if not isinstance(self.record.steps[name].operation, nodes.Const)), None)
 
 
-def _named_term(term: _Term, *, is_first: bool) -> str:
+def _decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
+    """Return the comparisons of a rule that hold, after those of earlier rules that fail for the same values."""
+    holding = [comparison for comparison in taken.comparisons if comparison.holds]
+    compared = {comparison.left for comparison in holding}
+    earlier = [
+        comparison
+        for rule in rules[: rules.index(taken)]
+        for comparison in rule.comparisons
+        if not comparison.holds and comparison.left in compared
+    ]
+    return [*earlier, *holding]
+
+
+def _describe_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return comparisons in words, those of one value together: `SCORE is 9.2, at least 4 and at least 8`."""
+    limits: dict[str, dict[str, None]] = {}
+    for comparison in comparisons:
+        subject = f"{comparison.left} is {format_value(comparison.left_value)}"
+        limits.setdefault(subject, {})[f"{_describe_operator(comparison)} {_describe_limit(comparison)}"] = None
+    return [f"{subject}, {' and '.join(words)}" for subject, words in limits.items()]
+
+
+def _describe_operator(comparison: Comparison) -> str:
+    if comparison.holds:
+        return _WORDS[comparison.operator]
+    if comparison.left_value is None and comparison.operator in _ORDERS:  # null has no order
+        return f"not {_WORDS[comparison.operator]}"
+    return _WORDS[NEGATED[comparison.operator]]
+
+
+def _describe_limit(comparison: Comparison) -> str:
+    value, limit = comparison.right_value, comparison.right
+    if value is None and limit == "None":
+        return "null"
+    if isinstance(value, list) or limit in (value_text(value), repr(value)):
+        return limit
+    return f"{limit}, which is {format_value(value)}"
+
+
+def _signed_term(term: _Term, *, is_first: bool) -> str:
+    """Return a term with its sign and its value."""
+    sign = "-" if term.value < 0 else "+"
+    lead = f" {sign} "
+    if is_first:
+        lead = "- " if term.value < 0 else ""
     text = expression_text(term.node)
-    sign = ("- " if is_first else " - ") if term.value < 0 else "" if is_first else " + "
-    return sign + (text if term.node.info.is_constant else f"{text} {shown(abs(term.value))}")
+    return f"{lead}{text}" if term.node.info.is_constant else f"{lead}{text} {format_value(abs(term.value))}"
 
 
 def _terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
-    """The terms of a sum, each with its sign."""
+    """Yield the terms of a sum, each with its sign."""
     match node:
         case typed.Present(operand):
             yield from _terms(operand, sign)
@@ -223,6 +278,7 @@ def _terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
 
 
 def _factors(node: Expr) -> Iterator[Expr]:
+    """Yield the factors of a product."""
     if isinstance(node, typed.Binary) and node.operator == "*":
         yield from _factors(node.left)
         yield from _factors(node.right)

@@ -1,24 +1,40 @@
 """The report of a run: one page with the verdicts of all restaurants, and why each has its own.
 
-In: a seed, and lines of rows. Out: a `Report`; `explanation.pages` lays it out.
+In: a seed, and lines of rows, one restaurant after the other. Out: a `Report`. Nothing is kept of a restaurant but its line of
+the table and its explanation, compressed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
-from formulaseed.explanation.explain import Explainer
+from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.overview import Overview, explained
+from formulaseed.explanation.model import Change
+from formulaseed.explanation.text import describe_run, page_blocks, shades_of
+from formulaseed.explanation.verdict import verdicts_of
+from formulaseed.ir import nodes
+from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.pages.histogram import Histogram, histogram
+from formulaseed.pages.html import PackedParts, as_html, render_report, visible
+from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import read_rows
+from formulaseed.source.printing import number_of
+
+MAX_REVIEWS = 40
+"""At most so many reviews of a restaurant are in a report."""
+_FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +71,179 @@ def report(
     be read.
     """
     loaded, failures = load_seed(seed), Failures()
-    evaluator, explainer = evaluator_of(loaded), Explainer(loaded.program, output)
-    restaurants = read_rows(evaluator, lines_of(rows, "rows"), failures, parameters, duplicates)
-    found = collect(explainer, explained(explainer, evaluator, restaurants, parameters, failures), failures)
-    failures.refuse_nothing_read(found.restaurants)
-    return found
+    explainer = Explainer(loaded.program, evaluator_of(loaded), output)
+    restaurants = read_rows(explainer.evaluator, lines_of(rows, "rows"), failures, parameters, duplicates)
+    page = make_report(explainer, explain_all(explainer, restaurants, parameters, failures), failures)
+    failures.refuse_nothing_read(page.restaurants)
+    return page
 
 
-def collect(explainer: Explainer, explanations: Iterable[Explanation], failures: Failures) -> Report:
-    """Return the report of explanations, which are read to their end; what fails on the way is in `failures`."""
-    from formulaseed.explanation.pages import report_page
-
-    overview = Overview(explainer.program, explainer.verdict)
+def make_report(explainer: Explainer, explanations: Iterable[Explanation], failures: Failures) -> Report:
+    """Return the report of explanations, which are read to their end; `failures` has what failed on the way."""
+    overview = _Overview(explainer.program, explainer.verdict)
     for explanation in explanations:
         overview.add(explanation)
-    html = report_page(overview, failures.lines)
-    return Report(html, len(overview.rows), overview.failed, tuple(failures.lines))
+    return Report(overview.page(failures.lines), len(overview.rows), overview.failed, tuple(failures.lines))
+
+
+# --- the page
+
+
+class _TableRow(NamedTuple):
+    """A restaurant's line of the table.
+
+    `at` is its position in the data, `place` that of its verdict in the policy's order, where failed ones come last.
+    """
+
+    at: int
+    anchor: str
+    business_id: str
+    name: str
+    verdict: str
+    place: int
+    shade: str
+    score: float | None
+    numbers: tuple[str, ...]
+    reviews: int
+    change: str
+    changed: float | None
+
+
+class _VerdictCount(NamedTuple):
+    """How many restaurants have a verdict; `share` is that of the most common one."""
+
+    verdict: str
+    place: int
+    shade: str
+    number: int
+    share: float
+
+
+@dataclass
+class _Overview:
+    """Collects the restaurants of one run."""
+
+    program: nodes.Program
+    verdict: nodes.Step
+    rows: list[_TableRow] = field(default_factory=list)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    _articles: PackedParts = field(default_factory=PackedParts)
+    _numbers: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
+    _anchors: set[str] = field(default_factory=set)
+
+    @cached_property
+    def verdicts(self) -> tuple[Value, ...]:
+        """The possible verdicts, in the policy's order; none if it is a number that is computed, or any string."""
+        return verdicts_of(self.verdict)
+
+    @cached_property
+    def shades(self) -> dict[Value, str]:
+        return shades_of(self.verdicts)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The outputs that are numbers, but for the verdict."""
+        steps = {step.name: step for step in self.program.steps}
+        numeric = [name for name in self.program.output if steps[name].ty.is_numeric]
+        return tuple(name for name in numeric if not (self.verdicts and name == self.verdict.name))
+
+    @cached_property
+    def column(self) -> int:
+        """The place of the number that is shown at first: the one that the verdict's rules name most often, else the last."""
+        named = Counter(symbol.name for symbol in self.verdict.symbols() if symbol.kind is SymbolKind.STEP)
+        return max(range(len(self.columns)), key=lambda place: (named[self.columns[place]], place), default=0)
+
+    @property
+    def failed(self) -> int:
+        return sum(row.shade == _FAILED for row in self.rows)
+
+    def add(self, explanation: Explanation) -> None:
+        """Add a restaurant."""
+        self._articles.add(as_html(page_blocks(explanation, self.shades, MAX_REVIEWS)))
+        self.run = self.run or explanation.run
+        if explanation.error is not None:
+            verdict, shade, place = _FAILED, _FAILED, len(self.verdicts)
+            values: list[Value] = [None for _ in self.columns]
+        else:
+            verdict = format_plain(explanation.verdict)
+            shade, place = self.shades.get(explanation.verdict, "other"), self._place(explanation.verdict)
+            values = [explanation.outputs.get(name) for name in self.columns]
+        numbers = [float(value) if isinstance(value, int | float) else None for value in values]
+        for name, number in zip(self.columns, numbers, strict=True):
+            if number is not None:
+                self._numbers.setdefault(name, []).append((number, shade))
+        self.rows.append(
+            _TableRow(
+                at=len(self.rows),
+                anchor=self._anchor(explanation.business_id),
+                business_id=explanation.business_id,
+                name=explanation.name or explanation.business_id,
+                verdict=verdict,
+                place=place,
+                shade=shade,
+                score=numbers[self.column] if numbers else None,
+                numbers=tuple("" if shade == _FAILED else format_value(value) for value in values),
+                reviews=explanation.reviews,
+                change=_summarize_change(explanation.changes),
+                changed=_changed_reviews(explanation.changes),
+            )
+        )
+
+    def page(self, failures: Iterable[str]) -> str:
+        """Return the page; `failures` are the lines that say what failed."""
+        restaurants = f"{number_of(len(self.rows), 'restaurant')}, {self.failed} failed"
+        return render_report(
+            title=self.program.task_name,
+            about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
+            step=self.verdict.name,
+            counts=[*self._counts()],
+            columns=self.columns,
+            column=self.column,
+            histograms=self._histograms(),
+            failures=[*failures],
+            rows=sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0))),
+            articles=self._articles.to_base64(),
+        )
+
+    def _place(self, verdict: Value) -> int:
+        return self.verdicts.index(verdict) if verdict in self.verdicts else -1
+
+    def _anchor(self, business_id: str) -> str:
+        """Return the name of a restaurant in an address: its id, with a number if another line has the same."""
+        anchor, number = visible(business_id), 1
+        while anchor in self._anchors:
+            number += 1
+            anchor = f"{visible(business_id)}~{number}"
+        self._anchors.add(anchor)
+        return anchor
+
+    def _counts(self) -> Iterator[_VerdictCount]:
+        """Yield how many restaurants have each verdict, in the policy's order; failed ones last."""
+        numbers = Counter(row.place for row in self.rows)
+        most = max(numbers.values(), default=1)
+        for place, verdict in enumerate(self.verdicts):
+            number = numbers[place]
+            yield _VerdictCount(format_plain(verdict), place, self.shades[verdict], number, number / most)
+        if self.failed:
+            yield _VerdictCount(_FAILED, len(self.verdicts), _FAILED, self.failed, self.failed / most)
+
+    def _histograms(self) -> list[Histogram | None]:
+        """Return the histogram of each column; None if no restaurant has a number there."""
+        order = [*dict.fromkeys([*self.shades.values(), "other"])]
+        return [histogram(name, self._numbers.get(name, []), order) for name in self.columns]
+
+
+def _summarize_change(changes: Sequence[Change]) -> str:
+    """Return the smallest change in a few words; empty if there is none."""
+    if not changes:
+        return ""
+    change = changes[0]
+    verdict = format_plain(change.verdict)
+    if change.parameter is not None:
+        return f"{change.parameter} {format_value(change.number)}: {verdict}"
+    return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {verdict}"
+
+
+def _changed_reviews(changes: Sequence[Change]) -> float | None:
+    """Return how many reviews the smallest change adds or leaves out; None if it changes a parameter, or there is none."""
+    return changes[0].number if changes and changes[0].parameter is None else None

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.json_values import _quote
 from formulaseed.language.types import is_within
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 from formulaseed.seed.absence import is_claim, value_for_nothing
+from formulaseed.source.printing import number_of
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
 

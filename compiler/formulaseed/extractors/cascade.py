@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
-from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.agreement import label
 from formulaseed.extractors.base import AskedField, OpenExtractor
 from formulaseed.extractors.model.options import ModelOptions
@@ -36,6 +35,7 @@ from formulaseed.extractors.trained.extractor import with_untrained
 from formulaseed.extractors.trained.features import require_training
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.runtime.sampling import draw
+from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:
     from formulaseed.extractors.model.answers import AnswerCache

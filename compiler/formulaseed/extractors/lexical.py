@@ -21,7 +21,6 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, tied_text, unspoken_text
 from formulaseed.extractors.lexical_text import (
@@ -41,6 +40,7 @@ from formulaseed.extractors.lexical_text import (
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.ir import nodes
 from formulaseed.runtime.reviews import ReviewSource
+from formulaseed.source.printing import number_of
 
 
 class Lexical(ExtractorOptions):

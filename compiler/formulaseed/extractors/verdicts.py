@@ -20,12 +20,12 @@ from random import Random
 from typing import Any
 
 from formulaseed.data.results import Failures, FieldValue
-from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import aligned
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.extractors.agreement import confusion_text, counted, label
 from formulaseed.limits import NUMBER_MAX
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.source.printing import number_of
 
 _Z = 1.959963984540054
 _DRAWS, _FEWEST_DRAWS, _ALL_DRAWS = 2_000, 200, 1_000_000

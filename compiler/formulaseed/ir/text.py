@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text, literal_text
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, Span
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
 from formulaseed.source.json_reader import refuse_constant
+from formulaseed.source.printing import printable
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

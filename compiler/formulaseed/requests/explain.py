@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import Any
 
-from formulaseed.diagnostics.model import number_of
 from formulaseed.ir.attributes import _attribute_at_path, _read_attribute
 from formulaseed.requests import evaluation
 from formulaseed.requests import model as ir
 from formulaseed.requests.evaluation import Path
 from formulaseed.requests.records import Background, Restaurant
 from formulaseed.requests.validate import EvidenceCache, RequestResult, Traced, matches_of
+from formulaseed.source.printing import number_of
 
 MAX_VALUE_LENGTH = 60
 _EXPECTATIONS = {

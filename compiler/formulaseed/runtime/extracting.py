@@ -31,7 +31,6 @@ from formulaseed.data.results import (
     error_of,
     handled,
 )
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import ReviewHandling
@@ -39,6 +38,7 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.limits import LINE_BYTES
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.sampling import Sample
+from formulaseed.source.printing import number_of
 
 
 @dataclass(frozen=True, slots=True)

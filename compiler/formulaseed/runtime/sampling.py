@@ -12,7 +12,7 @@ from hashlib import blake2b
 from heapq import nsmallest
 
 from formulaseed.data.results import ReviewInput
-from formulaseed.diagnostics.model import number_of
+from formulaseed.source.printing import number_of
 
 _Drawn = tuple[int, bytes, int, int]
 """A review's turn in its restaurant, its number in the draw, and the places of the restaurant and of the review."""

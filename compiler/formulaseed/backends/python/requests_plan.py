@@ -20,7 +20,6 @@ from formulaseed.backends.python.code import (
 )
 from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import Variables, header
-from formulaseed.diagnostics.model import number_of
 from formulaseed.requests.explain import describe_evidence
 from formulaseed.requests.model import (
     Condition,
@@ -39,6 +38,7 @@ from formulaseed.requests.model import (
     SocialRating,
     conditions,
 )
+from formulaseed.source.printing import number_of
 
 
 def plan_requests(program: Requests, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:

@@ -15,11 +15,11 @@ from formulaseed.backends.python.parsing import READERS
 from formulaseed.backends.python.plan import TYPES, Variables, beside, header
 from formulaseed.backends.python.printed import Parts, Printed
 from formulaseed.backends.python.views import Alias, FieldView
-from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import end_sentence, join_sentences
 
 _MODULE_NAMES = (

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3, with_help
-from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Span
 
 MAX_SHOWN = 80

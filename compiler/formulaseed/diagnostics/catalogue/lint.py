@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import with_1
-from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
+from formulaseed.source.printing import number_of
 from formulaseed.source.text import Span
 
 _YEAR = '"parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}'

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
-from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.extractors.model.ledger import Spent, UnconfirmedBatch
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.extractors.model.store_file import StoreError
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
 from formulaseed.llm.failures import line_of
+from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices

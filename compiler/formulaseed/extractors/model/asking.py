@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any
 
 from formulaseed.data.results import IN_BATCH, NOT_ASKED, Extraction, ReviewInput
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
@@ -27,6 +26,7 @@ from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed, DamagedAnswer, NotAsked
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
+from formulaseed.source.printing import number_of
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
 """The run stops after so many consecutive calls that the API rejects with the same message, before and after the first answer."""

@@ -19,7 +19,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from formulaseed.data.results import CUT_OFF, NOT_ASKED, Extraction, ReviewInput
-from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache, cost_of
 from formulaseed.extractors.model.ledger import OpenBatch
@@ -30,6 +29,7 @@ from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
+from formulaseed.source.printing import number_of
 
 ROUNDS = 3
 """How often a question without a usable answer is sent, and how often in a row the creation of a batch may be cut off."""

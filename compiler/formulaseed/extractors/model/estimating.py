@@ -17,7 +17,6 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from formulaseed.data.results import ReviewInput
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.answers import AnswerCache
@@ -26,6 +25,7 @@ from formulaseed.llm.calls import ModelCapabilities, Usage, cost_text
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
+from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices

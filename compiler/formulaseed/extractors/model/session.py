@@ -12,16 +12,15 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from formulaseed.data.jsonl import lines_of
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import ArgumentError, DataError, FormulaSeedError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
 from formulaseed.extractors.model.prompting import PromptSpec
+from formulaseed.extractors.model.settings import ModelSettings
 from formulaseed.extractors.model.store import Store, default_path, opened_for_run
 from formulaseed.extractors.options import Callbacks
 from formulaseed.ir import nodes
@@ -30,12 +29,10 @@ from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.runtime.reviews import ReviewSource
-
-if TYPE_CHECKING:
-    from formulaseed.extractors.model.options import ModelOptions
+from formulaseed.source.printing import number_of
 
 
-def require_session(options: ModelOptions) -> None:
+def require_session(options: ModelSettings) -> None:
     """Raise `NotReady` if no call can be made, and the store has no answer either.
 
     Raises `FormulaSeedError` inside a running event loop, and `ArgumentError` for a limit of costs without a price.
@@ -52,7 +49,7 @@ def require_session(options: ModelOptions) -> None:
 
 @contextmanager
 def open_answers(
-    options: ModelOptions, program: nodes.Program, source: ReviewSource, callbacks: Callbacks, *, is_dry: bool = False
+    options: ModelSettings, program: nodes.Program, source: ReviewSource, callbacks: Callbacks, *, is_dry: bool = False
 ) -> Iterator[AnswerCache]:
     """Open the answers to what is asked about each review; `is_dry` opens them to read.
 
@@ -79,7 +76,7 @@ def open_answers(
 
 
 def live_asker(
-    options: ModelOptions, answers: AnswerCache, callbacks: Callbacks, total: int | None = None
+    options: ModelSettings, answers: AnswerCache, callbacks: Callbacks, total: int | None = None
 ) -> Callable[[], LiveExtractor]:
     """Return what opens an extractor that asks live, each time in an event loop of its own, but all with one budget.
 
@@ -96,16 +93,16 @@ def live_asker(
     return ask
 
 
-def limits_of(options: ModelOptions) -> Limits:
+def limits_of(options: ModelSettings) -> Limits:
     """Return the limits of calls that the options set."""
     return Limits(**{field.name: getattr(options, field.name) for field in fields(Limits)})
 
 
-def _path_of(options: ModelOptions) -> Path:
+def _path_of(options: ModelSettings) -> Path:
     return Path(options.store) if options.store is not None else default_path()
 
 
-def _read_prices(options: ModelOptions) -> Prices:
+def _read_prices(options: ModelSettings) -> Prices:
     """Read the prices. Raises `ArgumentError` for a limit of costs without the model's price."""
     prices = read_prices(Path(options.prices) if options.prices is not None else None)
     if options.max_usd is not None and options.model not in prices.models:
@@ -115,7 +112,7 @@ def _read_prices(options: ModelOptions) -> Prices:
 
 
 def _make_prompt(
-    options: ModelOptions, program: nodes.Program, source: ReviewSource, callbacks: Callbacks
+    options: ModelSettings, program: nodes.Program, source: ReviewSource, callbacks: Callbacks
 ) -> PromptSpec:
     """Return what is asked about each review, with the examples of the option or of the seed."""
 

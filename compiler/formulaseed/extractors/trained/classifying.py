@@ -22,10 +22,10 @@ from statistics import median_low
 from typing import Any, NamedTuple
 
 from formulaseed.data.results import FieldValue
-from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.agreement import label
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.trained.features import Weights, Words, meanings, one_thread
+from formulaseed.source.printing import number_of
 
 FEWEST = 30
 """Recorded answers of a field, of which fewer teach nothing."""

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from formulaseed.data.jsonl import Lines
 from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput, handled
-from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor
 from formulaseed.extractors.options import Callbacks
@@ -26,6 +25,7 @@ from formulaseed.extractors.trained.features import require_training
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.reviews import ReviewSource
+from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:
     from formulaseed.extractors.trained.measuring import FieldMeasure

@@ -1,0 +1,257 @@
+"""Finds what a verdict depends on in a program, whatever the restaurant: steps, fields of reviews, what conditions require."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import filters_of, steps_used, upstream
+from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import COMPARE, MIRRORED, NEGATED
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Base, Value
+from formulaseed.pages.values import is_number
+
+_REVIEW_FIELDS = (SymbolKind.EXTRACTION, SymbolKind.META)
+_MAX_DRIVERS = 3
+Field = tuple[str, str]
+"""A field of reviews: its section of a row, and its name."""
+
+
+class FieldRequirement(NamedTuple):
+    """A comparison that a condition requires of a field, with a `value` for which it holds."""
+
+    field: Field
+    value: Value
+    operator: str
+    limit: Any
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the condition names the values that the field must have."""
+        return self.operator in ("==", "in")
+
+    def is_met_by(self, value: Value) -> bool:
+        """Return whether the comparison holds for a value."""
+        try:
+            return COMPARE[self.operator](value, self.limit)
+        except TypeError:  # null has no order
+            return False
+
+
+class VerdictDependencies:
+    """The steps, fields and conditions that one step of a program, its verdict, depends on."""
+
+    def __init__(self, program: nodes.Program, verdict: nodes.Step) -> None:
+        self.program = program
+        self.verdict = verdict
+
+    @cached_property
+    def steps(self) -> list[nodes.Step]:
+        """The verdict and the steps that it depends on, each before those that it uses."""
+        return upstream(self.program, self.verdict)
+
+    @cached_property
+    def aggregates(self) -> dict[str, typed.Aggregate]:
+        """The aggregates that look at the reviews one by one, by the steps that they are, in the seed's order."""
+        names = {step.name for step in self.steps}
+        return {
+            step.name: step.aggregate
+            for step in self.program.steps
+            if step.name in names and step.aggregate is not None and step.aggregate.needs_pass
+        }
+
+    @cached_property
+    def decisive_steps(self) -> list[str]:
+        """The steps that show what a change does.
+
+        First those that the verdict's rules compare, then those that the formulas behind their limits use, those that rules
+        choose, and those over reviews.
+        """
+        compared = steps_used(self.verdict)
+        unlimited = [step_without_limits(self._by_name[name], self._by_name) for name in compared]
+        used = [name for step in unlimited for name in steps_used(step)]
+        chosen = [step.name for step in self.steps[1:] if step.rules()]
+        return list(dict.fromkeys([*compared, *used, *chosen, *self.aggregates]))
+
+    @cached_property
+    def drivers(self) -> list[str]:
+        """The numbers that the verdict's rules compare, and those of the rules that it passes on to, the most compared first.
+
+        They are without their limits, within which nothing would move them.
+        """
+        times_compared: Counter[str] = Counter()
+        for step in self.steps:
+            if step is self.verdict or (choices(step) and step.ty.base is Base.STRING):
+                times_compared.update(name for name in steps_used(step) if self._by_name[name].ty.is_numeric)
+        unlimited = (
+            step_without_limits(self._by_name[name], self._by_name) for name, _ in times_compared.most_common()
+        )
+        return list(dict.fromkeys(step.name for step in unlimited))[:_MAX_DRIVERS]
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """The fields of reviews that the verdict depends on."""
+        used: set[Symbol] = set()
+        for step in self.steps:
+            for expression in (*filters_of(step, self._filters).values(), *step.expressions()):
+                used.update(typed.symbols_in(expression))
+        fields = self.program.row_fields()
+        return [(kind.value, declared.name) for kind, declared in fields if Symbol(kind, declared.name) in used]
+
+    @cached_property
+    def requirements(self) -> dict[str, list[FieldRequirement]]:
+        """The requirements of each step over reviews, as far as single comparisons say them; the exact ones first."""
+        requirements: dict[str, list[FieldRequirement]] = {}
+        for name, aggregate in self.aggregates.items():
+            required = [*self._required_by(_conditions_of(aggregate))]
+            if required:
+                requirements[name] = sorted(required, key=lambda requirement: not requirement.is_exact)
+        return requirements
+
+    def _required_by(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
+        """Yield what makes all conditions hold: of alternatives, what makes the first one hold."""
+        stack = [(condition, True) for condition in reversed(conditions)]
+        while stack:
+            part, truth = stack.pop()
+            match part:
+                case typed.Not(operand):
+                    stack.append((operand, not truth))
+                case typed.Logical(word, operands):
+                    needed = operands if (word == "and") is truth else operands[:1]
+                    stack += ((operand, truth) for operand in reversed(needed))
+                case typed.Ref(symbol) if symbol.kind is SymbolKind.FILTER:
+                    stack.append((self._filters[symbol.name], truth))
+                case typed.Ref(symbol) if symbol.kind in _REVIEW_FIELDS:
+                    yield FieldRequirement((symbol.kind.value, symbol.name), truth, "==", truth)
+                case typed.Comparison():
+                    yield from _required_by_comparison(part, truth)
+                case _:
+                    pass
+
+    @cached_property
+    def _by_name(self) -> dict[str, nodes.Step]:
+        return {step.name: step for step in self.program.steps}
+
+    @cached_property
+    def _filters(self) -> dict[str, Expr]:
+        steps = self.program.steps
+        return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
+
+
+def _conditions_of(aggregate: typed.Aggregate) -> list[Expr]:
+    """Return what a review must meet to count, and to matter: also the condition that an aggregate tests."""
+    conditions = [aggregate.where] if aggregate.where is not None else []
+    if aggregate.operand is not None and aggregate.entry.takes == "condition":
+        conditions.append(aggregate.operand)
+    return conditions
+
+
+def _required_by_comparison(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
+    """Yield what makes a comparison of one field with literals true, or false; nothing for any other comparison."""
+    if len(comparison.operators) != 1:
+        return
+    field, operator, other = comparison.first, comparison.operators[0], comparison.rest[0]
+    if not isinstance(field, typed.Ref) and operator in MIRRORED:
+        field, operator, other = other, MIRRORED[operator], field
+    if not isinstance(field, typed.Ref) or field.symbol.kind not in _REVIEW_FIELDS:
+        return
+    items = other.items if isinstance(other, typed.List) else (other,)
+    if not items or not all(item.info.is_constant for item in items):
+        return
+    values = [item.info.constant for item in items]
+    if not truth:
+        operator = NEGATED[operator]
+    candidates = _values_that_hold(operator, values, field)
+    if candidates:
+        limit = values if isinstance(other, typed.List) else values[0]
+        yield FieldRequirement((field.symbol.kind.value, field.symbol.name), candidates[0], operator, limit)
+
+
+def _values_that_hold(operator: str, values: Sequence[Value], field: typed.Ref) -> Sequence[Value]:
+    """Return values of a field for which `field operator values` holds; none if that cannot be seen from its type."""
+    first = values[0]
+    if operator in (">", "<") and is_number(first):
+        return [first + 1 if operator == ">" else first - 1]
+    if operator not in ("!=", "not in"):
+        return [first]
+    possible = (False, True) if field.info.ty.base is Base.BOOLEAN else field.info.ty.values or ()
+    return [value for value in possible if value not in values]
+
+
+# --- limits
+
+
+def step_without_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
+    """Return the step that a step limits or rounds: `RAW` for `max(0, min(20, RAW))`; the step itself if it does neither."""
+    while isinstance(step.operation, nodes.Formula):
+        *_, inner = _limited_parts(step.operation.expression)
+        if not isinstance(inner, typed.Ref) or inner.symbol.kind is not SymbolKind.STEP:
+            break
+        step = steps[inner.symbol.name]
+    return step
+
+
+def is_limit(call: typed.Call) -> bool:
+    """Return whether a call limits or rounds its one argument that varies."""
+    function = FUNCTIONS[call.function]
+    varying = [argument for argument in call.arguments if not argument.info.is_constant]
+    return (function.selects or function.is_rounding) and len(varying) == 1
+
+
+def limits_of(expression: Expr) -> tuple[list[Value], list[Value]]:
+    """Return the constants below which and above which a formula limits its one argument that varies."""
+    low: list[Value] = []
+    high: list[Value] = []
+    for part in _limited_parts(expression):
+        if not isinstance(part, typed.Call) or not is_limit(part) or not FUNCTIONS[part.function].selects:
+            continue
+        bounds = FUNCTIONS[part.function].bounds
+        if bounds:
+            (low if bounds == "below" else high).extend(_constants_in(part.arguments))
+        else:  # clamp, whose bounds are its second and third argument
+            low += _constants_in(part.arguments[1:2])
+            high += _constants_in(part.arguments[2:3])
+    return low, high
+
+
+def _limited_parts(expression: Expr) -> Iterator[Expr]:
+    """Yield an expression, and while it only limits or rounds another one, that one too; the last does neither."""
+    yield expression
+    while isinstance(expression, typed.Present) or (isinstance(expression, typed.Call) and is_limit(expression)):
+        arguments = (expression.operand,) if isinstance(expression, typed.Present) else expression.arguments
+        expression = next(argument for argument in arguments if not argument.info.is_constant)
+        yield expression
+
+
+def _constants_in(arguments: Sequence[Expr]) -> list[Value]:
+    return [argument.info.constant for argument in arguments if argument.info.is_constant]
+
+
+# --- choices
+
+
+class Choice(NamedTuple):
+    """One of the branches of a step that chooses. `condition` is None for the last; `value` is a literal or a formula."""
+
+    condition: Expr | None
+    value: Value | Expr
+
+
+def choices(step: nodes.Step) -> list[Choice]:
+    """Return the branches that a step chooses from by rules, in their order; none if it does not choose.
+
+    A formula of strings or booleans may be a chain of conditions, which are rules too.
+    """
+    if step.rules():
+        return [Choice(*rule) for rule in step.rules()]
+    branches: list[Choice] = []
+    rest = step.operation.expression if isinstance(step.operation, nodes.Formula) else None
+    while isinstance(rest, typed.Conditional) and step.ty.base in (Base.STRING, Base.BOOLEAN):
+        branches.append(Choice(rest.condition, rest.then))
+        rest = rest.otherwise
+    return [*branches, Choice(None, rest)] if branches else []

@@ -1,0 +1,73 @@
+"""Renders blocks as text for a terminal, at most 100 columns wide if the words allow it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+from formulaseed.diagnostics.render import aligned
+from formulaseed.pages import blocks
+from formulaseed.source.printing import printable
+from formulaseed.source.text import one_line
+
+_WIDTH = 100
+
+
+def as_text(document: Iterable[blocks.Block]) -> str:
+    """Return the blocks as text, with characters that a terminal acts on as escapes."""
+    text = "\n".join(map(_render, document))
+    return re.sub("\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def readable(text: str) -> str:
+    """Return a string on one line, with characters that a terminal acts on as escapes."""
+    return printable(one_line(text))
+
+
+def _render(block: blocks.Block) -> str:
+    match block:
+        case blocks.Title():
+            return _underlined(block.text)
+        case blocks.Heading(text, 1):
+            return _underlined(text)
+        case blocks.Heading(text):
+            return f"\n{readable(text)}\n"
+        case blocks.Paragraph(line):
+            return _wrap(line)
+        case blocks.Items(items):
+            return "\n".join(map(_render_item, items))
+        case blocks.Table():
+            return _render_table(block)
+        case blocks.Lines():
+            return "\n".join([*(f"    {line}" for line in block.signed()), ""])
+        case blocks.Details(_, inner):
+            return f"\n{as_text(inner)}"
+
+
+def _underlined(text: str) -> str:
+    text = readable(text)
+    return f"{text}\n{'=' * len(text)}\n"
+
+
+def _render_item(item: blocks.Item | blocks.Card) -> str:
+    return _wrap(item.parts, f"{'  ' * item.depth}- ")
+
+
+def _render_table(table: blocks.Table) -> str:
+    lines = []
+    for number, line in enumerate(aligned([table.columns, *table.rows]).split("\n")):
+        is_marked = table.marked is not None and number == table.marked + 1  # the first line has the columns' names
+        lines.append(f"{'> ' if is_marked else '  '}{line}")
+    return "\n".join(["", *lines, ""])
+
+
+def _wrap(line: blocks.Line, lead: str = "") -> str:
+    return textwrap.fill(
+        readable("".join(blocks.parts_of(line))),
+        _WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -31,7 +31,7 @@ _PLACES = {
     "loaded": ("load_module",),
     "random_seeds": ("seeds",),
 }
-"""What each module of this package offers, besides `reference_evaluate`."""
+"""The names that each module of this package offers, in addition to `reference_evaluate`."""
 __all__ = [
     "Restaurant", "contexts", "growth", "load_module", "note_steps", "outcome", "parameters", "raised", "reference_evaluate",
     "restaurants", "rounding", "rows", "seeds",

@@ -244,8 +244,8 @@ class ResultCounts:
         self.restaurants += 1
         if error is not None:
             self.failed += 1
-            step, kind = error["step"], error["kind"] or ""
-            self._faults[kind if step is None else f"{kind} in {step}"] += 1
+            kind = error["kind"] or ""
+            self._faults[kind if error["step"] is None else f"{kind} in {error['step']}"] += 1
         if reviews is not None:
             self.total += reviews.total
             self.relevant += reviews.relevant

@@ -205,7 +205,9 @@ def cost_text(cost: float | None) -> str:
     if cost is None:
         return "an unknown cost"
     is_tiny = 0 < cost < 0.0001
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.6f}" if is_tiny else f"${cost:.4f}"
+    if cost >= 1:
+        return f"${cost:.2f}"
+    return f"${cost:.6f}" if is_tiny else f"${cost:.4f}"
 
 
 def total(costs: Sequence[float | None]) -> float | None:

@@ -231,7 +231,9 @@ class Client:
         """Return an attempt that has ended; one of which nobody knows whether it is charged counts with its bound."""
         number = len(state.statuses) + (answer is not None)
         is_unknown = answer is None and status in _UNKNOWN
-        usage = answer.usage if answer is not None else state.call.at_most if is_unknown else None
+        usage = state.call.at_most if is_unknown else None
+        if answer is not None:
+            usage = answer.usage
         is_bound = is_unknown or (answer is not None and answer.is_bound)
         return Attempt(state.call.key, state.call.model, status, ms, usage, request_id, number, state.id, is_bound)
 

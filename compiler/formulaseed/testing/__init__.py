@@ -29,7 +29,7 @@ _PLACES = {
     "inputs": ("Restaurant", "contexts", "parameters", "restaurants", "rows"),
     "random_seeds": ("seeds",),
 }
-"""What each module of this package offers, besides `reference_evaluate`."""
+"""The names that each module of this package offers, in addition to `reference_evaluate`."""
 __all__ = ["Restaurant", "contexts", "parameters", "reference_evaluate", "restaurants", "rows", "seed_tests", "seeds"]
 
 

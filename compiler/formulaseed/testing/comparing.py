@@ -43,28 +43,29 @@ def rounding(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str) ->
 
 
 class Change(NamedTuple):
-    """Every step's value before and after one value was raised; both empty where some step has no value."""
+    """Every step's value before and after one value was raised; both empty if a step has no value."""
 
     before: Mapping[str, Value]
     after: Mapping[str, Value]
 
     def falls(self, name: str) -> bool:
-        """Return whether the step is less than before, by more than rounding."""
+        """Return True if the step is less than before, by more than rounding."""
         return self._moves(name, -1)
 
     def rises(self, name: str) -> bool:
-        """Return whether the step is more than before, by more than rounding."""
+        """Return True if the step is more than before, by more than rounding."""
         return self._moves(name, 1)
 
     def _moves(self, name: str, sign: int) -> bool:
-        before, after = self.before.get(name), self.after.get(name)
+        before = self.before.get(name)
+        after = self.after.get(name)
         if not isinstance(before, int | float) or not isinstance(after, int | float):
             return False
         return (after - before) * sign > 0 and not math.isclose(after, before, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
 
 
 def growth(seed: SeedLike | FormulaSeed, name: str) -> st.SearchStrategy[Any]:
-    """Return by how much `raised` may raise a step: often by what the seed mentions, so that thresholds are passed."""
+    """Return amounts by which `raised` may raise a step: often numbers of the seed, so that thresholds are passed."""
     program = loaded_seed(seed).program
     return Values(program, wild=False).growth(_step(program, name).ty)
 

@@ -65,7 +65,9 @@ def numbers(
     edges = [sign * edge for edge in EDGE_NUMBERS + EDGE_INTEGERS for sign in (1, -1)]
     plain = (0, 1, 2, 3, 5, 0.0, -0.0, 0.5, 1.0, 2.5, 4.75, -1.5, -2)
     pools = _sample_between((plain, [least, most], sorted(hints), edges), least, most)
-    low, high = float(least), float(most)
+    # The nearest floats may be outside of the bounds.
+    low = float(least)
+    high = float(most)
     low = math.nextafter(low, math.inf) if low < least else low
     high = math.nextafter(high, -math.inf) if high > most else high
     return st.one_of(*pools, *([st.floats(low, high, allow_nan=False)] if low <= high else []))

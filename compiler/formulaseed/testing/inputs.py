@@ -1,7 +1,7 @@
-"""Rows, contexts and parameters that fit a seed, one by one or as the whole input of a restaurant.
+"""Generate rows, contexts and parameters that fit a seed, one by one or as the whole input of a restaurant.
 
 Values are such as Yelp's data has, and there are no fields but those that the seed uses. With `wild` values are any that the
-seed accepts, and some of the other fields are there.
+seed accepts, and some of the other fields are present.
 """
 
 from __future__ import annotations
@@ -113,8 +113,9 @@ def _as_yelp_writes(value: Any) -> Any:
 
 
 def _record(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> st.SearchStrategy[dict[str, Any]]:
-    """An object of a kind's fields; a wild one sometimes has a field that resembles none."""
-    required, optional = dict[str, st.SearchStrategy[Any]](), dict[str, st.SearchStrategy[Any]]()
+    """Return objects of a kind's fields; wild ones sometimes have a field that resembles none."""
+    required: dict[str, st.SearchStrategy[Any]] = {}
+    optional: dict[str, st.SearchStrategy[Any]] = {}
     fields: Mapping[SymbolKind, Sequence[nodes.ExtractionField | nodes.InputField]] = {
         SymbolKind.EXTRACTION: values.program.fields,
         SymbolKind.META: values.program.meta,
@@ -144,7 +145,7 @@ _DATED = ("date", "year", "month")
 
 
 def _metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
-    """Metadata. Year, month and date are of one day; the date alone, or the other two alone, may be given."""
+    """Return metadata. Year, month and date are of one day; the date or the other two may be missing."""
     record = _record(values, SymbolKind.META, without=_DATED)
     used = [part for part in _DATED if Symbol(SymbolKind.META, part) in values.used]
     if not (used or values.wild):

@@ -1,4 +1,4 @@
-"""Values of a seed's fields: those that Yelp's data can have, or any that a seed accepts.
+"""Generate values of a seed's fields: those that Yelp's data can have, or any that a seed accepts.
 
 Either way many are those that the seed itself mentions, so that its conditions hold now and then.
 """
@@ -19,17 +19,18 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
 from formulaseed.testing.formulas import PLAIN_STRINGS, STRINGS, integers, numbers
 
-_MOST = 1_000_000
-"""The largest number of a field that sets no bounds, unless any will do."""
+_MAX_UNBOUNDED = 1_000_000
+"""The largest number of a field without bounds, unless values are wild."""
 _RANGES: dict[str, tuple[int, int]] = {
     "meta.useful": (0, 1_000), "meta.funny": (0, 1_000), "meta.cool": (0, 1_000), "meta.user_average_stars": (1, 5),
     "context.review_count": (0, 10_000), "context.is_open": (0, 1), "context.latitude": (-90, 90),
     "context.longitude": (-180, 180),
 }  # fmt: skip
-"""What Yelp's numbers can be. Stars are apart, as they are halves; all others are counts and lengths, 0 or more."""
+"""The ranges of Yelp's numbers. Stars have values of their own; all other numbers are counts and lengths, 0 or more."""
 _STARS = [1, 2, 3, 4, 5, 1.0, 2.0, 3.0, 4.0, 5.0]
 _AVERAGE_STARS = [halves / 2 for halves in range(2, 11)]
-_FIRST_YEAR, _LAST_YEAR = 2004, 2030
+_FIRST_YEAR = 2004
+_LAST_YEAR = 2030
 
 Field = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
@@ -42,7 +43,7 @@ class Values:
     wild: bool
 
     def of(self, kind: SymbolKind, field: Field) -> st.SearchStrategy[Any]:
-        """Return the values of a field or parameter, null not among them."""
+        """Return the values of a field or parameter, without null."""
         ty = field.ty
         if ty.values is not None:
             return st.sampled_from(ty.values)
@@ -56,7 +57,7 @@ class Values:
         name = f"{kind.value}.{field.name}"
         if name in ("meta.stars", "context.stars"):
             return st.sampled_from(_STARS if name == "meta.stars" else _AVERAGE_STARS)
-        least, most = _RANGES.get(name, (0 if isinstance(field, nodes.InputField) else -_MOST, _MOST))
+        least, most = _RANGES.get(name, (0 if isinstance(field, nodes.InputField) else -_MAX_UNBOUNDED, _MAX_UNBOUNDED))
         low, high = bounds
         if low is None:
             low = least if high is None or high >= least else high
@@ -66,7 +67,8 @@ class Values:
 
     def days(self) -> st.SearchStrategy[datetime.date]:
         """Return days of reviews, often of years near those that the seed mentions."""
-        first, last = datetime.date(_FIRST_YEAR, 1, 1), datetime.date(_LAST_YEAR, 12, 31)
+        first = datetime.date(_FIRST_YEAR, 1, 1)
+        last = datetime.date(_LAST_YEAR, 12, 31)
         years = sorted({y + d for y in self._integers for d in (-1, 0, 1) if _FIRST_YEAR <= y + d <= _LAST_YEAR})
         near = st.builds(datetime.date, st.sampled_from(years or [_FIRST_YEAR]), st.integers(1, 12), st.integers(1, 28))
         return st.one_of(near, st.dates() if self.wild else st.dates(first, last))
@@ -77,8 +79,9 @@ class Values:
 
     def _wild_number(self, ty: Type, low: float | None, high: float | None) -> st.SearchStrategy[Any]:
         is_whole = ty.base is Base.INTEGER
-        most = limits.INTEGER_MAX if is_whole else limits.INPUT_MAX
-        least, most = -most if low is None else low, most if high is None else high
+        limit = limits.INTEGER_MAX if is_whole else limits.INPUT_MAX
+        least = -limit if low is None else low
+        most = limit if high is None else high
         if not is_whole:
             return numbers(self._numbers, least, most)
         whole = integers(self._integers, int(least), int(most))

@@ -62,9 +62,10 @@ class _Planner:
         self.globals = Names(_MODULE_NAMES)
         self.functions = [self.globals.local(_plain(step.name)) for step in program.steps]
         self.aliases: dict[tuple[str, ...], Alias] = {}
-        fields, locals_ = Names(), Names((*_MODULE_NAMES, *self.functions))
-        names = [fields.field(self.flat(field.name)) for field in program.record]
-        locals_of = [locals_.local(name) for name in names]
+        field_names = Names()
+        local_names = Names((*_MODULE_NAMES, *self.functions))
+        names = [field_names.field(self.flat(field.name)) for field in program.record]
+        locals_of = [local_names.local(name) for name in names]
         self.fetches = [(local, self.place(f.name)) for f, local in zip(program.record, locals_of, strict=True)]
         self.record = [self.field(*entry) for entry in zip(program.record, names, locals_of, strict=True)]
         symbols = {
@@ -95,11 +96,11 @@ class _Planner:
         }
 
     def flat(self, name: str) -> str:
-        """A field's full name as one word, the root entity's left out."""
+        """Return a field's full name as one word, without the root entity."""
         return "_".join(self.reference.direct_path(name)) or name.replace(".", "_")
 
     def place(self, name: str) -> Code:
-        """Return where a field is found: a field of the root entity also without the entity around it."""
+        """Print the reading of a field; one of the root entity may also be outside of the entity's object."""
         entity, *path = name.split(".")
         if not path:
             return Code(f"_has_entity(record, {literal(entity)})")
@@ -107,27 +108,32 @@ class _Planner:
         if entity == self.reference.root:
             reader = "_read_root_field" if self.reference.direct_path(name) else "_read_prefixed_field"
         similar = tuple_text([literal(similar_name) for similar_name in self.reference.similar(name)])
-        return Code(f"{reader}(record, {literal(name)}{f', {similar}' if similar != '()' else ''})")
+        more = "" if similar == "()" else f", {similar}"
+        return Code(f"{reader}(record, {literal(name)}{more})")
 
     def field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
-        ty, place = field.ty, literal(self.program.spelled(field.name))
+        ty = field.ty
+        place = literal(self.program.spelled(field.name))
         comment = beside(field.name, field.description)
         if "." not in field.name:
             return FieldView(name, Code("bool | None"), local, comment)
         if ty.values is not None:
             alias = self.alias(ty.values, field)
-            code, read = alias.name, f"_read_choice({alias.choices}, {local}, {place})"
+            code = alias.name
+            read = f"_read_choice({alias.choices}, {local}, {place})"
         else:
-            code, read = Code(TYPES[ty.base]), f"{READERS[ty.base]}({local}, {place})"
+            code = Code(TYPES[ty.base])
+            read = f"{READERS[ty.base]}({local}, {place})"
         if ty.nullable:
             return FieldView(name, Code(f"{code} | None"), Code(f"None if {local} is None else {read}"), comment)
         return FieldView(name, code, Code(read), comment)
 
     def alias(self, values: tuple[str, ...], field: nodes.InputField) -> Alias:
-        """The type of these values; the first field that has them gives it its name."""
+        """Return the alias for these values; the first field that has them names it."""
         if values not in self.aliases:
             flat = self.flat(field.name)
-            name, choices = self.globals.type_alias(flat), self.globals.constant(f"{flat}_values")
+            name = self.globals.type_alias(flat)
+            choices = self.globals.constant(f"{flat}_values")
             self.aliases[values] = Alias(name, tuple(Line(literal(value)) for value in values), Code(""), choices)
         return self.aliases[values]
 

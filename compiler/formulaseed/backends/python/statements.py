@@ -94,8 +94,9 @@ class StatementPrinter:
         return [step for step in self.steps if step.name in wanted]
 
     def evidence(self) -> Evidence:
-        """Return what `evidence` does: one loop that notes for each aggregate the rows that it counts."""
-        starts, items = [], []
+        """Return the statements of `evidence`: a loop that notes for each aggregate the rows that it counts."""
+        starts = []
+        items = []
         for step in self.steps:
             if step.aggregate is not None and not self.hoisted.is_part(step):
                 counts_all = step.aggregate.where is None and not step.aggregate.needs_pass
@@ -126,8 +127,10 @@ class StatementPrinter:
                 self.symbols[Symbol(SymbolKind.FILTER, name)] = printed
 
     def _printer(self, step: str) -> ExpressionPrinter:
-        vocabulary, symbols = self.vocabulary, dict(self.symbols)
-        for name in self.inlined:  # their faults are the step's
+        vocabulary = self.vocabulary
+        symbols = dict(self.symbols)
+        # The errors of filters that are inlined name this step.
+        for name in self.inlined:
             printer = ExpressionPrinter(symbols, step, vocabulary.parts, vocabulary.constants)
             symbols[Symbol(SymbolKind.FILTER, name)] = printer.finished(_condition(self.filters[name]))
         return ExpressionPrinter(symbols, step, vocabulary.parts, vocabulary.constants)
@@ -154,10 +157,12 @@ class StatementPrinter:
     def _test(self, condition: Expr, printer: ExpressionPrinter) -> Test:
         printed = printer.finished(condition)
         if printed.code not in self.tests:
-            filter_, label = "", ""
+            filter_ = label = ""
             if isinstance(condition, typed.Ref) and condition.symbol.kind is SymbolKind.FILTER:
-                is_inlined = condition.symbol.name in self.inlined
-                filter_, label = ("", condition.text) if is_inlined else (condition.symbol.name, "")
+                if condition.symbol.name in self.inlined:
+                    label = condition.text
+                else:
+                    filter_ = condition.symbol.name
             safe = not printed.raises and self._is_independent(condition)
             self.tests[printed.code] = Test(condition, printed, safe, filter_, label)
         return self.tests[printed.code]
@@ -237,9 +242,12 @@ class StatementPrinter:
         return AggregatePrinter(step, self.vocabulary.locals, self.vocabulary.types, self.hoisted.author(step))
 
     def _guarded(self, step: nodes.Step) -> Guarded:
-        """Return what an aggregate does with a row."""
-        aggregate, printer = self._aggregate(step), self._printer(self.hoisted.author(step))
-        tests, condition, operand = self._tests(step), aggregate.condition(), aggregate.aggregate.operand
+        """Return the statements of an aggregate for a row, with their conditions."""
+        aggregate = self._aggregate(step)
+        printer = self._printer(self.hoisted.author(step))
+        tests = self._tests(step)
+        condition = aggregate.condition()
+        operand = aggregate.aggregate.operand
         if condition is not None:
             tests += tuple(self._test(part, printer) for part in typed.conjuncts(condition))
         body, raises = aggregate.row(printer, tests_raise=any(test.printed.raises for test in tests))
@@ -306,7 +314,8 @@ class StatementPrinter:
         return f"{local}: {self.vocabulary.types[step.name]}"
 
     def _lookup(self, step: nodes.Step, operation: nodes.Lookup, printer: ExpressionPrinter) -> Code:
-        table, name = self.vocabulary.tables[step.name], literal(step.name)
+        table = self.vocabulary.tables[step.name]
+        name = literal(step.name)
         source = printer.finished(operation.source).code
         default = literal(exact(operation.default, step.ty)) if operation.has_default else Code("None")
         if operation.match == "exact":
@@ -330,19 +339,21 @@ class StatementPrinter:
         return [*self._declaration(step), Choice(branches, (assign(operation.otherwise),))]
 
     def _raises(self, step: nodes.Step) -> bool:
-        """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
+        """Return True if the computation of a step may raise; for an aggregate, that inside its loop."""
         printer = self._printer(self.hoisted.author(step))
         if step.aggregate is not None:
-            operand, where = step.aggregate.operand, step.aggregate.where
-            adds_up = step.aggregate.entry.intermediate is not None
-            value = (printer.print if adds_up else printer.finished)(operand).raises if operand is not None else False
-            return value or (where is not None and printer.finished(where).raises)
+            operand = step.aggregate.operand
+            where = step.aggregate.where
+            # Infinity may reach a total, which is checked after the loop.
+            print_operand = printer.finished if step.aggregate.entry.intermediate is None else printer.print
+            operand_raises = operand is not None and print_operand(operand).raises
+            return operand_raises or (where is not None and printer.finished(where).raises)
         if isinstance(step.operation, nodes.Lookup) and not step.operation.has_default:
             return True
         return any(printer.finished(expression).raises for expression in step.expressions())
 
     def _comment(self, step: nodes.Step) -> list[Block]:
-        """Return what is said before a step that is a part of a formula; nothing before any other step."""
+        """Return the comment before a step that is a part of a formula; nothing before any other step."""
         if not self.hoisted.is_part(step):
             return []
         text = f"{step.name}, part of {self.hoisted.author(step)}: {comment_text(step_text(step))}"

@@ -21,7 +21,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.pipeline import checked
 from formulaseed.reference.database import database_reference
-from formulaseed.reference.document import bumped, change, document_text, reference_json
+from formulaseed.reference.document import change, document_text, next_version, reference_json
 from formulaseed.reference.model import DatabaseLayout
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.rendering import estimate_tokens, reference_markdown, reference_prompt
@@ -632,7 +632,7 @@ def test_versions(
     """A reworded reference gets a patch, one with something new a minor, one that may break a formula a major version."""
     after = load_reference(changed(document, *path, to=to))
     found = change(load_reference(document), document, after, reference_json(after))
-    assert (found.kind, bumped("1.0.0", found.kind)) == (kind, version)
+    assert (found.kind, next_version("1.0.0", found.kind)) == (kind, version)
     assert found.reasons
 
 

@@ -31,7 +31,7 @@ from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pipeline import Compilable, compile
-from formulaseed.reference.document import bumped, change, document_text, reference_json
+from formulaseed.reference.document import change, document_text, next_version, reference_json
 from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
 from formulaseed.reference.model import DatabaseLayout, Reference, overlaid
 from formulaseed.reference.read import lower_layout, lower_reference
@@ -123,7 +123,7 @@ def _json(reference: Reference, out: str | None, check: bool) -> int:
     if found.kind == "none":
         say(f"{out}: current, version {before.version}")
         return 0
-    version = bumped(before.version, found.kind)
+    version = next_version(before.version, found.kind)
     if check:
         say(f"{out}: stale, {before.version} is to become {version} ({found})")
         return 1

@@ -16,7 +16,7 @@ from formulaseed.language import functions, operators
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.types import Base, Type
 from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
-from formulaseed.reference.rules import unlisted
+from formulaseed.reference.rules import find_unlisted
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 
@@ -25,7 +25,7 @@ PREFIXED = "; only with its prefix: "
 
 
 def reference_json(reference: Reference) -> dict[str, Any]:
-    """The whole document."""
+    """Return the published document: plain values, the root entity first, its keys in the order of the schema."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     return {
         "version": reference.version,
@@ -40,8 +40,8 @@ def reference_json(reference: Reference) -> dict[str, Any]:
         "enums": {enum.name: _record(_with_usage(enum, reference)) for enum in all_enums(reference)},
         "operators": _operators(reference),
         "functions": {name: _function(function) for name, function in reference.allowed_functions.items()},
-        "syntax_patterns": {each.name: _record(each) for each in reference.patterns or _default_patterns(reference)},
-        "examples": {each.name: _record(each) for each in reference.examples or _default_examples(reference)},
+        "syntax_patterns": {entry.name: _record(entry) for entry in reference.patterns or _default_patterns(reference)},
+        "examples": {entry.name: _record(entry) for entry in reference.examples or _default_examples(reference)},
         "notes": dict(reference.notes or _default_notes(reference)),
     }
 
@@ -60,17 +60,17 @@ def list_fields(document: dict[str, Any], entity: str) -> Iterator[dict[str, Any
 
 
 def line_of(text: str) -> str:
-    """The text on one line, with nothing in it that cannot be seen."""
+    """Return the text on one line, without unprintable characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def document_text(document: dict[str, Any]) -> str:
-    """The document as it is written to a file."""
+    """Return the document as the JSON text that is written to a file."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def all_enums(reference: Reference) -> list[EnumType]:
-    """The reference's enums, with those that only its fields name."""
+    """Return the reference's enums, then those that only its fields name."""
     enums = {enum.name: enum for enum in reference.enums}
     for entity in reference.entities:
         for field in entity.fields:
@@ -80,13 +80,14 @@ def all_enums(reference: Reference) -> list[EnumType]:
 
 
 def access_pattern(entity: Entity, reference: Reference) -> str:
-    """How formulas reach an entity's fields."""
+    """Describe how formulas write an entity's fields: with its prefix, or directly for the root."""
     if entity.name != reference.root:
         return f"{entity.name}.field_name"
     full = (f"{entity.name}.{field.name}" for field in entity.fields)
     direct = next((name for name in full if name not in reference.hidden), "")
-    shown = f" (e.g., {direct} or just {reference.spelled(direct)})" if direct else ""
-    return f"Direct field access{shown}{PREFIXED + ', '.join(reference.hidden) if reference.hidden else ''}"
+    example = f" (e.g., {direct} or just {reference.spelled(direct)})" if direct else ""
+    prefixed = PREFIXED + ", ".join(reference.hidden) if reference.hidden else ""
+    return f"Direct field access{example}{prefixed}"
 
 
 def _entity(entity: Entity, reference: Reference) -> dict[str, Any]:
@@ -130,64 +131,88 @@ def _without_none(**keys: Any) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _record(found: EnumType | SyntaxPattern | Example) -> dict[str, Any]:
-    """What a section says of one of its entries, under the entry's name."""
-    said = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(found).items()}
-    return {key: value for key, value in said.items() if key != "name" and (value or key != "usage")}
+def _record(entry: EnumType | SyntaxPattern | Example) -> dict[str, Any]:
+    """Return an entry of a section without its name, which is its key there, and without an empty usage."""
+    record = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(entry).items()}
+    return {key: value for key, value in record.items() if key != "name" and (value or key != "usage")}
 
 
 def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
+    """Return a copy of the enum; an empty `usage` lists the fields that have its type."""
     places = [f"{e.name}.{f.name}" for e in reference.entities for f in e.fields if f.enum_type == enum.name]
-    used = f"Used in {' and '.join(places)} field{'s' if len(places) > 1 else ''}" if places else ""
-    return replace(enum, usage=enum.usage or used)
+    if enum.usage or not places:
+        return enum
+    plural = "s" if len(places) > 1 else ""
+    return replace(enum, usage=f"Used in {' and '.join(places)} field{plural}")
 
 
 def _operators(reference: Reference) -> dict[str, dict[str, str]]:
     """Return the operators that formulas may use, by kind, each with its description; a kind without any is left out."""
+    if reference.operators is None:
+        return {kind: dict(group) for kind, group in operators.BY_KIND.items()}
+    listed = reference.operators
     allowed = {
-        kind: {name: said for name, said in group.items() if reference.operators is None or name in reference.operators}
+        kind: {name: meaning for name, meaning in group.items() if name in listed}
         for kind, group in operators.BY_KIND.items()
     }
     return {kind: group for kind, group in allowed.items() if group}
 
 
 def _function(function: functions.Function) -> dict[str, str]:
-    said = {key: getattr(function, key) for key in ("signature", "description", "example")}
-    return {**said, "returns": "float" if function.returns == "number" else function.returns}
+    entry = {key: getattr(function, key) for key in ("signature", "description", "example")}
+    return {**entry, "returns": "float" if function.returns == "number" else function.returns}
 
 
 # --- what its source leaves open
 
 
 def _default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
-    """Patterns whose examples name fields that there are."""
-    typed = _typed(reference)
-    safe = [f"({name} or 0)" if ty.nullable else name for name, ty in typed.items() if ty.is_numeric]
-    related = [name for name in typed if "." in name and f".{CUSTOM}." not in name]
-    custom = [name for name in typed if f".{CUSTOM}." in name]
-    quoted = [f"{name} == {ty.values[0]!r}" for name, ty in typed.items() if ty.values][:1]
-    tests = quoted or [f"{n} > 100" for n in safe[:1]]
-    rows = (
-        ("arithmetic", "operand operator operand", "Standard operations on numbers", [f"{n} * 2" for n in safe]),
-        ("comparison", "value operator value", "Compare two values", [*(f"{n} >= 16" for n in safe[:1]), *quoted]),
-        ("field_access", "entity.field_name", "A field of an entity, by its dotted name", related[:3]),
-        ("nested_field_access", f"entity.{CUSTOM}.field_key", "A custom field of an entity", custom[:2]),
-        ("function_call", "function_name(arg1, arg2, ...)", "Call a function", [f"max({n}, 1)" for n in safe[:1]]),
-        ("ternary", "value_if_true if condition else value_if_false", "One of two values",
-         [f"10 if {test} else 0" for test in tests]),
-        ("null_safety", "(value or default)", "A value in place of null", [n for n in safe if " or " in n][:1]),
-    )  # fmt: skip
+    """Return patterns for the reference's own fields; a pattern without an allowed example is left out."""
     patterns = []
-    for name, syntax, meaning, formulas in rows:
-        shown = [formula for formula in formulas if _is_allowed(formula, reference)]
-        if shown:
-            patterns.append(SyntaxPattern(name, syntax, meaning, tuple(shown[:3])))
+    for name, syntax, meaning in _PATTERNS:
+        formulas = _pattern_formulas(name, _types_as_written(reference))
+        examples = [formula for formula in formulas if _is_allowed(formula, reference)]
+        if examples:
+            patterns.append(SyntaxPattern(name, syntax, meaning, tuple(examples[:3])))
     return tuple(patterns)
 
 
+_PATTERNS = (
+    ("arithmetic", "operand operator operand", "Standard operations on numbers"),
+    ("comparison", "value operator value", "Compare two values"),
+    ("field_access", "entity.field_name", "A field of an entity, by its dotted name"),
+    ("nested_field_access", f"entity.{CUSTOM}.field_key", "A custom field of an entity"),
+    ("function_call", "function_name(arg1, arg2, ...)", "Call a function"),
+    ("ternary", "value_if_true if condition else value_if_false", "One of two values"),
+    ("null_safety", "(value or default)", "A value in place of null"),
+)
+
+
+def _pattern_formulas(pattern: str, types: dict[str, Type]) -> list[str]:
+    """Return formulas that show a syntax pattern. Raises `ValueError` if it is none of `_PATTERNS`."""
+    numbers = [f"({name} or 0)" if ty.nullable else name for name, ty in types.items() if ty.is_numeric]
+    enum_tests = [f"{name} == {ty.values[0]!r}" for name, ty in types.items() if ty.values][:1]
+    match pattern:
+        case "arithmetic":
+            return [f"{number} * 2" for number in numbers]
+        case "comparison":
+            return [*(f"{number} >= 16" for number in numbers[:1]), *enum_tests]
+        case "field_access":
+            return [name for name in types if "." in name and f".{CUSTOM}." not in name][:3]
+        case "nested_field_access":
+            return [name for name in types if f".{CUSTOM}." in name][:2]
+        case "function_call":
+            return [f"max({number}, 1)" for number in numbers[:1]]
+        case "ternary":
+            return [f"10 if {test} else 0" for test in enum_tests or [f"{number} > 100" for number in numbers[:1]]]
+        case "null_safety":
+            return [number for number in numbers if " or " in number][:1]
+    raise ValueError(f"no syntax pattern is called {pattern}")
+
+
 def _default_examples(reference: Reference) -> tuple[Example, ...]:
-    """Formulas over fields that there are, one for each of the common uses."""
-    typed = _typed(reference)
+    """Return allowed formulas over the reference's own fields, one for each common use."""
+    typed = _types_as_written(reference)
     numbers = [name for name, ty in typed.items() if ty.is_numeric and not name.endswith("_id")]
     numbers.sort(key=lambda name: typed[name].base is not Base.INTEGER)
     plain = next((name for name in numbers if not typed[name].nullable), "")
@@ -207,11 +232,12 @@ def _default_examples(reference: Reference) -> tuple[Example, ...]:
 def _is_allowed(formula: str, reference: Reference) -> bool:
     """Return whether the reference lists every function and operator of a formula."""
     text = PlainText(Span(Source("", formula), 0, len(formula)), formula)
-    return not unlisted(parse_formula(text, Problems()), reference)
+    return not find_unlisted(parse_formula(text, Problems()), reference)
 
 
 def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
-    root, direct = reference.root, next((name for name in _typed(reference) if "." not in name), "")
+    root = reference.root
+    direct = next((name for name in _types_as_written(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
     if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
@@ -225,8 +251,8 @@ def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     )  # fmt: skip
 
 
-def _typed(reference: Reference) -> dict[str, Type]:
-    """Every field that formulas read, as they write it, with its type; the root's first."""
+def _types_as_written(reference: Reference) -> dict[str, Type]:
+    """Return the types of the fields that formulas can read, by the names that formulas write; the root's first."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     names = [name for entity in entities for name in reference.names_of(entity.name)]
     return {reference.spelled(name): ty for name in names if (ty := reference.types[name]) is not None}
@@ -236,69 +262,84 @@ def _typed(reference: Reference) -> dict[str, Type]:
 
 Kind = Literal["none", "patch", "minor", "major"]
 Facts = dict[tuple[str, str], str]
-_UNVERSIONED = ("version", "generated_at")
-_SHOWN = 4
+_UNVERSIONED = {"version", "generated_at"}
+_MAX_LISTED_REASONS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What has changed from one reference to another, in words, the gravest first."""
+    """The kind of change from one reference to another, with its reasons in words."""
 
     kind: Kind
     reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        shown = ", ".join(self.reasons[:_SHOWN])
-        more = f" and {len(self.reasons) - _SHOWN} more" if len(self.reasons) > _SHOWN else ""
-        return f"{self.kind}: {shown}{more}" if shown else self.kind
+        if not self.reasons:
+            return self.kind
+        rest = len(self.reasons) - _MAX_LISTED_REASONS
+        more = f" and {rest} more" if rest > 0 else ""
+        return f"{self.kind}: {', '.join(self.reasons[:_MAX_LISTED_REASONS])}{more}"
 
 
 def change(before: Reference, written: dict[str, Any], after: Reference, document: dict[str, Any]) -> Change:
-    """The change from a reference as it was `written` in a file to another with its `document`.
+    """Return the change from a reference as it was `written` in a file to another with its `document`.
 
     It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
     something is new, and else, such as for a description, a patch.
     """
     old = _facts(before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.BY_KIND))
     new = _facts(after, document["functions"], document["operators"])
-    major = [f"{name} removed" for _, name in old.keys() - new.keys()]
-    changed = {
-        key: f"{key[1]} is {new[key]}, was {old[key]}" for key in old.keys() & new.keys() if old[key] != new[key]
-    }
-    major += [said for key, said in changed.items() if new[key] != old[key].removesuffix(" or null")]
     hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]
-    major += [f"{name} needs its prefix" for name in hidden]
+    major = [*_breaking_changes(old, new), *(f"{name} needs its prefix" for name in hidden)]
     if major:
         return Change("major", tuple(sorted(major)))
     minor = [f"{name} added" for _, name in new.keys() - old.keys()]
-    minor += changed.values()
+    minor += _changed_facts(old, new).values()
     if minor:
         return Change("minor", tuple(sorted(minor)))
-    sections = [key for key in document.keys() | written.keys() if key not in _UNVERSIONED]
+    sections = (document.keys() | written.keys()) - _UNVERSIONED
     differing = sorted(key for key in sections if document.get(key) != written.get(key))
-    return Change("patch", tuple(f"{key} reworded" for key in differing)) if differing else Change("none")
+    return Change("patch" if differing else "none", tuple(f"{key} reworded" for key in differing))
 
 
-def bumped(version: str, kind: Kind) -> str:
-    """The version that follows a change of this kind."""
+def _changed_facts(old: Facts, new: Facts) -> dict[tuple[str, str], str]:
+    """Return a reason for each fact that is in both, with another value."""
+    return {key: f"{key[1]} is {new[key]}, was {old[key]}" for key in old.keys() & new.keys() if old[key] != new[key]}
+
+
+def _breaking_changes(old: Facts, new: Facts) -> Iterator[str]:
+    """Yield a reason for each fact that is gone or has changed, unless the change is only that it is no longer null."""
+    yield from (f"{name} removed" for _, name in old.keys() - new.keys())
+    for key, reason in _changed_facts(old, new).items():
+        if new[key] != old[key].removesuffix(" or null"):
+            yield reason
+
+
+def next_version(version: str, kind: Kind) -> str:
+    """Return the version that follows a change of this kind; the same one for `none`."""
     major, minor, patch = map(int, version.split("."))
     if kind == "major":
         return f"{major + 1}.0.0"
     if kind == "minor":
         return f"{major}.{minor + 1}.0"
-    return f"{major}.{minor}.{patch + 1}" if kind == "patch" else version
+    if kind == "patch":
+        return f"{major}.{minor}.{patch + 1}"
+    return version
 
 
 def _facts(reference: Reference, functions: Iterable[str], operators: Mapping[str, Iterable[str]]) -> Facts:
-    """What formulas rely on: functions, operators, names with their types, values of enums, the root."""
+    """Return what formulas rely on, with types where there are any: functions, operators, fields, values, the root."""
     facts: Facts = {("entity", entity.name): "" for entity in reference.entities}
     facts |= {("function", name): "" for name in functions}
     facts |= {("operator", symbol): "" for group in operators.values() for symbol in group}
     if reference.root:
         facts["root", f"direct access to {reference.root}"] = ""
     for name, ty in reference.types.items():
-        base = "unreadable" if ty is None else f"enum {ty.base.value}" if ty.values is not None else ty.base.value
-        facts["field", name] = f"{base} or null" if ty is not None and ty.nullable else base
-        for value in (ty.values if ty is not None else None) or ():
+        if ty is None:
+            facts["field", name] = "unreadable"
+            continue
+        base = ty.base.value if ty.values is None else f"enum {ty.base.value}"
+        facts["field", name] = f"{base} or null" if ty.nullable else base
+        for value in ty.values or ():
             facts["value", f"{name} value {value!r}"] = ""
     return facts

@@ -36,14 +36,14 @@ _Record = TypeVar("_Record", model.EnumType, model.SyntaxPattern, model.Example)
 
 
 def lower_reference(document: JsonValue | None, problems: Problems) -> model.Reference | None:
-    """Lower a document; None where it is no JSON or no object, or has no entities."""
+    """Lower a document; None if it is no JSON or no object, or has no entities. Reports every fault."""
     shape = Shape(problems)
     section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
     return _Reader(section, shape).reference() if section is not None else None
 
 
 def lower_layout(document: JsonValue | None, problems: Problems) -> model.DatabaseLayout:
-    """What a schema file says of the database that it describes."""
+    """Lower the `database` section of a schema file; an absent section gives an empty layout."""
     if not isinstance(document, JsonObject):
         return model.DatabaseLayout()
     reader = _Reader(document, Shape(problems))
@@ -66,6 +66,7 @@ class _Reader:
         self.fields_left = limits.REFERENCE_FIELDS
 
     def reference(self) -> model.Reference | None:
+        """Read the reference; None if its entities cannot be read, which is reported."""
         document, shape = self.document, self.shape
         shape.keys(document, _TOP_KEYS, "a formula reference")
         reported = frozenset(shape.problems.sorted())
@@ -74,10 +75,10 @@ class _Reader:
         else:
             example = '"entities": {"listing": {"fields": {…}}}'
             section = shape.need(document, "entities", "the formula reference", example)
-            found = shape.object(section, "`entities`") if section is not None else None
-            if found is None:
+            listed = shape.object(section, "`entities`") if section is not None else None
+            if listed is None:
                 return None
-            entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
+            entities = [self.entity(member) for member in self.members(listed, "`entities`", limits.ENTITIES)]
         enums = self.records(model.EnumType, "enums", "an enum", "values")
         closed = [model.with_enum_values(entity, enums) for entity in self.with_custom_fields(entities)]
         is_complete = reported.issuperset(shape.problems.sorted())
@@ -97,56 +98,56 @@ class _Reader:
 
     # --- what sections have in common
 
-    def members(self, section: JsonObject, what: str, most: int) -> tuple[Member, ...]:
-        """The members, none where there are too many."""
+    def members(self, section: JsonObject, noun: str, most: int) -> tuple[Member, ...]:
+        """Return the members of a section; none, with the problem reported, if there are more than `most`."""
         if len(section.members) > most:
-            self.shape.too_many(section.span, what, len(section.members), most)
+            self.shape.too_many(section.span, noun, len(section.members), most)
             return ()
         return section.members
 
     def inner(self, section: JsonObject, key: str, known: Sequence[str] | None = None) -> JsonObject:
-        """The object at a key, its keys checked where they are known; an empty one where it is absent."""
+        """Return the object at a key, its keys checked if `known` lists them; an empty object if it is absent."""
         value = section.get(key)
-        found = self.shape.object(value, f"`{key}`") if value is not None else None
-        if found is None:
+        inner = self.shape.object(value, f"`{key}`") if value is not None else None
+        if inner is None:
             return JsonObject(section.span, ())
         if known is not None:
-            self.shape.keys(found, known, f"`{key}`")
-        return JsonObject(found.span, self.members(found, f"`{key}`", limits.EXAMPLES))
+            self.shape.keys(inner, known, f"`{key}`")
+        return JsonObject(inner.span, self.members(inner, f"`{key}`", limits.EXAMPLES))
 
     def text(self, section: JsonObject, key: str) -> str:
         return self.shape.string(section.get(key), f"`{key}`")
 
-    def texts(self, section: JsonObject, what: str) -> tuple[tuple[str, str], ...]:
-        return tuple((member.key.value, self.shape.string(member.value, what)) for member in section.members)
+    def texts(self, section: JsonObject, noun: str) -> tuple[tuple[str, str], ...]:
+        return tuple((member.key.value, self.shape.string(member.value, noun)) for member in section.members)
 
     def strings(self, section: JsonObject, key: str, most: int) -> tuple[str, ...]:
         items = self.shape.list(section.get(key), f"`{key}`", most)
-        found = [self.shape.text(item, f"an entry of `{key}`") for item in items]
-        return tuple(dict.fromkeys(text.value for text in found if text is not None))
+        strings = [self.shape.text(item, f"an entry of `{key}`") for item in items]
+        return tuple(dict.fromkeys(string.value for string in strings if string is not None))
 
     def version(self) -> str:
-        found = self.shape.text(self.document.get("version"), "`version`")
-        if found is None:
+        version = self.shape.text(self.document.get("version"), "`version`")
+        if version is None:
             return model.FIRST_VERSION
-        if not _VERSION.fullmatch(found.value):
-            self.shape.problems.report(catalogue.invalid_version(found.span, model.FIRST_VERSION))
-        return found.value
+        if not _VERSION.fullmatch(version.value):
+            self.shape.problems.report(catalogue.invalid_version(version.span, model.FIRST_VERSION))
+        return version.value
 
     # --- entities
 
     def entity(self, member: Member) -> model.Entity:
         name, shape = member.key, self.shape
-        what = f"the entity `{name.value}`"
+        noun = f"the entity `{name.value}`"
         if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
             shape.problems.report(catalogue.reserved_entity(name.span, name.value))
-        section = shape.object(member.value, what, '{"fields": {…}}')
+        section = shape.object(member.value, noun, '{"fields": {…}}')
         if section is None:
             return model.Entity(name.value)
-        shape.keys(section, _ENTITY_KEYS, what)
-        listed = shape.need(section, "fields", what, '"fields": {"name": {"type": "string"}}')
-        found = shape.object(listed, "`fields`") if listed is not None else None
-        fields = self.members(found, "`fields`", self.fields_left) if found is not None else ()
+        shape.keys(section, _ENTITY_KEYS, noun)
+        value = shape.need(section, "fields", noun, '"fields": {"name": {"type": "string"}}')
+        listed = shape.object(value, "`fields`") if value is not None else None
+        fields = self.members(listed, "`fields`", self.fields_left) if listed is not None else ()
         self.fields_left -= len(fields)
         return model.Entity(
             name.value,
@@ -157,7 +158,7 @@ class _Reader:
         )
 
     def field(self, member: Member) -> model.Field:
-        """A field; its type may be given alone."""
+        """Read a field: an object, or the name of its type alone. One that cannot be read is `json`."""
         name, shape, value = member.key, self.shape, member.value
         shape.name(name, "a field")
         if isinstance(value, JsonString):
@@ -167,39 +168,44 @@ class _Reader:
             return model.Field(name.value, "json")
         shape.keys(section, _FIELD_KEYS, "a field")
         nullable = shape.boolean(section.get("nullable"), "`nullable`")
-        field = self.typed_field(section, name.value, "type", model.FIELD_TYPES, "values", "default")
+        field = self.read_typed_field(section, name.value, "type", model.FIELD_TYPES, "values", "default")
         least, most = (self.bound(section, key) for key in ("minimum", "maximum"))
         enum_type = self.text(section, "enum_type")
         return replace(field, nullable=nullable, enum_type=enum_type, minimum=least, maximum=most)
 
     def bound(self, section: JsonObject, key: str) -> int | float | None:
-        """What is written under `minimum` or `maximum`."""
+        """Return the number under `minimum` or `maximum`; None if it is absent or no number, which is reported."""
         value = section.get(key)
-        if value is None or isinstance(value, JsonNumber):
-            return value.value if value is not None else None
-        self.shape.wrong_type(value, f"`{key}`", "a number")
+        if isinstance(value, JsonNumber):
+            return value.value
+        if value is not None:
+            self.shape.wrong_type(value, f"`{key}`", "a number")
         return None
 
-    def typed_field(
+    def read_typed_field(
         self, section: JsonObject, name: str, kind: str, known: tuple[str, ...], values: str, default: str
     ) -> model.Field:
-        """A field by the keys that its kind of fields has for the type, the values and the default."""
+        """Read a field; `kind`, `values` and `default` are the keys of its type, its values and its default."""
         shape, value = self.shape, section.get(default)
-        found = shape.text(shape.need(section, kind, "the field", f'"{kind}": such as "integer"'), f"`{kind}`")
+        type_name = shape.text(shape.need(section, kind, "the field", f'"{kind}": such as "integer"'), f"`{kind}`")
         return model.Field(
             name,
-            self.field_type(found, known),
+            self.field_type(type_name, known),
             self.text(section, "description"),
             values=self.strings(section, values, limits.ENUM_VALUES),
             default=plain(value) if value is not None else None,
         )
 
     def field_type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
-        """The type's name; of an unknown one, which is reported, nothing can be read."""
-        return (self.shape.choice(value, "field type", known) if value is not None else None) or "json"
+        """Return the name of a type; `json`, which formulas cannot read, for an unknown type, which is reported."""
+        choice = self.shape.choice(value, "field type", known) if value is not None else None
+        return choice or "json"
 
     def root(self, entities: list[model.Entity]) -> str:
-        """The entity whose fields need no prefix: it is named, or it says so itself."""
+        """Return the entity whose fields need no prefix, empty if there is none.
+
+        It is the one that `root` names, has a direct access pattern, or is the only one that cannot be null.
+        """
         named = self.shape.text(self.document.get("root"), "`root`")
         names = [entity.name for entity in entities]
         if named is not None:
@@ -222,11 +228,12 @@ class _Reader:
             if member.key.value not in names:
                 self.shape.problems.report(catalogue.unknown_entity(member.key.span, member.key.value, names))
                 continue
-            found = tuple(self.custom_fields(member))
-            names[member.key.value] = replace(names[member.key.value], custom_fields=found)
+            fields = tuple(self.custom_fields(member))
+            names[member.key.value] = replace(names[member.key.value], custom_fields=fields)
         return list(names.values())
 
     def custom_fields(self, member: Member) -> Iterator[model.Field]:
+        """Yield the custom fields of an entity; one without a key or with an earlier one's is reported and left out."""
         shape, seen = self.shape, set[str]()
         items = shape.list(member.value, "custom fields", self.fields_left)
         self.fields_left -= len(items)
@@ -237,14 +244,14 @@ class _Reader:
             shape.keys(section, _CUSTOM_KEYS, "a custom field")
             key = shape.name(shape.need(section, "field_key", "the custom field", '"field_key"'), "a custom field")
             required = shape.boolean(section.get("required"), "`required`")
-            made = self.typed_field(
+            field = self.read_typed_field(
                 section, key.text if key else "", "field_type", model.CUSTOM_TYPES, "options", "default_value"
             )
             if key is not None and key.text in seen:
                 shape.problems.report(catalogue.duplicate_custom_field(item.span, member.key.value, key.text))
             elif key is not None:
                 seen.add(key.text)
-                yield replace(made, nullable=not required)
+                yield replace(field, nullable=not required)
 
     # --- operators and functions
 
@@ -274,25 +281,26 @@ class _Reader:
             for operator in group.members if group is not None else ():
                 listed.append(operator.key.value)
                 if operator.key.value not in known:
-                    found = catalogue.unknown_listed_operator(operator.key.span, operator.key.value, known)
-                    shape.problems.report(found)
+                    problem = catalogue.unknown_listed_operator(operator.key.span, operator.key.value, known)
+                    shape.problems.report(problem)
         return tuple(listed)
 
     # --- the rest
 
-    def records(self, make: type[_Record], key: str, what: str, needed: str = "") -> tuple[_Record, ...]:
-        """What is made of the objects of a section: strings by key, `values` and `examples` lists of them."""
-        made, keys = [], [each.name for each in fields(make) if each.name != "name"]
+    def records(self, make: type[_Record], key: str, noun: str, needed: str = "") -> tuple[_Record, ...]:
+        """Make a record of each object in a section: its keys hold strings, `values` and `examples` lists of strings."""
+        records = []
+        keys = [attribute.name for attribute in fields(make) if attribute.name != "name"]
         for member in self.inner(self.document, key).members:
-            section = self.shape.object(member.value, f"{what} `{member.key.value}`")
+            section = self.shape.object(member.value, f"{noun} `{member.key.value}`")
             if section is None:
                 continue
-            self.shape.keys(section, keys, what)
+            self.shape.keys(section, keys, noun)
             if needed:
-                self.shape.need(section, needed, what, f'"{needed}"')
-            said: dict[str, Any] = {
+                self.shape.need(section, needed, noun, f'"{needed}"')
+            values: dict[str, Any] = {
                 key: self.strings(section, key, _LISTS[key]) if key in _LISTS else self.text(section, key)
                 for key in keys
             }
-            made.append(make(member.key.value, **said))
-        return tuple(made)
+            records.append(make(member.key.value, **values))
+        return tuple(records)

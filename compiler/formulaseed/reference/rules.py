@@ -112,12 +112,12 @@ def _rule(
 def _parsed(text: JsonString, reference: Reference, problems: Problems) -> ast.Expr | None:
     """Parse a formula, and report each function and operator in it that the reference does not list."""
     expression = parse_formula(text, problems)
-    for found in unlisted(expression, reference):
+    for found in find_unlisted(expression, reference):
         problems.report(found)
     return expression
 
 
-def unlisted(expression: ast.Expr | None, reference: Reference) -> list[Diagnostic]:
+def find_unlisted(expression: ast.Expr | None, reference: Reference) -> list[Diagnostic]:
     """Return one diagnostic for each function and operator of a formula that the reference does not list."""
     functions, operators = reference.allowed_functions, reference.operators
     found: dict[str, Diagnostic] = {}

@@ -19,39 +19,31 @@ from formulaseed.reference.model import CUSTOM, FIELD_TYPES, Entity, Field, Refe
 
 _ROOT = "variables"
 _DOTS = 3
-"""A full name has so many parts at most, such as `listing.custom_fields.warranty_months`."""
+"""A full name has at most three parts, such as `listing.custom_fields.warranty_months`."""
 
 
 def with_variables(
     reference: Reference | None, variables: Mapping[str, Any] | Collection[str], *, are_values: bool = False
 ) -> Reference:
-    """Return the reference with the variables besides, or one of them alone.
+    """Return the reference with the variables added; without a reference, one of the variables alone.
 
-    A list of names makes numbers of them. A mapping holds for a name a type (`"integer"`), an object such as
-    `{"type": "string", "nullable": true}`, or a value of the type; for the name of an entity such a mapping, with its
-    custom fields in a further one; names may be dotted. With `are_values` a string is a value, too, and no object is a
-    type. Raises `DataError` for anything else.
+    A variable in a list of names is a number. In a mapping, a name has a type (`"integer"`), an object such as
+    `{"type": "string", "nullable": true}`, or a value of the type. The name of an entity has a mapping of its fields,
+    with the custom fields in a further one. Names may be dotted. With `are_values` a string is a value, too, and no
+    object is a type. Raises `DataError` for anything else.
     """
-    if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
-        raise DataError(f"variables are names with types, not {_quote(variables)}")
-    if not isinstance(variables, Mapping):
-        for name in variables:
-            if not isinstance(name, str):
-                _check(name)
-        variables = dict.fromkeys(variables, "number")
-    given = nested(variables)
-    if len(given) > limits.REFERENCE_FIELDS:
-        raise DataError(f"there are {len(given)} variables, more than {limits.REFERENCE_FIELDS}")
-    entities = {entity.name: entity for entity in reference.entities} if reference is not None else {}
-    root = reference.root if reference is not None else ""
+    values = _variables_by_name(variables)
+    base = reference or Reference(())
+    entities = {entity.name: entity for entity in base.entities}
+    root = base.root
     if not root:  # a name that no variable has
         root = _ROOT
-        while root in given or root in entities:
+        while root in values or root in entities:
             root += "_"
     entities.setdefault(root, Entity(root))
     direct: dict[str, Any] = {}
-    for name, value in given.items():
-        _check(name)
+    for name, value in values.items():
+        _check_name(name)
         if name in RESERVED_WORDS:
             raise DataError(f"`{name}` cannot be the name of a variable: it is a word of the formula language")
         if isinstance(value, Mapping) and (are_values or not _is_type(value)):
@@ -63,24 +55,40 @@ def with_variables(
         else:
             direct[name] = value
     entities[root] = _with_fields(entities[root], direct, are_values)
-    return replace(reference or Reference(()), entities=tuple(entities.values()), root=root)
+    return replace(base, entities=tuple(entities.values()), root=root)
 
 
-def _with_fields(entity: Entity, given: Mapping[str, Any], are_values: bool) -> Entity:
-    """Return the entity with further fields, by name, or other types of its own."""
+def _variables_by_name(variables: Mapping[str, Any] | Collection[str]) -> dict[str, Any]:
+    """Return the variables with their types or values, nested. Raises `DataError` if they are none, or too many."""
+    if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
+        raise DataError(f"variables are names with types, not {_quote(variables)}")
+    if not isinstance(variables, Mapping):
+        for name in variables:
+            if not isinstance(name, str):
+                _check_name(name)
+        variables = dict.fromkeys(variables, "number")
+    values = nested(variables)
+    if len(values) > limits.REFERENCE_FIELDS:
+        raise DataError(f"there are {len(values)} variables, more than {limits.REFERENCE_FIELDS}")
+    return values
+
+
+def _with_fields(entity: Entity, values: Mapping[str, Any], are_values: bool) -> Entity:
+    """Return a copy of the entity with further fields; one that it has already is replaced."""
     fields, custom = ({field.name: field for field in group} for group in (entity.fields, entity.custom_fields))
-    for name, value in given.items():
-        _check(name)
+    for name, value in values.items():
+        _check_name(name)
         if name == CUSTOM and isinstance(value, Mapping):
-            for key, of in value.items():
-                _check(key)
-                custom[key] = _field(key, of, are_values)
+            for key, custom_value in value.items():
+                _check_name(key)
+                custom[key] = _field(key, custom_value, are_values)
         else:
             fields[name] = _field(name, value, are_values)
     return replace(entity, fields=tuple(fields.values()), custom_fields=tuple(custom.values()))
 
 
-def _check(name: Any) -> None:
+def _check_name(name: Any) -> None:
+    """Raise `DataError` if a variable cannot have this name."""
     if not (isinstance(name, str) and is_name(name) and len(name) <= limits.NAME_CHARACTERS):
         raise DataError(f"{_quote(name)} cannot be the name of a variable: use letters, digits and `_`")
 
@@ -90,26 +98,35 @@ def _is_type(value: Mapping[str, Any]) -> bool:
 
 
 def _field(name: str, value: Any, is_value: bool = False) -> Field:
+    """Return a variable as a field. With `is_value` a string is a value, not the name of a type.
+
+    Raises `DataError` if `value` is neither a type nor a value.
+    """
     if is_value and isinstance(value, str | Mapping):  # formulas read nothing of an object inside an entity
         return Field(name, "string" if isinstance(value, str) else "json")
     if isinstance(value, Mapping) and _is_type(value):
-        nullable, values = value.get("nullable", False), value.get("values", ())
-        description = value.get("description", "")
-        known = tuple(values) if isinstance(values, list | tuple) else ("",)
-        texts = isinstance(description, str) and all(isinstance(each, str) and each for each in known)
-        if not isinstance(nullable, bool) or not texts:
-            raise DataError(f"the type of `{name}` must be like {{'type': 'integer', 'nullable': true}}")
-        field = _field(name, value["type"])
-        return replace(field, nullable=nullable, values=known, description=description)
+        return _typed_field(name, value)
     if isinstance(value, str):
         kind = "float" if value == "number" else value
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
         return Field(name, kind)
-    found = next((kind for known, kind in _KINDS if isinstance(value, known)), None)
-    if found is None:
+    inferred = next((kind for python_type, kind in _KINDS if isinstance(value, python_type)), None)
+    if inferred is None:
         raise DataError(f"the variable `{name}` is {_quote(value)}, which is no type and no value")
-    return Field(name, found, nullable=value is None)
+    return Field(name, inferred, nullable=value is None)
+
+
+def _typed_field(name: str, declared: Mapping[str, Any]) -> Field:
+    """Return the field that an object with a `type` declares. Raises `DataError` for another key of a wrong type."""
+    nullable = declared.get("nullable", False)
+    description = declared.get("description", "")
+    values = declared.get("values", ())
+    is_valid = isinstance(values, list | tuple) and all(isinstance(value, str) and value for value in values)
+    if not (is_valid and isinstance(nullable, bool) and isinstance(description, str)):
+        raise DataError(f"the type of `{name}` must be like {{'type': 'integer', 'nullable': true}}")
+    field = _field(name, declared["type"])
+    return replace(field, nullable=nullable, values=tuple(values), description=description)
 
 
 _KINDS: tuple[tuple[type | UnionType, str], ...] = (
@@ -121,9 +138,9 @@ _KINDS: tuple[tuple[type | UnionType, str], ...] = (
 def nested(values: Mapping[str, Any], levels: int = _DOTS) -> dict[str, Any]:
     """Return the values with dotted names, such as `cpu.cores`, put into the entities that they name.
 
-    Raises `DataError` where a name is given twice, with different values, or as a value and as an entity.
+    Raises `DataError` if a name has two different values, or is both a value and an entity.
     """
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     dotted = []
     for key, value in values.items():
         if isinstance(value, Mapping) and levels > 1:
@@ -131,10 +148,10 @@ def nested(values: Mapping[str, Any], levels: int = _DOTS) -> dict[str, Any]:
         if isinstance(key, str) and "." in key:
             dotted.append((key, value))
         else:
-            found[key] = value
+            result[key] = value
     for key, value in dotted:
         *path, last = key.split(".", _DOTS)
-        inner = found
+        inner = result
         for part in path:
             known = inner.get(part)
             if known is not None and not isinstance(known, Mapping):
@@ -143,7 +160,7 @@ def nested(values: Mapping[str, Any], levels: int = _DOTS) -> dict[str, Any]:
         if last in inner and not is_same(inner[last], value):
             raise DataError(f"`{key[:80]}` is given twice, with different values")
         inner[last] = value
-    return found
+    return result
 
 
 def is_same(one: object, other: object) -> bool:

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
-BODY_SHA256: Final = "0bb39bbed7adb37f9ed5e92017887c852501a1bb3d1f5f4407c2a1ad830192c8"
+BODY_SHA256: Final = "0df813fbc3947c4bd257ccaf271a10104aa40fb1ca4e12048a054e2a568c86e8"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night", "first date", "a date", "our date", "romantic", "romance", "anniversary", "valentine", "candle",
     "intimate", "cozy", "cozier", "coziest", "boyfriend", "girlfriend", "husband", "wife", "fianc", "proposed",
@@ -106,7 +106,7 @@ class Result(NamedTuple):
     smooth_share: float  # 0 or more
     setting: Setting
     best_for: BestFor
-    date_score: float  # -1 to 11
+    date_score: float  # 0 to 10
     verdict: Verdict
 
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "f7ceb4384201d382f81995aaf45573f246a762a43e2e2791e7a4e8ba1d9ab842"
-BODY_SHA256: Final = "e861f3c8f9758caca45e97dfb385823d2432ffb8c8c1f07201df734733bbbfe5"
+BODY_SHA256: Final = "6d3c7838cb1b1ac2482e050a6502f9514d018973544916ee931b90c5be5565f8"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",
@@ -128,7 +128,7 @@ class Result(NamedTuple):
     N_ISSUES: int  # 0 or more
     N_PEST: int  # 0 or more
     N_ILL: int  # 0 or more
-    ISSUE_PERCENT: float  # -1 or more
+    ISSUE_PERCENT: float  # 0 or more
     WORST_CASE: int  # 0 to 5
     YEARS_SINCE_ISSUE: int  # 0 or more
     HYGIENE_RISK: float  # 0 to 100

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
-BODY_SHA256: Final = "01c4599d6acfd5845c371a25a1ebc8fcc720ba9a991ccf93a0a0102745bfc36d"
+BODY_SHA256: Final = "c3b312733b9327024ee472a0241e1412b44b67c1101a7a740717617281d4233e"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price", "pricing", "$", "dollar", "cheap", "expensive", "affordable", "value", "worth", "portion", "bargain",
     "good deal", "great deal", "money", "rip off", "ripoff", "rip-off",
@@ -100,13 +100,13 @@ class Result(NamedTuple):
 
     N_JUDGED: int  # 0 or more
     N_OVERPRICED: int  # 0 or more
-    FAVORABLE_PERCENT: float  # -1 or more
+    FAVORABLE_PERCENT: float  # 0 or more
     AVERAGE_SPEND: float
     CITY_BASELINE: float  # 18 to 32
     GAP_STEPS: int  # -4 to 4
     IS_SPLURGE: bool
     CONFIDENCE: float  # 0 to 1
-    VALUE_SCORE: float  # -1 to 101
+    VALUE_SCORE: float  # 0 to 100
     VERDICT: Verdict
 
 

@@ -10,6 +10,11 @@ from typing import Any
 
 import pytest
 from formulaseed import check, load_evaluator
+from formulaseed.language import intervals
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.intervals import Range, round_down
+from hypothesis import given
+from hypothesis import strategies as st
 
 SIDES = (
     "N / M", "N * 100 / M", "N / M * 100", "(N + 1) / (M + 1)", "N * 0.5", "N * 0.1", "N * 0.5 + M * 0.25", "N * 0.1 + M * 0.2",
@@ -99,3 +104,18 @@ def check_codes(formula: str) -> list[str]:
     compute = [*counts, {"name": "X", "op": "expr", "expr": formula}]
     seed = {"task_name": "T", "extract": {"fields": []}, "compute": compute, "output": ["N", "M", "X"]}
     return [d.code for d in check(seed)]
+
+
+@given(st.data(), st.integers(-15, 15))
+def test_a_rounded_value_is_within_the_rounded_bounds(data: st.DataObject, digits: int) -> None:
+    """Of floats and integers of any size, halves included; a clamped score keeps its bounds."""
+    values = st.floats(-1e300, 1e300) | st.integers(-(2**63), 2**63) | st.integers(-400, 400).map(lambda n: n / 8)
+    value, other = data.draw(values), data.draw(values)
+    low, high = min(value, other), max(value, other)
+    bounds = FUNCTIONS["round"].range(Range(round_down(low), -round_down(-high)), intervals.exactly(digits))
+    assert bounds.low <= round(value, digits) <= bounds.high
+
+
+def test_bounds_of_rounded_values_are_those_that_a_reader_expects() -> None:
+    assert FUNCTIONS["round"].range(Range(0.0, 10.0), intervals.exactly(1)) == Range(0.0, 10.0)
+    assert FUNCTIONS["round"].range(Range(-0.26, 9.95), intervals.exactly(1)) == Range(-0.3, 9.9)

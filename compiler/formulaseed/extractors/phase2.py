@@ -136,7 +136,10 @@ def _run(
     sample_seed: int,
     notify: Notify | None,
 ) -> Outcome:
-    """Do `work` with an open extractor, and return what it returns; why no more was asked is a failure."""
+    """Open the extractor over the reviews, call `work` with it, and return the lines of `work` with the failures and the cost.
+
+    If the extractor stopped before its last question, the reason is one of the failures.
+    """
     chosen = extractor_of(extractor)
     chosen.require()
     loaded = load_seed(seed)

@@ -124,10 +124,19 @@ def _whole_range(a: Range) -> Range:
 
 
 def _decimals_range(a: Range, digits: Range | None = None) -> Range:
+    """Return the range of values rounded to a number of digits, which is a literal.
+
+    Rounding keeps the order of two values, so the rounded bounds are bounds. Bounds that a float does not hold exactly are
+    moved outward by one unit of the last digit instead.
+    """
     if digits is None:
         return _whole_range(a)
-    step = 10.0 ** max(0.0, -digits.low)
-    return intervals.add(a, Range(-step, step))
+    places = int(digits.low)
+    unit = 10.0 ** max(0, -places)
+    wider = intervals.add(a, Range(-unit, unit))
+    low = round(a.low, places) if abs(a.low) < intervals.MAX_EXACT else wider.low
+    high = round(a.high, places) if abs(a.high) < intervals.MAX_EXACT else wider.high
+    return Range(low, high)
 
 
 def _widen(value: float, direction: int) -> float:

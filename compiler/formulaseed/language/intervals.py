@@ -66,7 +66,7 @@ REST = Range(0.0, math.inf)
 _UNLIKELY = 1e15
 """Bounds from here on come from the width of the types: to a reader they are no bounds."""
 
-_EXACT = 2.0**53
+MAX_EXACT = 2.0**53
 """Up to here a float holds every integer; beyond, bounds are moved outward, since integers are computed exactly."""
 
 
@@ -82,9 +82,9 @@ def round_down(value: int | float) -> float:
 
 
 def _widen_outward(a: Range) -> Range:
-    """Return the range with bounds beyond `_EXACT` moved outward by one float."""
-    low = math.nextafter(a.low, -math.inf) if _EXACT <= abs(a.low) < math.inf else a.low
-    high = math.nextafter(a.high, math.inf) if _EXACT <= abs(a.high) < math.inf else a.high
+    """Return the range with bounds beyond `MAX_EXACT` moved outward by one float."""
+    low = math.nextafter(a.low, -math.inf) if MAX_EXACT <= abs(a.low) < math.inf else a.low
+    high = math.nextafter(a.high, math.inf) if MAX_EXACT <= abs(a.high) < math.inf else a.high
     return Range(low, high, a.nonzero)
 
 
@@ -261,7 +261,7 @@ def above(low: float, *, strict: bool, integer: bool) -> Range:
     """Return the range of the values of `x` for which `x > low`, or `x >= low` if not `strict`."""
     if strict and integer:
         low = round_down(math.floor(low) + 1)
-    elif strict and abs(low) < _EXACT:  # beyond, an integer may lie between two floats
+    elif strict and abs(low) < MAX_EXACT:  # beyond, an integer may lie between two floats
         low = math.nextafter(low, math.inf)
     elif integer and math.isfinite(low):
         low = round_down(math.ceil(low))

@@ -204,11 +204,13 @@ class _Reflection:
         return {names[0]: values} if 0 < len(values) == len(rows) <= _LOOKUP_ROWS else {}
 
     def comments(self, table: str) -> tuple[str, dict[str, str]]:
-        """What the database says of a table and, where it keeps no comments, what its definition says of columns."""
+        """Return the comment of a table, and in SQLite, which stores none, those of its columns in its definition."""
         if self.connection.dialect.name != "sqlite":
             try:
                 return self.inspector.get_table_comment(table, self.schema).get("text") or "", {}
-            except NotImplementedError:
+            except (
+                NotImplementedError
+            ):  # SQLAlchemy's dialect of this database knows no comments: there are none to read
                 return "", {}
         import sqlalchemy
 

@@ -1,4 +1,4 @@
-"""Define what the extractors that ask a model are told: the model, how often and how fast it is asked, and what that may cost."""
+"""Define the options of the extractors that ask a model: the model, the pace and number of calls, and their cost."""
 
 from __future__ import annotations
 

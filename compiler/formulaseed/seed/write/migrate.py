@@ -231,6 +231,7 @@ def _joined(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
 
 
 def _comparison(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> Entry | None:
+    """Return the entry that says that a comparison equals `truth`; None if no entry of a condition object can say it."""
     if not (isinstance(subject, ast.Name) and subject.text.startswith(_NAMESPACES)):
         return None
     operator = operator if truth else NEGATED[operator]

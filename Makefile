@@ -44,7 +44,7 @@ test: $(DEVELOPED)  ## all tests, fast ones first
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-language: $(DEVELOPED)  ## what a Python may do otherwise than another: modules, formulas, the command, in brief
-	FORMULASEED_HYPOTHESIS=brief $(BIN)/python -m pytest -n auto $(addprefix tests/test_,cases.py cli.py modules.py properties.py seed_v1.py)
+	FORMULASEED_HYPOTHESIS=brief $(BIN)/python -m pytest -n auto tests/cases tests/cli/test_cli.py tests/backends/test_modules.py tests/agreement/test_properties.py tests/agreement/test_seed_v1.py
 
 test-deep: $(DEVELOPED)  ## the property tests with many more examples
 	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto --dist worksteal

@@ -26,7 +26,7 @@ CALLS, SECONDS, AT_A_TIME = 2_000, (0.2, 1.0), 64
 STREAMED = (10_000, 100_000)
 REVIEWS_EACH = 20
 
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests" / "support"))
 from loopback import loopback  # noqa: E402
 from loopback_script import Script  # noqa: E402
 

@@ -26,15 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 MUTATED = ROOT / "mutants" / "compiler"
 TESTS = {
-    "test_cases.py": r"test_case\[",
-    "test_rules.py": "example|instead",
-    "test_reference.py": "",
-    "test_program.py": "",
-    "test_checker_limits.py": "",
-    "test_fix.py": "misspelt|certain|quotes|operands",
-    "test_every_expression.py": r"wide-[12]\]",
-    "test_three_ways.py": r"random_formulas\[|read_as",
-    "test_properties.py": "module_agrees",
+    "cases/test_cases.py": r"test_case\[",
+    "diagnostics/test_rules.py": "example|instead",
+    "agreement/test_reference.py": "",
+    "ir/test_program.py": "",
+    "language/test_checker_limits.py": "",
+    "diagnostics/test_fix.py": "misspelt|certain|quotes|operands",
+    "agreement/test_every_expression.py": r"wide-[12]\]",
+    "agreement/test_three_ways.py": r"random_formulas\[|read_as",
+    "agreement/test_properties.py": "module_agrees",
 }
 """The files of tests, each with a pattern of the tests that are run."""
 PYTEST = ["-x", "-q", "-s", "-p", "no:cacheprovider", "-o", "pythonpath=", "-o", "tmp_path_retention_policy=none"]

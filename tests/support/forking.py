@@ -39,7 +39,7 @@ from typing import Any, NoReturn
 import formulaseed
 from formulaseed.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FIRST = (
     ("compile", "tasks/g1a_v2/seed.json", "--stdout"),
     ("compile", "examples/requests.jsonl", "--stdout"),

@@ -23,10 +23,9 @@ from formulaseed.testing.comparing import raised
 from formulaseed.testing.naming import Failed
 from formulaseed.testing.properties import property_tests
 from guarded_formulas import guarded_seeds
-from helpers import ROOT, TASKS, formulaseed, tiny_seed, write_json
+from helpers import ROOT, TASKS, assert_black_unchanged, formulaseed, tiny_seed, write_json
 from hostile_corpus import Entry, entries
 from hypothesis import HealthCheck, Phase, given, settings
-from test_black import assert_unchanged
 
 Json = dict[str, Any]
 
@@ -296,7 +295,7 @@ def test_hostile_paths_are_literals(tmp_path: Path) -> None:
         folder.mkdir()
         loaded = load_seed(write_json(folder / 's""".json', tiny_seed()))
         source = compile_tests(loaded, tmp_path / "test_it.py", tmp_path / "it.py")
-        assert_unchanged(source)
+        assert_black_unchanged(source)
         docstring, _, assignment = ast.parse(source).body
         assert isinstance(docstring, ast.Expr)
         assert isinstance(assignment, ast.Assign)

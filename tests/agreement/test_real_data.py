@@ -15,7 +15,7 @@ import pytest
 from formulaseed import load_evaluator, load_requests
 from helpers import TASKS, Outcome, formulaseed, read_lines, write_lines
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SEED = TASKS / "g1a_v2" / "seed.json"
 
 

@@ -31,7 +31,7 @@ from helpers import write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-GOLDENS = Path(__file__).with_name("goldens")
+GOLDENS = Path(__file__).with_name("prompts")
 EVERY = {"extract": {"fields": FIELDS, "validity": True}}
 TEXTS = st.text(max_size=80)
 SEED_V1 = {

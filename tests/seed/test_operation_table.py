@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from drafts import CONDITIONS, G1A, good_seed
 from formulaseed import check, load_evaluator
 from formulaseed.draft import wire
 from formulaseed.draft.conversion import drafted, seed_text
@@ -18,7 +19,6 @@ from formulaseed.seed.read.steps import Arguments
 from formulaseed.testing import reference_evaluate
 from helpers import ROOT
 from jsonschema import Draft7Validator
-from test_draft_wire import CONDITIONS, G1A, good_seed
 
 
 def _any(step: Arguments) -> surface.Operation:

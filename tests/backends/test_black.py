@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formulaseed import compile_seed
 from formulaseed.testing import seeds
-from helpers import ROOT, tiny_seed
+from helpers import ROOT, assert_black_unchanged, tiny_seed
 from hypothesis import given, settings
 
 MODULES = sorted((ROOT / "generated").rglob("*.py"))
@@ -21,25 +21,17 @@ _SEEN: set[str] = set()
 """Functions and classes that black has nothing to change in; the helpers are the same in every module."""
 
 
-def assert_unchanged(source: str) -> None:
-    """Black has nothing to change, with the project's line length."""
-    import black
-
-    mode = black.Mode(line_length=120, target_versions={black.TargetVersion.PY311})
-    assert source == black.format_str(source, mode=mode)
-
-
 def assert_parts_unchanged(source: str) -> None:
     """The same, but for what stands between two blank lines in a module that was looked at before."""
     parts = [part for part in source.rstrip("\n").split("\n\n\n") if part not in _SEEN]
-    assert_unchanged("\n\n\n".join(parts) + "\n")
+    assert_black_unchanged("\n\n\n".join(parts) + "\n")
     _SEEN.update(parts)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_a_committed_module(path: Path) -> None:
     """Whole, with the lines between its parts."""
-    assert_unchanged(path.read_text(encoding="utf-8"))
+    assert_black_unchanged(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -59,7 +51,7 @@ def test_a_module_with_no_line_to_split() -> None:
     source = compile_seed({**changed, "output": ["LESS"]})
     assert max(map(len, source.splitlines())) <= 120
     assert "-(n**2) - -((n + 1) ** 2)" in source
-    assert_unchanged(source)
+    assert_black_unchanged(source)
 
 
 @given(seeds())

@@ -14,11 +14,13 @@ from typing import Any
 from unittest.mock import patch
 
 from formulaseed.cli.main import main
+from formulaseed.draft.task import read_task
 from helpers import EXAMPLES, TASKS, Outcome
 from loopback import Loopback
 from loopback_script import Reply
 
 TASK = TASKS / "g1a_v2" / "task.md"
+G1A = read_task(TASK.read_bytes())
 RECORDED = EXAMPLES / "draft-g1a_v2"
 KEY = "sk-ant-never-to-be-seen"
 NAMES = ("01-conditions", "02-graph", "03-seed", "04-repair")

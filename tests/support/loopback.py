@@ -5,7 +5,7 @@ stopped; the first line it prints is its URL:
 
     with loopback(lambda ask: "http_500" if ask.attempt == 1 else None) as server: ...
     with loopback(Script(delay=0.2, faults={"http_529": 0.03, "refusal": 0.01}), process=True) as server: ...
-    python tests/loopback.py --delay 0.2 --faults '{"http_529": 0.03}'
+    python tests/support/loopback.py --delay 0.2 --faults '{"http_529": 0.03}'
 
 A client needs `base_url=server.url` (or ANTHROPIC_BASE_URL) and any API key. `server.seen()` and `server.requests` tell
 what was asked, `server.reset(delay=0)` forgets it and changes the script; the same over HTTP, for other processes:

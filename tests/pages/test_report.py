@@ -17,7 +17,7 @@ from formulaseed.pages.histogram import histogram
 from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
+from report_pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
 
 Json = Any
 

@@ -20,9 +20,8 @@ from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.source.text import Source
-from helpers import formulaseed, tiny_seed
+from helpers import PAGES, formulaseed, tiny_seed
 
-PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "pages"
 IN_PROSE = {
     "FS002": "bytes that are no text cannot stand in a text",
     "FS003": "two megabytes of seed are not worth reading",

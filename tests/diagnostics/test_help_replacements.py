@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_files import BESIDE, CASES, FILES, blocks_of
 from formulaseed import check
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import analyse_file
-from test_cases import BESIDE, CASES, FILES, blocks_of
 
 Json = dict[str, Any]
 WARNINGS = ("warning", "error")

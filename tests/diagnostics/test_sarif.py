@@ -16,13 +16,13 @@ from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.documents import analyse, analyse_file
 from formulaseed.source.text import Source, Span
-from helpers import SEEDS, formulaseed, write_json
+from helpers import ROOT, SEEDS, formulaseed, write_json
 from jsonschema import Draft4Validator
 
 Json = Any
 
-CASES = Path(__file__).parent / "cases" / "bad"
-PUBLISHED = json.loads((Path(__file__).parent / "data" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+CASES = ROOT / "tests" / "cases" / "bad"
+PUBLISHED = json.loads((Path(__file__).parent / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft4Validator(PUBLISHED, format_checker=Draft4Validator.FORMAT_CHECKER)
 URI = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})+")
 """A URI reference without query and fragment (RFC 3986)."""

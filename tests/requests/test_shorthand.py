@@ -31,12 +31,11 @@ from formulaseed.requests.shorthand import (
 )
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
-from helpers import Outcome, formulaseed, read_lines, write_lines
+from helpers import PAGES, Outcome, formulaseed, read_lines, write_lines
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_rules import PAGES
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "philly" / "requests.jsonl"
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "philly" / "requests.jsonl"
 GOLDENS = Path(__file__).parent / "shorthands"
 NOWHERE = Span(Source("made", ""), 0, 0)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
+from drafts import BAD_SEED, CONDITIONS, G1A, GRAPH, REPAIR, changed_seed, good_seed, on_the_wire, repair, step_of
 from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
 from formulaseed.draft.acceptance import find_losses
@@ -18,7 +18,6 @@ from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
 from formulaseed.draft.report import report
 from formulaseed.draft.session import Attempt, DraftResult, prompt_values
-from formulaseed.draft.task import read_task
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
@@ -27,9 +26,6 @@ from helpers import SEEDS, places
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-
-G1A = read_task(TASK.read_bytes())
-
 
 # --- schemas
 

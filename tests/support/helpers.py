@@ -30,9 +30,10 @@ from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TASKS = ROOT / "tasks"
 EXAMPLES = ROOT / "examples"
+PAGES = ROOT / "compiler" / "formulaseed" / "diagnostics" / "pages"
 SEEDS = sorted(TASKS.glob("*/seed.json"))
 IS_DEEP = os.environ.get("FORMULASEED_HYPOTHESIS") == "deep"
 """Whether more is tried than in a normal run, which may take long."""
@@ -234,3 +235,11 @@ def tiny_rows(business_id: str, *rows: object) -> dict[str, Any]:
         "context": {"name": f"The {business_id}", "is_open": 1},
         "rows": list(rows),
     }
+
+
+def assert_black_unchanged(source: str) -> None:
+    """Assert that black would change nothing in `source`, at the project's line length."""
+    import black
+
+    mode = black.Mode(line_length=120, target_versions={black.TargetVersion.PY311})
+    assert source == black.format_str(source, mode=mode)

@@ -15,7 +15,7 @@ from formulaseed.source.text import Source
 from helpers import TASKS, command, formulaseed, read_lines, tiny_seed, write_json
 
 G1A = TASKS / "g1a_v2" / "seed.json"
-POLICIES = read_lines(Path(__file__).parent / "data" / "policies.jsonl")
+POLICIES = read_lines(Path(__file__).parent / "policies.jsonl")
 """Seeds as a model writes them."""
 FEW = next(at for at, policy in enumerate(POLICIES) if policy["task_name"] == "Delivery reliability")
 """One that has notes alone."""

@@ -10,7 +10,7 @@ import pytest
 from browser import Tab, chromium
 from formulaseed import explain, load_seed
 from helpers import formulaseed, write_lines
-from pages import HOSTILE, SEED, hostile_restaurants, restaurants
+from report_pages import HOSTILE, SEED, hostile_restaurants, restaurants
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from case_files import BESIDE, BLOCKS, CASES, FENCE, FILES, OPENING, Block, blocks_of
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.documents import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
@@ -30,8 +30,7 @@ from formulaseed.ir.text import dump_program
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 
-CASES = Path(__file__).parent / "cases"
-COMMAND = "pytest tests/test_cases.py --update-cases"
+COMMAND = "pytest tests/cases --update-cases"
 NOT_IN_A_TEXT = {
     "FS002": "a case is a text, and this is about bytes that are none",
     "FS003": "a seed of two megabytes is not worth reading",
@@ -44,30 +43,6 @@ NOT_IN_A_TEXT = {
     "FS823": "a shorthand that is too large is too large for a page",
     "FS901": "a bug of ours",
 }
-BLOCKS = {
-    "good": ("json seed", "text warnings", "text types", "python module", "json run", "json steps", "json error"),
-    "bad": ("json seed", "jsonl requests", "json rules", "json reference", "text errors"),
-}
-FILES = {"json seed": "seed.json", "jsonl requests": "requests.jsonl", "json rules": "rules.json"}
-BESIDE = {"json reference": "formula_reference.json"}
-_FENCE = re.compile(r"^```(.+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
-_OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```(?:json seed|jsonl requests|json rules)\n")
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: what stands behind the fence, and the text inside, which ends with a line break."""
-
-    kind: str
-    body: str
-
-    def __str__(self) -> str:
-        return f"```{self.kind}\n{self.body}```"
-
-
-def blocks_of(path: Path) -> list[Block]:
-    """Return the blocks of a case: the seed first."""
-    return [Block(*match.groups()) for match in _FENCE.finditer(path.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*/*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -75,11 +50,11 @@ def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Non
     """The compiler says of the seed what the file says."""
     written = path.read_text(encoding="utf-8")
     blocks = blocks_of(path)
-    assert _OPENING.match(written), "a case begins with a title, a sentence with a full stop, and the seed"
+    assert OPENING.match(written), "a case begins with a title, a sentence with a full stop, and the seed"
     assert [block.kind in FILES for block in blocks].count(True) == 1
     assert {block.kind for block in blocks} <= set(BLOCKS[path.parent.name])
     head = written[: written.index(f"```{blocks[0].kind}\n")]
-    assert not _FENCE.sub("", written.removeprefix(head)).strip(), "after the sentence there are blocks alone"
+    assert not FENCE.sub("", written.removeprefix(head)).strip(), "after the sentence there are blocks alone"
     seed = tmp_path / FILES[blocks[0].kind]
     seed.write_text(blocks[0].body, encoding="utf-8")
     for block in blocks:

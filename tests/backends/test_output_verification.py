@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from formulaseed.backends.python import expressions, names, plan, render, statements, target
 from formulaseed.backends.python.code import Code
-from formulaseed.backends.python.identity import sealed
+from formulaseed.backends.python.identity import insert_hash
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.seeds import compile as command
 from formulaseed.documents import compile_seed
@@ -253,7 +253,7 @@ def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.Mo
     assert verify(source, bare.replace("\n\n\n", "\n\n\n\n"), dialect) is None
     unclear = 0
     for text in [*changed_modules(source)][:: 1 if IS_DEEP else 25]:
-        found = sealed(text)
+        found = insert_hash(text)
         if verify(found, bare, dialect) is None:
             assert code_alone(found) == expected
             unclear += 1
@@ -275,8 +275,8 @@ def test_a_bare_module_is_whole_in_each_part(text: str, place: int) -> None:
 def test_the_encoding_is_that_of_a_file(encoding: str) -> None:
     """A first line that names another encoding makes another module of the file that is written."""
     line = f"# -*- coding: {encoding} -*-\n"
-    assert verify(sealed(f"{line}{SPICY}"), SPICY) not in (None, UNSEALED)
-    assert verify(sealed(f"# -*- coding: utf-8 -*-\n{SPICY}"), SPICY) is None
+    assert verify(insert_hash(f"{line}{SPICY}"), SPICY) not in (None, UNSEALED)
+    assert verify(insert_hash(f"# -*- coding: utf-8 -*-\n{SPICY}"), SPICY) is None
 
 
 def test_a_module_states_its_own_hash() -> None:
@@ -289,7 +289,7 @@ def test_a_module_states_its_own_hash() -> None:
     ):
         assert other != HONEST
         assert verify(other, HONEST) == UNSEALED
-        assert (verify(sealed(other), HONEST) is None) is ("BODY_SHA256" in other)
+        assert (verify(insert_hash(other), HONEST) is None) is ("BODY_SHA256" in other)
 
 
 @pytest.mark.parametrize(

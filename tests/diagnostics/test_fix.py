@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, load_evaluator
-from formulaseed.diagnostics.suggestions import close_matches, is_typo
+from formulaseed.diagnostics.suggestions import find_close_matches, is_typo
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.pipeline import fixed
 from formulaseed.source.text import Source
@@ -124,7 +124,7 @@ def test_what_may_be_another_word_is_left(written: str, known: str) -> None:
 
 @pytest.mark.parametrize(("written", "known"), OPPOSITES)
 def test_no_opposite_is_proposed(written: str, known: str) -> None:
-    assert close_matches(written, [known]) == []
+    assert find_close_matches(written, [known]) == []
 
 
 @pytest.mark.parametrize(("written", "known"), SLIPS)

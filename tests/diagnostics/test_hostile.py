@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from formulaseed.backends.python import expressions
 from formulaseed.backends.python.names import module_name
-from formulaseed.backends.python.render import function_helpers
+from formulaseed.backends.python.render import render_function_helpers
 from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import EvaluationError, SeedError
 from formulaseed.runtime.evaluator import Evaluator
@@ -272,7 +272,7 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
                 text, file = arguments
                 is_parsed = file == "<unknown>" and text.startswith('"""')  # a module, looked at and not run
                 is_part = file == "<unknown>" and not is_parsed and statements.issuperset(code_alone(text))
-                is_helper = file == "<unknown>" and text == function_helpers()  # of the table of functions
+                is_helper = file == "<unknown>" and text == render_function_helpers()  # of the table of functions
                 is_module = file == "<string>" and text in sources
                 is_record = file == "<string>" and re.fullmatch(
                     r"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)", text

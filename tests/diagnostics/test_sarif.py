@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from formulaseed import __version__
-from formulaseed.diagnostics.codes import CODES, SEVERITIES, explanation, page
+from formulaseed.diagnostics.codes import CODES, SEVERITIES, read_explanation, read_page
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.documents import analyse, analyse_file
@@ -172,8 +172,8 @@ def test_every_rule_is_described() -> None:
     assert [rule["id"] for rule in rules] == sorted(CODES)
     for rule in rules:
         assert re.fullmatch(r"([A-Z][a-z0-9]*)+", rule["name"])
-        assert rule["fullDescription"]["text"] == rule["help"]["text"] == explanation(rule["id"])
-        assert rule["help"]["markdown"] == page(rule["id"])
+        assert rule["fullDescription"]["text"] == rule["help"]["text"] == read_explanation(rule["id"])
+        assert rule["help"]["markdown"] == read_page(rule["id"])
         assert rule["defaultConfiguration"] == {"level": CODES[rule["id"]].severity}
         short = rule["shortDescription"]["text"]
         assert rule["fullDescription"]["text"].startswith(short)

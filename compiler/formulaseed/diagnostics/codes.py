@@ -126,16 +126,16 @@ SUPPRESSIBLE = tuple(code for code, entry in CODES.items() if entry.severity != 
 
 
 @cache
-def page(code: str) -> str:
+def read_page(code: str) -> str:
     """Return the page of a code, in Markdown: a heading, a paragraph, an example, what to write instead."""
     return (Path(__file__).parent / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
-def explanation(code: str) -> str:
+def read_explanation(code: str) -> str:
     """Return the paragraph of a page, on one line."""
-    return one_line(page(code).split("\n\n")[1])
+    return one_line(read_page(code).split("\n\n")[1])
 
 
-def headline(code: str) -> str:
+def read_headline(code: str) -> str:
     """Return the first sentence of that paragraph."""
-    return re.split(r"(?<=[.!?]) ", explanation(code))[0]
+    return re.split(r"(?<=[.!?]) ", read_explanation(code))[0]

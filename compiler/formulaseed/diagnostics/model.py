@@ -149,7 +149,7 @@ def diagnostic(
     return Diagnostic(code, severity, _readable(message), span, _readable(help), suggestion, is_security, subject)
 
 
-def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def promote_warnings(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the diagnostics with warnings turned into errors; notes stay notes."""
     return tuple(replace(d, severity="error") if d.severity == "warning" else d for d in diagnostics)
 
@@ -195,7 +195,7 @@ class Problems:
         for problem in chain(other._found, other._beyond):
             self.report(problem)
 
-    def places_of(self, code: str) -> frozenset[Span]:
+    def find_places(self, code: str) -> frozenset[Span]:
         """Return where a code has been reported."""
         return frozenset(d.span for d in chain(self._found, self._beyond) if d.code == code)
 

@@ -50,13 +50,13 @@ def _annotation(d: Diagnostic) -> str:
     return f"::{level} {properties}::{escape(d.message)}%0Ahelp: {escape(d.help)}"
 
 
-def summary(diagnostics: Sequence[Diagnostic]) -> str:
+def summarize(diagnostics: Sequence[Diagnostic]) -> str:
     """Return `2 errors, 1 warning`, or an empty string if there are none."""
     numbers = Counter(d.severity for d in diagnostics)
     return ", ".join(number_of(numbers[severity], severity) for severity in SEVERITIES if numbers[severity])
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
+def format_table(rows: Sequence[Sequence[str]]) -> str:
     """Return a table, whose first row is its head: columns of equal width, those of numbers to the right."""
     cells = [[printable(cell) for cell in row] for row in rows]
     lines = [""] * len(cells)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from formulaseed.diagnostics.codes import CODES, explanation, headline, page
+from formulaseed.diagnostics.codes import CODES, read_explanation, read_headline, read_page
 from formulaseed.diagnostics.model import Diagnostic, place
 from formulaseed.source.text import Span
 
@@ -39,13 +39,13 @@ def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
 
 
 def _rule(code: str) -> _Json:
-    text = explanation(code)
+    text = read_explanation(code)
     return {
         "id": code,
         "name": "".join(word.capitalize() for word in CODES[code].name.split("-")),
-        "shortDescription": {"text": headline(code)},
+        "shortDescription": {"text": read_headline(code)},
         "fullDescription": {"text": text},
-        "help": {"text": text, "markdown": page(code)},
+        "help": {"text": text, "markdown": read_page(code)},
         "defaultConfiguration": {"level": CODES[code].severity},
     }
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from formulaseed.backends.python.blocks import Attempt, Block, Branch, Choice, Statement
+from formulaseed.backends.python.blocks import Block, Branch, IfStatement, Statement, TryStatement
 from formulaseed.backends.python.code import LINE_LENGTH, Code, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter, native_call
-from formulaseed.backends.python.functions import BACKEND
+from formulaseed.backends.python.functions import SPELLING_KEY
 from formulaseed.backends.python.printed import Printed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -26,9 +26,9 @@ _CANDIDATE = "candidate"
 """The suffix of the local for an operand that needs a name."""
 
 
-def suffixes(aggregate: typed.Aggregate) -> list[str]:
-    """Return the suffixes of the locals that an aggregate needs beside the one with the name of its step."""
-    spelling = aggregate.entry.spellings[BACKEND]
+def local_suffixes(aggregate: typed.Aggregate) -> list[str]:
+    """Return the local_suffixes of the locals that an aggregate needs beside the one with the name of its step."""
+    spelling = aggregate.entry.spellings[SPELLING_KEY]
     needs_name = spelling.names_value or aggregate.entry.ignores_null
     return [
         *(entry.suffix for entry in spelling.accumulators if entry.suffix != STATE),
@@ -48,12 +48,12 @@ class AggregatePrinter:
         self.step = step
         self.aggregate = step.aggregate
         self.entry = step.aggregate.entry
-        self.spelling: Spelling = self.entry.spellings[BACKEND]
+        self.spelling: Spelling = self.entry.spellings[SPELLING_KEY]
         self.types = types
         self.author = author
         self.locals = {
             suffix: locals[step.name if suffix == STATE else f"{suffix} {step.name}"]
-            for suffix in (STATE, *suffixes(step.aggregate))
+            for suffix in (STATE, *local_suffixes(step.aggregate))
         }
 
     def starts(self) -> list[tuple[Code, str]]:
@@ -94,7 +94,7 @@ class AggregatePrinter:
             blocks.append(value.statement(f"{name} = {{value}}"))
         update = self._update({"value": name})
         if test:
-            update = (Choice((Branch(Code(test.format(**self.locals, value=name)), update),)),)
+            update = (IfStatement((Branch(Code(test.format(**self.locals, value=name)), update),)),)
         return (*blocks, *update), value.raises
 
     def _update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
@@ -111,7 +111,7 @@ class AggregatePrinter:
             total = self.locals[self.spelling.accumulators[0].suffix]
             blocks.append(Statement(Code(f"{total} = _finite({total}, {literal(self.author)})")))
         is_empty = Code(self.spelling.is_empty.format(**self.locals))
-        over_none = literal(exact(default.value, self.step.ty)) if default is not None else Code("None")
+        over_none = literal(convert_number(default.value, self.step.ty)) if default is not None else Code("None")
         if self.spelling.result:
             result = self.spelling.result.format(**self.locals)
             if is_empty:
@@ -120,7 +120,7 @@ class AggregatePrinter:
             blocks.append(Statement(Code(f"{target} = {result}")))
         elif over_none != "None":
             default_value = Statement(Code(f"{local} = {over_none}"))
-            blocks.append(Choice((Branch(is_empty, (default_value,), Code("over no review")),)))
+            blocks.append(IfStatement((Branch(is_empty, (default_value,), Code("over no review")),)))
         return blocks
 
 
@@ -143,7 +143,7 @@ class _Operand:
     def _print(self, printer: ExpressionPrinter) -> Printed:
         if self.may_be_infinite:
             return printer.print(self.operand)
-        return printer.finished(self.operand, as_float=self.is_float)
+        return printer.print_finite(self.operand, as_float=self.is_float)
 
     def statement(self, template: str) -> Block:
         """Return a statement with the operand as its `{value}`.
@@ -154,7 +154,7 @@ class _Operand:
         if call is None or "{value}" not in template:
             return Statement(Code(template.format(value=self.code)))
         native = self._print(self.printer.with_native(call)).code
-        return Attempt(Code(template.format(value=native)), self.printer.fault(call))
+        return TryStatement(Code(template.format(value=native)), self.printer.print_fault(call))
 
 
 def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
@@ -174,7 +174,7 @@ def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
     return [Statement(Code(line)) for line in lines]
 
 
-def exact(value: Value, ty: Type) -> Value:
+def convert_number(value: Value, ty: Type) -> Value:
     """Return the value as its step's type has it: a number is a float."""
     return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
 

@@ -66,7 +66,7 @@ def spread(head: str, items: Sequence[str]) -> Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CodeLine:
     """A line of code with a comment behind it or, if that is too long, lines of comment above it. `code` may be empty."""
 
     code: Code
@@ -74,11 +74,11 @@ class Line:
     above: tuple[Code, ...] = ()
 
 
-def annotate(code: str, comment: str, margin: int) -> Line:
+def annotate(code: str, comment: str, margin: int) -> CodeLine:
     """Return a line of code that is indented by `margin` characters, with a comment; none if `comment` is empty."""
     if not comment or margin + len(code) + len(comment) + 4 <= LINE_LENGTH:
-        return Line(Code(code), Code(comment))
-    return Line(Code(code), above=wrap(comment, margin))
+        return CodeLine(Code(code), Code(comment))
+    return CodeLine(Code(code), above=wrap(comment, margin))
 
 
 def wrap(comment: str, margin: int) -> tuple[Code, ...]:

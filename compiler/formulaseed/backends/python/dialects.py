@@ -9,7 +9,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from formulaseed.backends.python.functions import names_used
+from formulaseed.backends.python.functions import find_spelled_names
 
 Syntax = frozenset[type[ast.AST]]
 Names = frozenset[str]
@@ -44,15 +44,15 @@ class Dialect:
     def parts(self, module: str) -> Names:
         """Return the parts that may be used of a module that is imported as a whole."""
         own = self.modules[module]
-        return own | names_used().math if self.has_formulas and module == "math" else own
+        return own | find_spelled_names().math if self.has_formulas and module == "math" else own
 
     def methods(self) -> Names:
         """Return the attributes that are not fields of the module's own classes."""
-        return self.attributes | names_used().methods if self.has_formulas else self.attributes
+        return self.attributes | find_spelled_names().methods if self.has_formulas else self.attributes
 
     def callables(self) -> Names:
         """Return the builtins that functions may use."""
-        return self.builtins | names_used().builtins if self.has_formulas else self.builtins
+        return self.builtins | find_spelled_names().builtins if self.has_formulas else self.builtins
 
 
 _SYNTAX: Syntax = frozenset(

@@ -17,7 +17,7 @@ from formulaseed.language.operators import Operation
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import BOOLEAN
 
-BACKEND = "python"
+SPELLING_KEY = "python"
 """The key of our spellings in the tables."""
 
 
@@ -53,7 +53,7 @@ def plan_helpers() -> list[Helper]:
 
 def _plan_helper(function: Function) -> Helper:
     names = function.parameters
-    spelling = function.spelling(BACKEND)
+    spelling = function.spelling(SPELLING_KEY)
     call = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
     ((failure, (place, sign, bound)),) = ((fault, fault.test) for fault in function.failures if fault.test is not None)
     return Helper(
@@ -77,7 +77,7 @@ def default_flag(node: Expr) -> bool | None:
     return default.value if isinstance(default, typed.Literal) and isinstance(default.value, bool) else None
 
 
-class NamesUsed(NamedTuple):
+class SpelledNames(NamedTuple):
     """The names that functions and aggregates are spelled with."""
 
     builtins: frozenset[str]
@@ -85,17 +85,19 @@ class NamesUsed(NamedTuple):
     methods: frozenset[str]
 
 
-def names_used() -> NamesUsed:
+def find_spelled_names() -> SpelledNames:
     """Return the builtins, the parts of `math` and the methods that functions and aggregates are spelled with."""
     texts = [
-        function.spelling(BACKEND).text for function in FUNCTIONS.values() if not (function.operator or function.folds)
+        function.spelling(SPELLING_KEY).text
+        for function in FUNCTIONS.values()
+        if not (function.operator or function.folds)
     ]
     for aggregate in AGGREGATES.values():
-        spelling = aggregate.spellings[BACKEND]
+        spelling = aggregate.spellings[SPELLING_KEY]
         texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.of_all]
         texts += [text for entry in spelling.accumulators for text in (entry.start, entry.type)]
     text = " ".join(texts)
-    return NamesUsed(
+    return SpelledNames(
         frozenset(re.findall(r"(?<![.\w{])(\w+)[(\[]", text)),
         frozenset(re.findall(r"\bmath\.(\w+)", text)),
         frozenset(re.findall(r"\}\.(\w+)\(", text)),

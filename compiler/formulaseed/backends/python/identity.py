@@ -17,7 +17,7 @@ from formulaseed.ir.kind import KindName
 STYLES = ("2027-01",)
 """The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""
 
-BEGINNING = 10_000
+HEADER_CHARACTERS = 10_000
 """Characters of a module in which its header is."""
 
 _HEADERS = tuple(
@@ -31,9 +31,9 @@ _HEADERS = tuple(
 )
 """The line of the docstring in each style of header."""
 
-HASH = "BODY_SHA256"
+HASH_CONSTANT = "BODY_SHA256"
 """The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
-_HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
+_HASH_LINE = re.compile(rf'^{HASH_CONSTANT}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
 _CONSTANTS: dict[KindName, tuple[str, str]] = {
     "seed": ("SEED_SHA256", "TASK_NAME"),
@@ -43,7 +43,7 @@ _CONSTANTS: dict[KindName, tuple[str, str]] = {
 """The constants with the hash and the name of a module's source."""
 
 
-def identity_of(source: str) -> Identity | None:
+def read_identity(source: str) -> Identity | None:
     """Return the identity of the module with this text; None if it has none."""
     try:
         with warnings.catch_warnings():
@@ -51,7 +51,7 @@ def identity_of(source: str) -> Identity | None:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    path = header_path(ast.get_docstring(tree) or "")
+    path = read_header_path(ast.get_docstring(tree) or "")
     module = _tested_module(tree)
     if path is not None and module is not None:
         return Identity("seed", module, path, tested=module)
@@ -73,27 +73,27 @@ def _tested_module(tree: ast.Module) -> str | None:
     return None
 
 
-def header_path(docstring: str) -> str | None:
+def read_header_path(docstring: str) -> str | None:
     """Return the path in a module's docstring, empty without one; None if the docstring is not generated."""
     header = _find_header(docstring)
     return header["path"] or "" if header is not None else None
 
 
-def style_of(source: str) -> str | None:
+def read_style(source: str) -> str | None:
     """Return the style in a module's header; None if the text is not a generated module."""
-    header = _find_header(source[:BEGINNING].removeprefix('"""').replace('"""', "\n"))
+    header = _find_header(source[:HEADER_CHARACTERS].removeprefix('"""').replace('"""', "\n"))
     return header["style"] if header is not None else None
 
 
-def style_for(source: str) -> str:
+def choose_style(source: str) -> str:
     """Return the style to compile a module in again: its own, if this release writes that style."""
-    style = style_of(source)
+    style = read_style(source)
     return style if style in STYLES else STYLES[-1]
 
 
-def earlier_style(source: str) -> str | None:
+def find_earlier_style(source: str) -> str | None:
     """Return the style of a module if this release does not write it; otherwise None."""
-    style = style_of(source)
+    style = read_style(source)
     return style if style not in STYLES else None
 
 
@@ -115,17 +115,17 @@ def _string_constants(tree: ast.Module) -> dict[str, str]:
     return strings
 
 
-def sealed(source: str) -> str:
+def insert_hash(source: str) -> str:
     """Return the module with its hash in the line that the template has for it."""
-    return _HASH_LINE.sub(f'{HASH}: Final = "{body_sha256(source)}"\n', source, count=1)
+    return _HASH_LINE.sub(f'{HASH_CONSTANT}: Final = "{hash_body(source)}"\n', source, count=1)
 
 
-def body_sha256(source: str) -> str:
+def hash_body(source: str) -> str:
     """Return the hash of a module's text, whatever hash it states."""
     return hashlib.sha256(_HASH_LINE.sub("", source, count=1).encode()).hexdigest()
 
 
-def stated_sha256(source: str) -> str:
+def read_stated_hash(source: str) -> str:
     """Return the hash that a module states; empty if it states none."""
     line = _HASH_LINE.search(source)
     return line[1] if line is not None else ""

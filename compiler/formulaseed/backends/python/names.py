@@ -95,18 +95,18 @@ class Names:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
 
-    def local(self, name: str) -> Code:
+    def add_local(self, name: str) -> Code:
         """A variable: lower case."""
         return self._free(_identifier(name.lower() if name.lower() != "l" else "l_value", "value"))
 
-    def constant(self, name: str) -> Code:
+    def add_constant(self, name: str) -> Code:
         return self._free(_identifier(name.upper(), "VALUE"))
 
-    def type_alias(self, name: str) -> Code:
+    def add_type_alias(self, name: str) -> Code:
         words = [word for word in re.split(r"_+|(?<=[a-z0-9])(?=[A-Z])", name) if word]
         return self._free(_identifier("".join(word[0].upper() + word[1:].lower() for word in words), "Value"))
 
-    def field(self, name: str) -> Code:
+    def add_field(self, name: str) -> Code:
         """A NamedTuple's field: the seed's own name wherever Python allows it."""
         if name.startswith("_") or name in _RECORD_NAMES | _TYPE_NAMES or keyword.iskeyword(name):
             return self._free(_identifier(name, "field"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from formulaseed.backends.python.blocks import Block, Branch, Choice
+from formulaseed.backends.python.blocks import Block, Branch, IfStatement
 from formulaseed.backends.python.code import Code, comment_text
 from formulaseed.backends.python.printed import Printed
 from formulaseed.language import typed
@@ -175,14 +175,14 @@ def _join_branches(parts: Sequence[_Conditional]) -> list[Block]:
             chain = []
             blocks += part.body
         elif len(chain) == 1 and _are_opposite(chain[0].tests, part.tests):
-            blocks[-1] = Choice((_branch(chain[0]),), part.body)
+            blocks[-1] = IfStatement((_branch(chain[0]),), part.body)
             chain = []
         else:
             is_exclusive = bool(chain) and all(_exclude(before, part) for before in chain)
             if is_exclusive:
                 blocks.pop()
             chain = [*chain, part] if is_exclusive else [part]
-            blocks.append(Choice(tuple(_branch(each) for each in chain)))
+            blocks.append(IfStatement(tuple(_branch(each) for each in chain)))
     return blocks
 
 

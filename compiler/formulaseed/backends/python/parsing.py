@@ -26,7 +26,7 @@ READERS = {
 _CLASSES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Base.STRING: "str"}
 
 
-def bounds_of(field: Field | nodes.Parameter) -> tuple[Code, Code] | None:
+def print_bounds(field: Field | nodes.Parameter) -> tuple[Code, Code] | None:
     """Return the least and the greatest number that a field takes; None if it declares neither."""
     if isinstance(field, nodes.InputField) or (field.minimum is None and field.maximum is None):
         return None
@@ -59,7 +59,7 @@ class StraightReader:
     values: tuple[Code, ...]
 
 
-def field_reader(field: Field | nodes.Parameter, section: str, choices: Code | None, local: Code | None) -> Code:
+def print_field_reader(field: Field | nodes.Parameter, section: str, choices: Code | None, local: Code | None) -> Code:
     """Return the expression that reads a field from JSON, or raises a `DataError` that names it.
 
     `choices` is the set of an enum's values, None for any other type; `local` holds the value if it has been fetched before.
@@ -73,7 +73,7 @@ def field_reader(field: Field | nodes.Parameter, section: str, choices: Code | N
     else:
         reader = "_read_date" if place == '"meta.date"' else READERS[field.ty.base]
         read = f"{reader}({value}, {place})"
-    bounds = bounds_of(field)
+    bounds = print_bounds(field)
     if bounds is not None:
         read = f"_check_bounds({read}, {bounds[0]}, {bounds[1]}, {place})"
     default = field.default if isinstance(field, nodes.ExtractionField) else None
@@ -101,7 +101,7 @@ def plan_straight_reader(
         if source == 'meta["date"]':
             values.append(Code(f'_read_date({source}, "meta.date")'))
             continue
-        local = names.local(field.name)
+        local = names.add_local(field.name)
         default = literal(field.default) if isinstance(field, nodes.ExtractionField) else Code("None")
         if source in ('meta["year"]', 'meta["month"]'):
             given = f'{source} if meta.get("date") is None else _read_date_part(meta, {literal(field.name)})'
@@ -163,7 +163,7 @@ def _test(field: Field, local: Code, choices: Mapping[tuple[str, ...], Code]) ->
     tests = [f"type({local}) is {_CLASSES[field.ty.base]}"]
     if field.ty.base is Base.NUMBER and not field.ty.nullable:
         tests = [f"(type({local}) is float or type({local}) is int)"]
-    bounds = bounds_of(field)
+    bounds = print_bounds(field)
     if bounds is not None:
         tests.append(f"{bounds[0]} <= {local} <= {bounds[1]}")
     elif field.ty.base is Base.INTEGER:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from formulaseed.backends.python.accumulators import exact, suffixes
-from formulaseed.backends.python.blocks import without_comments
+from formulaseed.backends.python.accumulators import convert_number, local_suffixes
+from formulaseed.backends.python.blocks import strip_comments
 from formulaseed.backends.python.code import (
     COMMENT_WIDTH,
     Code,
-    Line,
+    CodeLine,
     addresses_a_tool,
     comment_text,
     docstring_text,
@@ -24,8 +24,8 @@ from formulaseed.backends.python.code import (
 )
 from formulaseed.backends.python.identity import STYLES
 from formulaseed.backends.python.names import Names
-from formulaseed.backends.python.parsing import field_reader, plan_straight_reader
-from formulaseed.backends.python.printed import Parts, Printed
+from formulaseed.backends.python.parsing import plan_straight_reader, print_field_reader
+from formulaseed.backends.python.printed import PartLocals, Printed
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.backends.python.views import Alias, ConstantView, FieldView, TableView
 from formulaseed.ir import nodes
@@ -43,7 +43,7 @@ from formulaseed.source.text import join_sentences
 Variables = Mapping[str, object]
 """The values that a template places, by name."""
 TYPES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Base.STRING: "str"}
-Input = nodes.ExtractionField | nodes.InputField | nodes.Parameter
+DeclaredInput = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
 _MAX_DECLARATION = 480
 """The maximum of characters of a declaration that has lines of its own."""
@@ -74,14 +74,14 @@ def plan_module(
 
     The common parts are planned once; the second leaves out each description and comment as a whole.
     """
-    planner = _Planner(program)
+    planner = _SeedPlanner(program)
     return (
-        planner.variables(header(path, style), sha256, bare=False),
-        planner.variables(header("", style), sha256, bare=True),
+        planner.variables(print_header(path, style), sha256, bare=False),
+        planner.variables(print_header("", style), sha256, bare=True),
     )
 
 
-class _Planner:
+class _SeedPlanner:
     """The plan of one program: names, types and code, which the variables of both builds are made of."""
 
     def __init__(self, program: nodes.Program) -> None:
@@ -102,12 +102,14 @@ class _Planner:
         context_names = Names()
         parameter_names = Names()
         step_names = Names()
-        self.paths = {f.name: (local_names.local(f.name), _at_path(f)) for f in self.context if f.path}
-        self.context_views = [self._input(f, "context", context_names.field(f.name)) for f in self.context]
-        self.parameters = [self._input(p, "param", parameter_names.field(p.name)) for p in program.parameters]
-        self.step_views = {s.name: FieldView(step_names.field(s.name), self._type(s.ty, s.name)) for s in self.steps}
+        self.paths = {f.name: (local_names.add_local(f.name), _print_path_reading(f)) for f in self.context if f.path}
+        self.context_views = [self._input(f, "context", context_names.add_field(f.name)) for f in self.context]
+        self.parameters = [self._input(p, "param", parameter_names.add_field(p.name)) for p in program.parameters]
+        self.step_views = {
+            s.name: FieldView(step_names.add_field(s.name), self._type(s.ty, s.name)) for s in self.steps
+        }
         lookups = [step.name for step in self.steps if isinstance(step.operation, nodes.Lookup)]
-        self.tables = {name: self.globals.constant(f"{name}_TABLE") for name in lookups}
+        self.tables = {name: self.globals.add_constant(f"{name}_TABLE") for name in lookups}
         self.constants = self._constants()
         self.vocabulary = self._vocabulary()
         statements = StatementPrinter(program, self.hoisted, self.vocabulary)
@@ -137,25 +139,25 @@ class _Planner:
     def _records(self, bare: bool) -> Variables:
         """Return the types of values, and the records of rows, contexts, parameters, steps and results."""
         aliases = [*self.aliases.values()]
-        result = [replace(self.step_views[step.name], comment=_bounds_text(step)) for step in self._outputs()]
+        result = [replace(self.step_views[step.name], comment=_print_proved_bounds(step)) for step in self._outputs()]
         return {
-            "aliases": [alias.without_comments() for alias in aliases] if bare else aliases,
+            "aliases": [alias.strip_comments() for alias in aliases] if bare else aliases,
             "row_types": [view.type for view in self.row] or [Code("()")],
             "row": [view.declaration(bare) for view in self.row],
             "context": [view.declaration(bare) for view in self.context_views],
             "parameters": [view.declaration(bare) for view in self.parameters],
             "steps": [*self._specification(bare)],
             "result": [view.declaration(bare) for view in result],
-            "step_names": _changed_names(self.step_views, [*self.step_views.values()]),
-            "output_names": _changed_names(self.program.output, result),
+            "step_names": _list_seed_names(self.step_views, [*self.step_views.values()]),
+            "output_names": _list_seed_names(self.program.output, result),
         }
 
     def _computation(self, bare: bool) -> Variables:
         """Return the constants, and the statements that compute the steps and the evidence."""
         computation, evidence = self.computation, self.evidence
         if bare:
-            computation = [*without_comments(computation)]
-            evidence = replace(evidence, before=without_comments(evidence.before))
+            computation = [*strip_comments(computation)]
+            evidence = replace(evidence, before=strip_comments(evidence.before))
         return {
             "constants": [ConstantView(name, values) for values, name in self.constants.items()],
             "tables": self._table_views(),
@@ -182,22 +184,22 @@ class _Planner:
         by_name = {step.name: step for step in self.steps}
         return [by_name[name] for name in self.program.output]
 
-    def _specification(self, bare: bool) -> Iterator[Line]:
+    def _specification(self, bare: bool) -> Iterator[CodeLine]:
         """Yield each step's declaration, in the seed's order: of a filter as a comment, of another step with its field."""
         for step in self.program.steps:
             view = self.step_views.get(step.name)
             if bare:
                 yield from [] if view is None else [view.declaration(bare)]
                 continue
-            above = [] if not step.description else [beside(step.name, step.description)]
+            above = [] if not step.description else [print_comment(step.name, step.description)]
             for sentence in step.sources:
                 above += wrap(f'policy: "{comment_text(sentence, _MAX_DECLARATION)}"', 4)
             text = step_text(step)
             if view is None:
                 above += wrap(f"${step.name}: {comment_text(text, _MAX_DECLARATION)}", 4)
-                yield Line(Code(""), above=tuple(above))
+                yield CodeLine(Code(""), above=tuple(above))
             else:
-                line = replace(view, comment=beside(step.name, text, _MAX_DECLARATION)).declaration()
+                line = replace(view, comment=print_comment(step.name, text, _MAX_DECLARATION)).declaration()
                 yield replace(line, above=(*above, *line.above))
 
     def _inputs(self) -> list[Code]:
@@ -224,10 +226,10 @@ class _Planner:
             meanings = {v.name: v.description for v in field.values} if field else {}
             is_read = any(f.ty.values == values for f in (*self.fields, *self.meta, *self.context))
             self.aliases[values] = Alias(
-                self.globals.type_alias(name),
-                tuple(Line(literal(v), beside(v, meanings.get(v, ""))) for v in values),
+                self.globals.add_type_alias(name),
+                tuple(CodeLine(literal(v), print_comment(v, meanings.get(v, ""))) for v in values),
                 comment_text(field.description) if field else Code(""),
-                self.globals.constant(f"{name}_values") if is_read else Code(""),
+                self.globals.add_constant(f"{name}_values") if is_read else Code(""),
             )
         return self.aliases[values]
 
@@ -240,18 +242,18 @@ class _Planner:
         views = []
         for kind, field in self.inputs:
             name = f"{kind.value}_{field.name}" if field.name in both else field.name
-            views.append(self._input(field, kind.value, names.field(name)))
+            views.append(self._input(field, kind.value, names.add_field(name)))
         return views
 
-    def _input(self, field: Input, section: str, name: Code) -> FieldView:
+    def _input(self, field: DeclaredInput, section: str, name: Code) -> FieldView:
         alias = self._alias(field.ty.values, field.name) if field.ty.values is not None else None
-        comment = Code("") if alias is not None else beside(field.name, field.description)
+        comment = Code("") if alias is not None else print_comment(field.name, field.description)
         local = self.paths[field.name][0] if section == "context" and field.name in self.paths else None
-        read = field_reader(field, section, alias.choices if alias is not None else None, local)
+        read = print_field_reader(field, section, alias.choices if alias is not None else None, local)
         default = Code("")
         if isinstance(field, nodes.Parameter):
             read = Code(f"{read} if {literal(field.name)} in record else PARAMETERS.{name}")
-            comment = Code(join_sentences((comment, _bounds(field))))
+            comment = Code(join_sentences((comment, _describe_bounds(field))))
             default = literal(field.default)
         return FieldView(name, self._type(field.ty, field.name), read, comment, default)
 
@@ -266,7 +268,7 @@ class _Planner:
                 is_sorted = step.operation.match == "substring_max"
                 if is_sorted:
                     entries = tuple(sorted(entries, key=lambda entry: entry[1], reverse=True))
-                lines = tuple((literal(key), literal(exact(value, step.ty))) for key, value in entries)
+                lines = tuple((literal(key), literal(convert_number(value, step.ty))) for key, value in entries)
                 tables.append(TableView(self.tables[step.name], self._type(step.ty, step.name), lines, is_sorted))
         return tables
 
@@ -287,14 +289,14 @@ class _Planner:
                         is_named = MIN_CONSTANT <= len(values) == len(items) and first.info.ty.values is None
                         if is_named and values not in names:
                             subject = first.symbol.name if isinstance(first, typed.Ref) else step.name
-                            names[values] = self.globals.constant(f"{subject}s")
+                            names[values] = self.globals.add_constant(f"{subject}s")
         return names
 
     def _vocabulary(self) -> Vocabulary:
         """Return the names that statements use: locals of rows and steps, and attributes of the context and parameters."""
         scope = Names([*_LOCAL_NAMES, *self.tables.values(), *self.constants.values()])
         row = [
-            (Symbol(kind, field.name), scope.local(view.name), field.ty)
+            (Symbol(kind, field.name), scope.add_local(view.name), field.ty)
             for (kind, field), view in zip(self.inputs, self.row, strict=True)
         ]
         symbols = [*row, *self._attributes()]
@@ -302,23 +304,23 @@ class _Planner:
         # The steps of the author get their names first.
         steps = sorted(self.hoisted.steps, key=self.hoisted.is_part)
         for step in steps:
-            names[step.name] = scope.local(step.name)
+            names[step.name] = scope.add_local(step.name)
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
             symbols.append((Symbol(kind, step.name), names[step.name], step.ty))
         values = [step for step in steps if not isinstance(step.operation, nodes.Filter)]
         types = {step.name: self._type(step.ty, step.name) for step in values}
         for step in values:
-            for suffix in suffixes(step.aggregate) if step.aggregate is not None else ():
-                names[f"{suffix} {step.name}"] = scope.local(f"{step.name}_{suffix}")
+            for suffix in local_suffixes(step.aggregate) if step.aggregate is not None else ():
+                names[f"{suffix} {step.name}"] = scope.add_local(f"{step.name}_{suffix}")
             if step.aggregate is not None and step.aggregate.operand is not None:
                 types[f"operand {step.name}"] = self._type(step.aggregate.operand.info.ty.present(), step.name)
         return Vocabulary(
-            {symbol: Printed(code, ATOM, floats=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
+            {symbol: Printed(code, ATOM, is_float=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
             names,
             types,
             self.tables,
             tuple((symbol, local) for symbol, local, _ in row),
-            Parts(scope),
+            PartLocals(scope),
             {Code(tuple_text(values)): name for values, name in self.constants.items()},
         )
 
@@ -330,38 +332,38 @@ class _Planner:
             yield Symbol(SymbolKind.PARAMETER, parameter.name), Code(f"parameters.{view.name}"), parameter.ty
 
 
-def header(path: str, style: str) -> Code:
+def print_header(path: str, style: str) -> Code:
     """Return the line by which tools recognise generated files."""
     source = f" from {docstring_text(path)}" if path else ""
     return Code(f"Code generated by formulaseed (style {style}){source}. DO NOT EDIT.")
 
 
-def _changed_names(names: Sequence[str] | Mapping[str, object], fields: Sequence[FieldView]) -> list[Code] | None:
+def _list_seed_names(names: Sequence[str] | Mapping[str, object], fields: Sequence[FieldView]) -> list[Code] | None:
     """Return the names of steps as the seed has them; None if they are those of the fields."""
     if all(view.name == name for view, name in zip(fields, names, strict=True)):
         return None
     return [literal(name) for name in names]
 
 
-def _bounds_text(step: nodes.Step) -> Code:
+def _print_proved_bounds(step: nodes.Step) -> Code:
     """Return what the checker has proved of a number, such as `0 to 20`; empty for any other value, and if that is nothing."""
     bounds = step.range if step.ty.is_numeric else None
     return Code("" if bounds is None or is_any(bounds) else bounds_text(bounds))
 
 
-def beside(name: str, description: str, width: int = COMMENT_WIDTH) -> Code:
+def print_comment(name: str, description: str, width: int = COMMENT_WIDTH) -> Code:
     """Return a description as a comment, after its name if it could be taken for an order to a tool."""
     text = comment_text(description, width)
     return Code(f"`{comment_text(name)}`: {text}") if addresses_a_tool(text) else text
 
 
-def _at_path(field: nodes.InputField) -> Code:
+def _print_path_reading(field: nodes.InputField) -> Code:
     """Print the reading of a context field with a path."""
     function = "_read_numeral" if field.ty.is_numeric else "_read_at_path"
     return Code(f"{function}(context, {literal(field.name)}, {tuple_text([literal(key) for key in field.path])})")
 
 
-def _bounds(parameter: nodes.Parameter) -> str:
+def _describe_bounds(parameter: nodes.Parameter) -> str:
     """Return the bounds of a parameter as a sentence; empty if it has none."""
     low = parameter.minimum
     high = parameter.maximum

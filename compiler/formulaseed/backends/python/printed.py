@@ -23,16 +23,16 @@ MAX_DEPTH = 10
 class Printed:
     """Code of an expression.
 
-    `pending`: its value may still be infinite. `raises`: evaluating it may raise. `floats`: its value is surely a
+    `may_be_infinite`: its value may still be infinite. `raises`: evaluating it may raise. `is_float`: its value is surely a
     float, never an integer: only a float can be infinite, a large integer fails on the way. `depth`: the number of
     nested brackets.
     """
 
     code: Code
     precedence: int
-    pending: bool = False
+    may_be_infinite: bool = False
     raises: bool = False
-    floats: bool = False
+    is_float: bool = False
     depth: int = 0
 
     def code_at(self, precedence: int) -> Code:
@@ -44,7 +44,7 @@ class Printed:
         return self.depth if self.precedence >= precedence else self.depth + 1
 
 
-class Parts:
+class PartLocals:
     """The locals that parts of long formulas are computed into: one for each part, however often it is printed."""
 
     def __init__(self, scope: Names) -> None:
@@ -54,7 +54,7 @@ class Parts:
     def local(self, part: Expr) -> Code:
         """Return the local of a part, the same each time."""
         if id(part) not in self._locals:
-            self._locals[id(part)] = part, self._scope.local("part")
+            self._locals[id(part)] = part, self._scope.add_local("part")
         return self._locals[id(part)][1]
 
 
@@ -75,8 +75,10 @@ def join_printed(word: str, precedence: int, parts: Sequence[Printed]) -> Printe
     if len(parts) == 1:
         return parts[0]
     code = Code(f" {word} ".join(part.code_at(precedence + 1) for part in parts))
-    floats = all(part.floats for part in parts)
-    return Printed(code, precedence, raises=any_raises(parts), floats=floats, depth=max_depth(parts, precedence + 1))
+    is_float = all(part.is_float for part in parts)
+    return Printed(
+        code, precedence, raises=any_raises(parts), is_float=is_float, depth=max_depth(parts, precedence + 1)
+    )
 
 
 def any_raises(parts: Iterable[Printed]) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from formulaseed.backends.python import prelude
 from formulaseed.backends.python.code import BETWEEN, LINE_LENGTH, Code, fill, spread
 from formulaseed.backends.python.functions import plan_helpers
-from formulaseed.backends.python.identity import sealed
+from formulaseed.backends.python.identity import insert_hash
 from formulaseed.backends.python.plan import Variables
 from formulaseed.ir import attributes
 from formulaseed.language import inputs, json_values
@@ -75,7 +75,7 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
 
 
 def _join(header: str, body: str, helpers: str) -> str:
-    return sealed(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
+    return insert_hash(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
 
 
 def _render(name: str, variables: Variables) -> str:
@@ -167,10 +167,10 @@ def _all_helpers() -> dict[str, _Helper]:
     """Return the definitions of the preludes with the helpers of functions, which come after those of operators."""
     items = list(_static_helpers().items())
     index = list(_static_helpers()).index("_present")
-    return dict([*items[:index], *_parse_helpers(function_helpers()).items(), *items[index:]])
+    return dict([*items[:index], *_parse_helpers(render_function_helpers()).items(), *items[index:]])
 
 
-def function_helpers() -> str:
+def render_function_helpers() -> str:
     """Return the source of the helpers of functions."""
     return _environment().get_template("python/functions.py.j2").render(functions=plan_helpers())
 

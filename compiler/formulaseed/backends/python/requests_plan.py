@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from formulaseed.backends.python.code import (
     Code,
-    Line,
+    CodeLine,
     addresses_a_tool,
     annotate,
     comment_text,
@@ -19,7 +19,7 @@ from formulaseed.backends.python.code import (
     tuple_text,
 )
 from formulaseed.backends.python.names import FRAME_NAMES, Names
-from formulaseed.backends.python.plan import Variables, header
+from formulaseed.backends.python.plan import Variables, print_header
 from formulaseed.requests.explain import describe_evidence
 from formulaseed.requests.model import (
     Condition,
@@ -44,8 +44,8 @@ from formulaseed.source.printing import number_of
 def plan_requests(program: Requests, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:
     """Return the variables of a module, and those of its comment-free build."""
     return (
-        _variables(program, header(path, style), sha256, bare=False),
-        _variables(program, header("", style), sha256, bare=True),
+        _variables(program, print_header(path, style), sha256, bare=False),
+        _variables(program, print_header("", style), sha256, bare=True),
     )
 
 
@@ -69,15 +69,15 @@ def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> V
     }
 
 
-def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[Line]:
+def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
     """Return an entry for each distinct piece of evidence, and add its key, a literal, to `keys`."""
     names = Names(FRAME_NAMES)
-    lines: list[Line] = []
+    lines: list[CodeLine] = []
     for condition in (leaf for request in program.requests for leaf in conditions(request.structure)):
         evidence = condition.evidence
         if evidence in keys:
             continue
-        keys[evidence] = literal(names.local(_plain(condition.aspect)))
+        keys[evidence] = literal(names.add_local(_plain(condition.aspect)))
         # The call for an attribute says as much as a comment would.
         comment = "" if bare or isinstance(evidence, ItemMeta) else describe_evidence(evidence)
         if addresses_a_tool(comment):
@@ -86,16 +86,16 @@ def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: boo
     return lines
 
 
-def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> Line:
+def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
     """Return the entry of a request, below a comment with its words unless `bare`."""
     entry = Code(f"{literal(request.id)}: {_print_node(request.structure, keys)},")
     if bare:
-        return Line(entry)
+        return CodeLine(entry)
     comment: str = comment_text(f"{request.scenario}: {request.text}" if request.text else request.shorthand)
     for prefix in (f"{comment_text(request.id)}:", "request"):
         if addresses_a_tool(comment):
             comment = f"{prefix} {comment}"
-    return Line(entry, above=(Code(comment),))
+    return CodeLine(entry, above=(Code(comment),))
 
 
 def _plain(text: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from formulaseed.backends.python.code import Code, Line, docstring_text, literal, tuple_text
+from formulaseed.backends.python.code import Code, CodeLine, docstring_text, literal, tuple_text
 from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import READERS
-from formulaseed.backends.python.plan import TYPES, Variables, beside, header
-from formulaseed.backends.python.printed import Parts, Printed
+from formulaseed.backends.python.plan import TYPES, Variables, print_comment, print_header
+from formulaseed.backends.python.printed import PartLocals, Printed
 from formulaseed.backends.python.views import Alias, FieldView
 from formulaseed.ir import nodes
 from formulaseed.language.operators import ATOM
@@ -32,15 +32,15 @@ _MODULE_NAMES = (
 
 def plan_rules(program: nodes.Program, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:
     """Return the variables of a module, and those of its comment-free build."""
-    planner = _Planner(program)
+    planner = _RulesPlanner(program)
     return (
-        planner.variables(header(path, style), sha256, bare=False),
-        planner.variables(header("", style), sha256, bare=True),
+        planner.variables(print_header(path, style), sha256, bare=False),
+        planner.variables(print_header("", style), sha256, bare=True),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleView:
     """A rule: the literal of its name, the function that computes it, that function's docstring, and its value."""
 
     name: Code
@@ -49,34 +49,34 @@ class Rule:
     value: Code
 
 
-def _rule(step: nodes.Step, function: Code, value: Code, bare: bool) -> Rule:
+def _plan_rule(step: nodes.Step, function: Code, value: Code, bare: bool) -> RuleView:
     about = docstring_text("rule" if bare else step.description or step.name)
-    return Rule(literal(step.name), function, Code(end_sentence(about)), value)
+    return RuleView(literal(step.name), function, Code(end_sentence(about)), value)
 
 
-class _Planner:
+class _RulesPlanner:
     def __init__(self, program: nodes.Program) -> None:
         assert program.reference is not None, "rules are over a reference"
         self.program = program
         self.reference = program.reference
         self.globals = Names(_MODULE_NAMES)
-        self.functions = [self.globals.local(_plain(step.name)) for step in program.steps]
+        self.functions = [self.globals.add_local(_plain(step.name)) for step in program.steps]
         self.aliases: dict[tuple[str, ...], Alias] = {}
         field_names = Names()
         local_names = Names((*_MODULE_NAMES, *self.functions))
-        names = [field_names.field(self.flat(field.name)) for field in program.record]
-        locals_of = [local_names.local(name) for name in names]
+        names = [field_names.add_field(self.flat(field.name)) for field in program.record]
+        locals_of = [local_names.add_local(name) for name in names]
         self.fetches = [(local, self.place(f.name)) for f, local in zip(program.record, locals_of, strict=True)]
         self.record = [self.field(*entry) for entry in zip(program.record, names, locals_of, strict=True)]
         symbols = {
-            Symbol(SymbolKind.FIELD, f.name): Printed(Code(f"record.{name}"), ATOM, floats=f.ty.base is Base.NUMBER)
+            Symbol(SymbolKind.FIELD, f.name): Printed(Code(f"record.{name}"), ATOM, is_float=f.ty.base is Base.NUMBER)
             for f, name in zip(program.record, names, strict=True)
         }
         self.code = []
         for step in program.steps:
             assert isinstance(step.operation, nodes.Formula)
-            printer = ExpressionPrinter(symbols, step.name, Parts(Names((*_MODULE_NAMES, *self.functions))))
-            self.code.append(printer.finished(step.operation.expression, as_float=True).code)
+            printer = ExpressionPrinter(symbols, step.name, PartLocals(Names((*_MODULE_NAMES, *self.functions))))
+            self.code.append(printer.print_finite(step.operation.expression, as_float=True).code)
 
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
         program = self.program
@@ -90,7 +90,7 @@ class _Planner:
             "sha256": literal(sha256),
             "aliases": [*self.aliases.values()],
             "record": [view.declaration(bare) for view in self.record],
-            "rules": [_rule(step, function, code, bare) for step, function, code in steps],
+            "rules": [_plan_rule(step, function, code, bare) for step, function, code in steps],
             "fetches": self.fetches,
             "readers": [view.read for view in self.record],
         }
@@ -114,7 +114,7 @@ class _Planner:
     def field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
         ty = field.ty
         place = literal(self.program.spelled(field.name))
-        comment = beside(field.name, field.description)
+        comment = print_comment(field.name, field.description)
         if "." not in field.name:
             return FieldView(name, Code("bool | None"), local, comment)
         if ty.values is not None:
@@ -132,9 +132,9 @@ class _Planner:
         """Return the alias for these values; the first field that has them names it."""
         if values not in self.aliases:
             flat = self.flat(field.name)
-            name = self.globals.type_alias(flat)
-            choices = self.globals.constant(f"{flat}_values")
-            self.aliases[values] = Alias(name, tuple(Line(literal(value)) for value in values), Code(""), choices)
+            name = self.globals.add_type_alias(flat)
+            choices = self.globals.add_constant(f"{flat}_values")
+            self.aliases[values] = Alias(name, tuple(CodeLine(literal(value)) for value in values), Code(""), choices)
         return self.aliases[values]
 
 

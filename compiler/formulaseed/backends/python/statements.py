@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from formulaseed.backends.python.accumulators import AggregatePrinter, exact, print_starts
-from formulaseed.backends.python.blocks import Block, Branch, Choice, Comment, Loop, Statement
+from formulaseed.backends.python.accumulators import AggregatePrinter, convert_number, print_starts
+from formulaseed.backends.python.blocks import Block, Branch, Comment, IfStatement, Loop, Statement
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.nesting import Guarded, Test, nest
-from formulaseed.backends.python.printed import Parts, Printed
+from formulaseed.backends.python.printed import PartLocals, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import Hoisted
@@ -33,13 +33,13 @@ class Vocabulary:
     tables: Mapping[str, Code]
     row: tuple[tuple[Symbol, Code], ...]
     """The fields of a row, in their order, each with the local that a loop unpacks it into."""
-    parts: Parts
+    parts: PartLocals
     constants: Mapping[Code, Code]
     """The names of lists, each by the list as it is printed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceBody:
     """The statements of `evidence`: what each aggregate begins with, the steps that conditions need, and the loop.
 
     `loop` is None if every aggregate counts all rows.
@@ -93,7 +93,7 @@ class StatementPrinter:
                 stack += [symbol.name for symbol in by_name[name].symbols() if symbol.kind is SymbolKind.STEP]
         return [step for step in self.steps if step.name in wanted]
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> EvidenceBody:
         """Return the statements of `evidence`: a loop that notes for each aggregate the rows that it counts."""
         starts = []
         items = []
@@ -106,10 +106,10 @@ class StatementPrinter:
                     items.append(Guarded(self._tests(step), body))
         used = {symbol for item in items for test in item.tests for symbol in typed.symbols_in(test.expression)}
         if not items:
-            return Evidence(tuple(starts))
+            return EvidenceBody(tuple(starts))
         before = self._compute(self._needed_for(used))  # a condition of a seed v1 may ask for the value of a step
         loop = Loop(self._target(used, parenthesized=True), tuple(self._body(items, used)))
-        return Evidence(tuple(starts), tuple(before), loop)
+        return EvidenceBody(tuple(starts), tuple(before), loop)
 
     # --- filters
 
@@ -121,7 +121,7 @@ class StatementPrinter:
         """
         for name, step in self.filters.items():
             condition = _condition(step)
-            printed = self._printer(name).finished(condition)
+            printed = self._printer(name).print_finite(condition)
             if printed.raises or any(node.info.ty.nullable for node in typed.walk(condition)):
                 self.inlined[name] = None
                 self.symbols[Symbol(SymbolKind.FILTER, name)] = printed
@@ -132,7 +132,7 @@ class StatementPrinter:
         # The errors of filters that are inlined name this step.
         for name in self.inlined:
             printer = ExpressionPrinter(symbols, step, vocabulary.parts, vocabulary.constants)
-            symbols[Symbol(SymbolKind.FILTER, name)] = printer.finished(_condition(self.filters[name]))
+            symbols[Symbol(SymbolKind.FILTER, name)] = printer.print_finite(_condition(self.filters[name]))
         return ExpressionPrinter(symbols, step, vocabulary.parts, vocabulary.constants)
 
     def _filters_among(self, used: set[Symbol]) -> list[nodes.Step]:
@@ -155,7 +155,7 @@ class StatementPrinter:
         return tuple(self._test(condition, printer) for condition in typed.conjuncts(where))
 
     def _test(self, condition: Expr, printer: ExpressionPrinter) -> Test:
-        printed = printer.finished(condition)
+        printed = printer.print_finite(condition)
         if printed.code not in self.tests:
             filter_ = label = ""
             if isinstance(condition, typed.Ref) and condition.symbol.kind is SymbolKind.FILTER:
@@ -213,7 +213,7 @@ class StatementPrinter:
         before: list[Block] = []
         for name, step in filters.items():
             local = self.symbols[Symbol(SymbolKind.FILTER, name)].code
-            condition = self._printer(name).finished(_condition(step))
+            condition = self._printer(name).print_finite(_condition(step))
             before.append(Statement(Code(f"{local} = {condition.code}")))
         return [*before, *blocks]
 
@@ -268,7 +268,7 @@ class StatementPrinter:
             case nodes.Formula(expression):
                 return self._formula(step, expression, printer)
             case nodes.Const(constant):
-                value = literal(exact(constant, step.ty))
+                value = literal(convert_number(constant, step.ty))
             case nodes.Case():
                 return self._case(step, step.operation, printer)
             case nodes.Filter():
@@ -279,20 +279,22 @@ class StatementPrinter:
         """Return the assignment of a formula's value, or a choice if it is a chain of conditional expressions."""
         as_float = step.ty.base is Base.NUMBER
         if not _is_chain(expression):
-            return [Statement(Code(f"{self._declared(step)} = {printer.finished(expression, as_float=as_float).code}"))]
+            return [
+                Statement(Code(f"{self._declared(step)} = {printer.print_finite(expression, as_float=as_float).code}"))
+            ]
         local = self.vocabulary.locals[step.name]
 
         def assign(value: Expr) -> tuple[Block, ...]:
             if isinstance(value, typed.Conditional):
                 return (choose(value),)
-            return (Statement(Code(f"{local} = {printer.finished(value, as_float=as_float).code}")),)
+            return (Statement(Code(f"{local} = {printer.print_finite(value, as_float=as_float).code}")),)
 
-        def choose(chain: Expr) -> Choice:
+        def choose(chain: Expr) -> IfStatement:
             branches: list[Branch] = []
             while isinstance(chain, typed.Conditional):
-                branches.append(Branch(printer.finished(chain.condition).code, assign(chain.then)))
+                branches.append(Branch(printer.print_finite(chain.condition).code, assign(chain.then)))
                 chain = chain.otherwise
-            return Choice(tuple(branches), assign(chain))
+            return IfStatement(tuple(branches), assign(chain))
 
         return [*self._declaration(step), choose(expression)]
 
@@ -316,8 +318,8 @@ class StatementPrinter:
     def _lookup(self, step: nodes.Step, operation: nodes.Lookup, printer: ExpressionPrinter) -> Code:
         table = self.vocabulary.tables[step.name]
         name = literal(step.name)
-        source = printer.finished(operation.source).code
-        default = literal(exact(operation.default, step.ty)) if operation.has_default else Code("None")
+        source = printer.print_finite(operation.source).code
+        default = literal(convert_number(operation.default, step.ty)) if operation.has_default else Code("None")
         if operation.match == "exact":
             value = f"{table}.get({source})" if operation.default is None else f"{table}.get({source}, {default})"
         else:  # the values of the other are in order, so that the first matching key has the highest
@@ -328,15 +330,15 @@ class StatementPrinter:
         local = self.vocabulary.locals[step.name]
 
         def assign(value: Value) -> Statement:
-            return Statement(Code(f"{local} = {literal(exact(value, step.ty))}"))
+            return Statement(Code(f"{local} = {literal(convert_number(value, step.ty))}"))
 
         if not operation.rules:
-            otherwise = literal(exact(operation.otherwise, step.ty))
+            otherwise = literal(convert_number(operation.otherwise, step.ty))
             return [Statement(Code(f"{local}: {self.vocabulary.types[step.name]} = {otherwise}"))]
         branches = tuple(
-            Branch(printer.finished(condition).code, (assign(then),)) for condition, then in operation.rules
+            Branch(printer.print_finite(condition).code, (assign(then),)) for condition, then in operation.rules
         )
-        return [*self._declaration(step), Choice(branches, (assign(operation.otherwise),))]
+        return [*self._declaration(step), IfStatement(branches, (assign(operation.otherwise),))]
 
     def _raises(self, step: nodes.Step) -> bool:
         """Return True if the computation of a step may raise; for an aggregate, that inside its loop."""
@@ -345,12 +347,12 @@ class StatementPrinter:
             operand = step.aggregate.operand
             where = step.aggregate.where
             # Infinity may reach a total, which is checked after the loop.
-            print_operand = printer.finished if step.aggregate.entry.intermediate is None else printer.print
+            print_operand = printer.print_finite if step.aggregate.entry.intermediate is None else printer.print
             operand_raises = operand is not None and print_operand(operand).raises
-            return operand_raises or (where is not None and printer.finished(where).raises)
+            return operand_raises or (where is not None and printer.print_finite(where).raises)
         if isinstance(step.operation, nodes.Lookup) and not step.operation.has_default:
             return True
-        return any(printer.finished(expression).raises for expression in step.expressions())
+        return any(printer.print_finite(expression).raises for expression in step.expressions())
 
     def _comment(self, step: nodes.Step) -> list[Block]:
         """Return the comment before a step that is a part of a formula; nothing before any other step."""

@@ -53,7 +53,7 @@ class PythonBackend(Backend):
 
     def identify(self, text: str) -> Identity | None:
         """Return what a module, or the tests of one, was made from; None for any other text."""
-        return identity.identity_of(text)
+        return identity.read_identity(text)
 
 
 BACKEND = PythonBackend()

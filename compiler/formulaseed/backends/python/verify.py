@@ -39,14 +39,14 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     fault = find_foreign(tree, dialect)
     if fault:
         return fault
-    if identity.stated_sha256(source) != identity.body_sha256(source):
+    if identity.read_stated_hash(source) != identity.hash_body(source):
         return "it does not state the hash of its own text"
     if not all(_same(_without_docstrings(part), _without_docstrings(bare_part)) for part, bare_part in pairs):
         return "its code depends on a description or a comment"
     return None
 
 
-def has_code_of(source: str, other: str) -> bool:
+def has_same_code(source: str, other: str) -> bool:
     """Return True if two modules are the same program, whatever their docstrings and comments say."""
     return _same(_without_docstrings(_parse(source)), _without_docstrings(_parse(other)))
 
@@ -111,7 +111,7 @@ def _without_docstrings(tree: _Body) -> _Body:
 def _is_seal(statement: ast.stmt) -> bool:
     """Return True for the statement of the module's hash."""
     match statement:
-        case ast.AnnAssign(ast.Name(identity.HASH), ast.Name("Final"), ast.Constant(str())):
+        case ast.AnnAssign(ast.Name(identity.HASH_CONSTANT), ast.Name("Final"), ast.Constant(str())):
             return True
         case _:
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from formulaseed.backends.python.code import Code, Line, annotate
+from formulaseed.backends.python.code import Code, CodeLine, annotate
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,13 @@ class Alias:
     """
 
     name: Code
-    values: tuple[Line, ...]
+    values: tuple[CodeLine, ...]
     comment: Code
     choices: Code
 
-    def without_comments(self) -> Alias:
+    def strip_comments(self) -> Alias:
         """Return the alias without its own comment and those of its values."""
-        return replace(self, values=tuple(Line(value.code) for value in self.values), comment=Code(""))
+        return replace(self, values=tuple(CodeLine(value.code) for value in self.values), comment=Code(""))
 
     @property
     def codes(self) -> list[Code]:
@@ -42,7 +42,7 @@ class FieldView:
     comment: Code = Code("")
     default: Code = Code("")
 
-    def declaration(self, bare: bool = False) -> Line:
+    def declaration(self, bare: bool = False) -> CodeLine:
         """Return the line of the field in its record, without a comment if `bare`."""
         comment = Code("") if bare else self.comment
         return annotate(f"{self.name}: {self.type}{f' = {self.default}' if self.default else ''}", comment, 4)

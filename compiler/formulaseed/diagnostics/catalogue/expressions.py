@@ -171,7 +171,7 @@ def no_common_value(span: Span, left: tuple[str, str], right: tuple[str, str]) -
 
 def unknown_value(span: Span, called: str, value: str, known: Sequence[str], elsewhere: set[str]) -> Diagnostic:
     """Return FS302. `elsewhere` has the value if another field has it: then no suggestion is certain."""
-    help = did_you_mean(value, known, what="values", others=elsewhere)
+    help = did_you_mean(value, known, noun="values", other_names=elsewhere)
     if not (span.pointer and span.source.text.startswith('"', span.start)):  # in a formula strings are in quotes
         text = re.sub("`([^`]*)`", r"`'\1'`", str(help))
         help = Suggestion(text, help.replacement, help.applicability) if isinstance(help, Suggestion) else text

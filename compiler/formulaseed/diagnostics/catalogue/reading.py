@@ -132,11 +132,11 @@ duplicate_custom_field = with_2("FS203", "duplicate custom field `{1}` of `{0}`"
 
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
-    return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
+    return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, noun="entities"))
 
 
 def unknown_listed_function(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
-    help = did_you_mean(name, known, what="functions", limit=20)
+    help = did_you_mean(name, known, noun="functions", limit=20)
     return diagnostic("FS207", span, f"the language has no function `{name}` to list", help)
 
 

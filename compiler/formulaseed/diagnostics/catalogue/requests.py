@@ -8,7 +8,7 @@ from collections.abc import Collection
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import plain, with_1, with_2, with_3
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
-from formulaseed.diagnostics.suggestions import close_matches, did_you_mean, suggest
+from formulaseed.diagnostics.suggestions import did_you_mean, find_close_matches, suggest
 from formulaseed.source.text import Span
 
 # --- lines
@@ -78,7 +78,7 @@ invalid_hours = with_1(
 
 def invalid_choice(span: Span, key: str, word: str, allowed: Collection[str], operators: Collection[str]) -> Diagnostic:
     symbol = _SYMBOLS.get(word, "")
-    help = did_you_mean(word, allowed, what="it is one of")
+    help = did_you_mean(word, allowed, noun="it is one of")
     if symbol in allowed:
         help = Suggestion(f"write `{symbol}`", symbol)
     code = "FS505" if set(allowed) & set(operators) else "FS509"
@@ -90,7 +90,7 @@ def path_length(span: Span, key: str, number: int, most: int, example: str) -> D
 
 
 def unknown_day(span: Span, day: str, days: Collection[str]) -> Diagnostic:
-    return diagnostic("FS509", span, f"`{day}` is not a day", did_you_mean(day, days, what="days"))
+    return diagnostic("FS509", span, f"`{day}` is not a day", did_you_mean(day, days, noun="days"))
 
 
 # --- patterns
@@ -213,7 +213,7 @@ def infix_in_shorthand(span: Span, word: str, left: str, right: str) -> Diagnost
 def unknown_shorthand_operator(span: Span, word: str) -> Diagnostic:
     if word.lower() in NEGATIONS:
         return negated_shorthand(span, word)
-    close = close_matches(word, WORDS)
+    close = find_close_matches(word, WORDS)
     known = f"operators: {', '.join(f'`{name}`' for name in WORDS)}; in a name a bracket follows `_`"
     help = f"did you mean `{'` or `'.join(close)}`?" if close else known
     return diagnostic("FS822", span, f"there is no operator {_quoted(word)}", help)

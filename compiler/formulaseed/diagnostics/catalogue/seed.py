@@ -368,7 +368,7 @@ def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is
     message = f"`{source}` never is `{key}`"
     if is_constant:
         return diagnostic("FS603", span, f"this is never found: {message}", "remove the key, or look up what varies")
-    return diagnostic("FS302", span, message, did_you_mean(key, values, what="values"))
+    return diagnostic("FS302", span, message, did_you_mean(key, values, noun="values"))
 
 
 def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:

@@ -14,7 +14,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
-from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
+from formulaseed.diagnostics.suggestions import find_closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.exactness import Exactness
 from formulaseed.language.functions import FUNCTIONS, Function
@@ -127,7 +127,7 @@ class Scope(ABC):
     def _help_for_string(self, name: str, values: tuple[str, ...] | None) -> Help | None:
         """Return the help that suggests quotes for a name; None if it is not one of the `values`, or likely to be a name."""
         if values is not None:
-            value = closest(name, values)
+            value = find_closest(name, values)
             if value is None:
                 return None
             is_certain = is_typo(name, value, [*values, *self.names()])
@@ -135,7 +135,7 @@ class Scope(ABC):
         # it may be a misspelt name, a word of the language, or lack its namespace
         names = (known for known in self.names() if known not in FUNCTIONS)
         is_word = name in FUNCTIONS or name.lower() in ("true", "false", "null", "none")
-        if is_word or closest(name, names) is not None:
+        if is_word or find_closest(name, names) is not None:
             return None
         return suggest(value_text(name), certain=False, more=QUOTED)
 

@@ -55,7 +55,7 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
     # a function of Python is no misspelt one of the language
     is_elsewhere = hasattr(builtins, last.lower()) or hasattr(math, last.lower())
     typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
-    return did_you_mean(typed_name, scope.functions, what="functions", limit=20)
+    return did_you_mean(typed_name, scope.functions, noun="functions", limit=20)
 
 
 def _foreign_help(name: str, arguments: Sequence[Expr], facts: Facts) -> str:

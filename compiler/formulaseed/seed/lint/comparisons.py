@@ -31,7 +31,7 @@ _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 
 def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
     """Warn of comparisons with a category, and with a number that a standard field does not have, and of white space."""
-    certain = problems.places_of("FS603")
+    certain = problems.find_places("FS603")
     lists = lists_of(program)
     ranges = {_symbol(name): known for name, known in RANGES.items()}
     for step in program.steps:

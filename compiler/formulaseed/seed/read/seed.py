@@ -218,7 +218,7 @@ class _SeedV1(Sections):
         for match in placeholders:
             name = match[1]
             if name is not None and name not in PLACEHOLDERS:
-                help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
+                help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], noun="placeholders")
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
             elif name is not None:

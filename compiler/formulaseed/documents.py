@@ -305,7 +305,7 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
     Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is there.
     """
     from formulaseed.backends.python.code import literal
-    from formulaseed.backends.python.plan import print_header
+    from formulaseed.backends.python.identity import print_header
     from formulaseed.backends.python.render import format_body
 
     document, folder = seed.document, os.path.realpath(tests.parent)

@@ -12,13 +12,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from formulaseed.backends.python.code import Code, literal, tuple_text
-from formulaseed.backends.python.functions import SPELLING_KEY, default_flag, fault_name, helper_name
+from formulaseed.backends.python.functions import SPELLING_KEY, fault_name, find_boolean_default, helper_name
 from formulaseed.backends.python.printed import (
     MAX_DEPTH,
     SIMPLE,
     PartLocals,
     Printed,
-    any_raises,
+    can_any_raise,
     join_printed,
     max_depth,
     print_after_all,
@@ -31,17 +31,22 @@ from formulaseed.language.printer import operand_precedences
 from formulaseed.language.typed import Expr, Symbol
 from formulaseed.language.types import BOOLEAN, Base
 
-EMPTY: Mapping[Code, Code] = MappingProxyType({})
+NO_CONSTANTS: Mapping[Code, Code] = MappingProxyType({})
 
 
 class ExpressionPrinter:
-    """Prints the expressions of one step.
+    """A printer of the expressions of one step.
 
-    `names` has the code of every symbol that may occur, `constants` the name of a list by the list as it is printed.
+    `names` has the code of every symbol that may occur, `step` is the name for errors, `parts` the locals for parts of long
+    formulas, and `constants` has the name of a list by the list as it is printed.
     """
 
     def __init__(
-        self, names: Mapping[Symbol, Printed], step: str, parts: PartLocals, constants: Mapping[Code, Code] = EMPTY
+        self,
+        names: Mapping[Symbol, Printed],
+        step: str,
+        parts: PartLocals,
+        constants: Mapping[Code, Code] = NO_CONSTANTS,
     ) -> None:
         self.names = names
         self.step = literal(step)
@@ -51,24 +56,24 @@ class ExpressionPrinter:
         self._parted: dict[Code, tuple[list[Printed], Printed]] = {}
         """Maps code that computes parts first to these parts and the operation on them that comes last."""
 
-    def with_native(self, call: typed.Call) -> ExpressionPrinter:
-        """Return a printer that writes this call as Python's own function, whose error is caught around it."""
+    def replace_native(self, call: typed.Call) -> ExpressionPrinter:
+        """Return a printer that prints `call` as Python's own function; the caller prints a handler of its `ValueError`."""
         printer = ExpressionPrinter(self.names, "", self.parts, self.constants)
         printer.step = self.step
         printer._native = call
         return printer
 
     def print_fault(self, call: typed.Call) -> Code:
-        """Print the error of a call that Python refuses."""
+        """Print the expression that makes the error of a call that Python refuses."""
         arguments = ", ".join(self.print_finite(argument).code for argument in call.arguments)
         return Code(f"{fault_name(FUNCTIONS[call.function])}({arguments}, {self.step})")
 
     def print_finite(self, expression: Expr, *, as_float: bool = False) -> Printed:
-        """Print an expression whose infinity is caught; with `as_float` a number is surely a float."""
+        """Print an expression, with a check that raises if its value is infinite; with `as_float`, an integer as a float."""
         return self.ensure_finite(self.print(expression, as_float=as_float))
 
     def ensure_finite(self, printed: Printed) -> Printed:
-        """Return the code with a check for infinity, unless it needs none."""
+        """Add a check that raises if the value is infinite; return `printed` as it is if it cannot be infinite."""
         if not printed.may_be_infinite:
             return printed
         before, last = self._parted.get(printed.code, ([], printed))
@@ -77,7 +82,7 @@ class ExpressionPrinter:
         return self._prepend_parts(before, checked)
 
     def print(self, expression: Expr, *, as_float: bool = False) -> Printed:
-        """Print an expression; with `as_float` the integers that may be its value become is_float."""
+        """Print an expression, whose value may be infinite; with `as_float`, an integer as a float."""
         if not as_float or expression.info.ty.base is Base.NULL:
             return self._print(expression)
         match expression:
@@ -103,6 +108,7 @@ class ExpressionPrinter:
         )
 
     def _print(self, expression: Expr) -> Printed:
+        """Print an expression by the kind of its node; integers stay integers."""
         match expression:
             case typed.Literal(value):
                 code = literal(value)
@@ -136,10 +142,10 @@ class ExpressionPrinter:
         items = [self.print_finite(item) for item in node.items]
         code = Code(tuple_text([item.code for item in items]))
         code = self.constants.get(code, code)
-        return Printed(code, operators.ATOM, raises=any_raises(items), depth=max_depth(items) + 1)
+        return Printed(code, operators.ATOM, raises=can_any_raise(items), depth=max_depth(items) + 1)
 
     def _print_presence(self, node: typed.Present) -> Printed:
-        """Print an operand with a check that it is not null."""
+        """Print an operand with a check that raises if it is null."""
         if isinstance(node.operand, typed.Literal) and node.operand.value is None:
             kind = "string" if node.info.ty.base is Base.STRING else "number"
             return Printed(Code(f"_null_{kind}({self.step})"), operators.ATOM, raises=True, depth=1)
@@ -167,9 +173,8 @@ class ExpressionPrinter:
         may_be_infinite = then.may_be_infinite or otherwise.may_be_infinite
         is_float = then.is_float and otherwise.is_float
         depth = max(max_depth([then, test], operators.OR), otherwise.depth)
-        return Printed(
-            code, operators.CONDITIONAL, may_be_infinite, any_raises([test, then, otherwise]), is_float, depth
-        )
+        raises = can_any_raise([test, then, otherwise])
+        return Printed(code, operators.CONDITIONAL, may_be_infinite, raises, is_float, depth)
 
     def _print_binary(self, node: typed.Binary) -> Printed:
         left = self.print(node.left)
@@ -180,9 +185,9 @@ class ExpressionPrinter:
         return self._prepend_parts(before, self._print_operation(node, left, right))
 
     def _flatten(self, operands: Sequence[Expr], printed: Sequence[Printed]) -> tuple[list[Printed], list[Printed]]:
-        """Return the parts to compute before an operation, and its operands: a deep one becomes a part.
+        """Return the parts to compute before an operation, and its operands, in which locals replace the deep ones.
 
-        An operand that may raise also becomes a part if parts of a later one follow: the first fault must be reported.
+        An operand that may raise also becomes a part if a later operand does: the first error must be reported.
         """
         deep = [n for n, code in enumerate(printed) if code.code in self._parted or code.depth > MAX_DEPTH]
         before: list[Printed] = []
@@ -198,7 +203,10 @@ class ExpressionPrinter:
         return before, flat
 
     def _prepend_parts(self, before: list[Printed], printed: Printed) -> Printed:
-        """Print an operation with the parts that are computed before it: `(part := …, operation on part)[-1]`."""
+        """Print an operation with the parts that are computed before it: `(part := …, operation on part)[-1]`.
+
+        Returns `printed` as it is if there are no parts; else remembers the parts in `self._parted`.
+        """
         if not before:
             return printed
         parts = [*before, printed]
@@ -207,13 +215,15 @@ class ExpressionPrinter:
         return replace(printed, code=code, precedence=operators.ATOM, raises=True, depth=max_depth(parts) + 1)
 
     def _print_operation(self, node: typed.Binary, left: Printed, right: Printed) -> Printed:
+        """Print an arithmetic operation on printed operands: Python's operator if it is safe, else the helper that raises."""
         operator = OPERATORS[node.operator]
         is_float = operator.is_float or left.is_float or right.is_float
         if not node.is_safe:
-            return self._print_helper_call(operator, [left, right], node.info.ty.base is Base.INTEGER, is_float)
+            return self._print_helper(operator, [left, right], node.info.ty.base is Base.INTEGER, is_float)
         if operator.is_partial:
             right = self.ensure_finite(right)
-            left = left if operator.is_float else self.ensure_finite(left)
+            if not operator.is_float:
+                left = self.ensure_finite(left)
         left_precedence, right_precedence = operand_precedences(node.operator)
         sides = left.code_at(left_precedence), right.code_at(right_precedence)
         # Black writes no spaces in a power of simple operands.
@@ -224,16 +234,14 @@ class ExpressionPrinter:
         printed = Printed(code, operator.precedence, may_be_infinite, left.raises or right.raises, is_float, depth)
         return printed if is_float else self.ensure_finite(printed)
 
-    def _print_helper_call(
-        self, operation: Operation, arguments: list[Printed], whole: bool, is_float: bool
-    ) -> Printed:
+    def _print_helper(self, operation: Operation, arguments: list[Printed], is_whole: bool, is_float: bool) -> Printed:
         """Print a call of the helper that raises if the operation has no value."""
         spelling = operation.spellings.get(SPELLING_KEY, Spelling())
-        name = (whole and spelling.whole_helper) or spelling.helper or helper_name(operation)
-        ensure_finite = [self.ensure_finite(argument) for argument in arguments]
-        codes = ", ".join(argument.code for argument in ensure_finite)
+        name = (is_whole and spelling.whole_helper) or spelling.helper or helper_name(operation)
+        checked = [self.ensure_finite(argument) for argument in arguments]
+        codes = ", ".join(argument.code for argument in checked)
         code = Code(f"{name}({codes}, {self.step})")
-        return Printed(code, operators.ATOM, raises=True, is_float=is_float, depth=max_depth(ensure_finite) + 1)
+        return Printed(code, operators.ATOM, raises=True, is_float=is_float, depth=max_depth(checked) + 1)
 
     def _print_call(self, node: typed.Call, *, as_float: bool = False) -> Printed:
         first = node.arguments[0]
@@ -241,15 +249,15 @@ class ExpressionPrinter:
         # `float(2.5)` and `int(7)` are their arguments.
         if is_literal and FUNCTIONS[node.function].is_conversion:
             return self.print(first)
-        print_finite = [self.print_finite(argument, as_float=as_float) for argument in node.arguments]
+        printed = [self.print_finite(argument, as_float=as_float) for argument in node.arguments]
         if FUNCTIONS[node.function].replaces_null:
-            return self._print_coalesce(node, *print_finite)
-        before, arguments = self._flatten(node.arguments, print_finite)
-        return self._prepend_parts(before, self._apply_function(node, arguments))
+            return self._print_coalesce(node, *printed)
+        before, arguments = self._flatten(node.arguments, printed)
+        return self._prepend_parts(before, self._print_applied(node, arguments))
 
     def _print_coalesce(self, node: typed.Call, value: Printed, default: Printed) -> Printed:
-        """Print `value if value is not None else default`; a value that is not a name is computed before, once."""
-        flag = default_flag(node)
+        """Print `value if value is not None else default`; a value that is not a name is first computed into a local."""
+        flag = find_boolean_default(node)
         if flag is not None:
             return print_flag_test(value, "is not False" if flag else "is True")
         before, value = self._parted.get(value.code, ([], value))
@@ -263,26 +271,29 @@ class ExpressionPrinter:
         choice = Printed(code, operators.CONDITIONAL, raises=raises, is_float=is_float, depth=default.depth)
         return self._prepend_parts(before, choice)
 
-    def _apply_function(self, node: typed.Call, arguments: list[Printed]) -> Printed:
+    def _print_applied(self, node: typed.Call, arguments: list[Printed]) -> Printed:
+        """Print a call on printed arguments: its operator, its own spelling if it is safe, else the helper that raises."""
         function = FUNCTIONS[node.function]
         if function.operator:
             left, right = node.arguments
-            return self._print_operation(
-                typed.Binary(function.operator, left, right, node.info, node.is_safe), *arguments
-            )
-        values = arguments[: len(function.parameters) - 1] if function.literal is not None else arguments
+            operation = typed.Binary(function.operator, left, right, node.info, node.is_safe)
+            return self._print_operation(operation, *arguments)
+        values = arguments
+        if function.literal is not None:  # the last argument is an option, not an operand
+            values = arguments[: len(function.parameters) - 1]
         is_number = node.info.ty.base is Base.NUMBER
         is_float = function.is_float or (is_number and all(argument.is_float for argument in values))
         if not node.is_safe and node is not self._native:
-            return self._print_helper_call(function, arguments, not is_number, is_float)
+            return self._print_helper(function, arguments, not is_number, is_float)
         if function.bounds and len(arguments) == 1:
             return arguments[0]
-        code, text = _spell_call(function, arguments)
-        raises = any_raises(arguments) or not node.is_safe
-        depth = max_depth(arguments) + text.count("(")
+        code, template = _spell_call(function, arguments)
+        raises = can_any_raise(arguments) or not node.is_safe
+        depth = max_depth(arguments) + template.count("(")
         return Printed(code, operators.ATOM, raises=raises, is_float=is_float, depth=depth)
 
     def _print_comparison(self, node: typed.Comparison) -> Printed:
+        """Print a comparison; a constant one in a form that a type checker accepts."""
         if node.is_constant and (_is_null_test(node) or isinstance(node.first, typed.Literal)):
             sides = [self.print_finite(side) for side in _list_sides(node) if not isinstance(side, typed.Literal)]
             return print_after_all(sides, node.operators[0] in ("!=", "not in"))
@@ -290,20 +301,24 @@ class ExpressionPrinter:
         if node.is_constant:
             operands[0] = _erase_type(node, operands[0])
         parts: list[str] = [operands[0].code_at(operators.ADDITIVE)]
-        for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
-            parts += [_spell_operator(operator, tree), operand.code_at(operators.ADDITIVE)]
+        for operator, printed, operand in zip(node.operators, operands[1:], node.rest, strict=True):
+            parts += [_spell_operator(operator, operand), printed.code_at(operators.ADDITIVE)]
         code = Code(" ".join(parts))
         depth = max_depth(operands, operators.ADDITIVE)
-        return Printed(code, operators.COMPARISON, raises=any_raises(operands), depth=depth)
+        return Printed(code, operators.COMPARISON, raises=can_any_raise(operands), depth=depth)
 
     def _print_logical(self, node: typed.Logical, *, as_float: bool = False) -> Printed:
-        """Print `and` and `or`; a value after a test of an entity becomes `value if entity else None`."""
+        """Print `and` and `or`; a value after a test of an entity becomes `value if entity else None`.
+
+        A literal that decides the result ends the expression, and the operands before it are evaluated for their errors.
+        """
         precedence = operators.AND if node.operator == "and" else operators.OR
-        deciding = node.operator == "or"
+        deciding_value = node.operator == "or"
         for index, operand in enumerate(node.operands):
-            if isinstance(operand, typed.Literal) and operand.value is deciding and node.info.ty == BOOLEAN:
+            if isinstance(operand, typed.Literal) and operand.value is deciding_value and node.info.ty == BOOLEAN:
                 before = [self.print_finite(earlier) for earlier in node.operands[:index]]
-                return print_after_all([join_printed(node.operator, precedence, before)] if before else [], deciding)
+                evaluated = [join_printed(node.operator, precedence, before)] if before else []
+                return print_after_all(evaluated, deciding_value)
         parts: list[Printed] = []
         for operand in reversed(node.operands):
             printed = self.print_finite(operand, as_float=as_float and operand.info.ty.is_numeric)
@@ -311,7 +326,7 @@ class ExpressionPrinter:
                 rest = join_printed("and", precedence, parts)
                 code = Code(f"{rest.code_at(operators.OR)} if {printed.code_at(operators.OR)} else None")
                 depth = max_depth([rest, printed], operators.OR)
-                printed = Printed(code, operators.CONDITIONAL, raises=any_raises([rest, printed]), depth=depth)
+                printed = Printed(code, operators.CONDITIONAL, raises=can_any_raise([rest, printed]), depth=depth)
                 parts.clear()
             parts.insert(0, printed)
         return join_printed(node.operator, precedence, parts)
@@ -322,7 +337,7 @@ class ExpressionPrinter:
             return self.print(replace(operand, operators=(operators.NEGATED[operand.operators[0]],)))
         if isinstance(operand, typed.Not) and operand.operand.info.ty == BOOLEAN:
             return self.print(operand.operand)
-        flag = default_flag(operand)
+        flag = find_boolean_default(operand)
         if flag is not None:
             return print_flag_test(self.print_finite(typed.children(operand)[0]), "is False" if flag else "is not True")
         inner = self.print_finite(operand)
@@ -330,27 +345,22 @@ class ExpressionPrinter:
         return Printed(code, operators.NOT, raises=inner.raises, depth=inner.depth_at(operators.NOT))
 
 
-def native_call(expression: Expr) -> typed.Call | None:
-    """Return the only call in the expression that can fail and that Python refuses itself, with a `ValueError`."""
-    calls = [node for node in typed.walk(expression) if isinstance(node, typed.Call) and not node.is_safe]
-    if len(calls) != 1 or not FUNCTIONS[calls[0].function].spelling(SPELLING_KEY).is_refused:
-        return None
-    return calls[0]
-
-
 def _spell_call(function: Function, arguments: Sequence[Printed]) -> tuple[Code, str]:
-    """Return a call in the function's own spelling, and the text of this spelling."""
+    """Return a call in the function's own spelling, and the template of this spelling."""
     spelling = function.spelling(SPELLING_KEY)
-    is_ordered = spelling.in_order and sum(argument.raises for argument in arguments) > 1
-    text = spelling.in_order if is_ordered else spelling.text
+    template = spelling.text
+    if spelling.in_order and sum(argument.raises for argument in arguments) > 1:  # the first error must be reported
+        template = spelling.in_order
     codes = [argument.code for argument in arguments]
-    return Code(text.format(", ".join(codes)) if "{}" in text else text.format(*codes)), text
+    if "{}" in template:
+        codes = [Code(", ".join(codes))]
+    return Code(template.format(*codes)), template
 
 
 def _erase_type(node: typed.Comparison, first: Printed) -> Printed:
-    """Print the first side so that a type checker takes it for any number or string.
+    """Print the first side of a constant comparison so that a type checker takes it for any number or string.
 
-    It would object to a constant comparison, which the seed has all the same.
+    A type checker that knows the value of the side objects to a comparison that is always true, or never.
     """
     kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
     code = f"{kind}({first.code})"
@@ -366,13 +376,13 @@ def _erase_type(node: typed.Comparison, first: Printed) -> Printed:
 
 
 def _list_sides(node: typed.Comparison) -> tuple[Expr, ...]:
-    """Return both sides of a comparison, with the items of a list one by one."""
+    """Return both sides of a comparison with one operator, with the items of a list one by one."""
     (right,) = node.rest
-    return (node.first, *(right.items if isinstance(right, typed.List) else (right,)))
+    return (node.first, *right.items) if isinstance(right, typed.List) else (node.first, right)
 
 
 def _is_null_test(node: typed.Comparison) -> bool:
-    """Return True if one side is null, or a list of nulls."""
+    """Return True if the first side is null, or the second is null or a list of nulls."""
     first, *items = [isinstance(side, typed.Literal) and side.value is None for side in _list_sides(node)]
     return first or all(items)
 
@@ -383,7 +393,7 @@ def _tests_entity(operand: Expr, whole: typed.Logical) -> bool:
 
 
 def _spell_operator(operator: str, right: Expr) -> str:
-    """Return the operator; `is` with None, True and False, as Python's style guides ask."""
+    """Return the operator in Python: `is` with None, True and False, as its style guides require."""
     if isinstance(right, typed.Literal) and (right.value is None or isinstance(right.value, bool)):
         return {"==": "is", "!=": "is not"}[operator]
     return operator

@@ -126,7 +126,7 @@ def compile(
     backend = load_backend(target)
     if kind not in backend.kinds:
         supported = wanted_text(name for name in get_args(KindName) if name in backend.kinds)
-        raise SeedError([catalogue.unsupported_kind(source, target, wanted_text([kind]), supported)])
+        raise SeedError([catalogue.kind_not_supported(source, target, wanted_text([kind]), supported)])
     refused = find_refusals(loaded.program, target) if isinstance(loaded.program, nodes.Program) else []
     if refused:
         raise SeedError(refused)

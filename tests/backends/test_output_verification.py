@@ -377,7 +377,7 @@ def test_a_template_that_prints_a_description_raw_is_stopped(broken: pytest.Monk
         message = refused(entry)
         assert message is not None
         assert "RawTextError" in message
-    broken.setattr(render, "_only_code", lambda value: value)
+    broken.setattr(render, "_require_code", lambda value: value)
     render._environment.cache_clear()
     for entry in payloads:
         message = refused(entry)
@@ -412,7 +412,7 @@ MUST = {
 
 def test_names_let_through_are_refused_or_harmless(broken: pytest.MonkeyPatch) -> None:
     """Without mangling, names that hide or reach something are refused; a module that passes gives right values."""
-    for maker in ("local", "constant", "type_alias", "field"):
+    for maker in ("add_local", "add_constant", "add_type_alias", "add_field"):
         broken.setattr(names.Names, maker, lambda _, name: Code(name))
     reported = {entry.id: refused(entry) for entry in NAMED}
     assert {name for name, message in reported.items() if message is None} & MUST == set()

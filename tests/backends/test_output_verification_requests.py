@@ -244,7 +244,7 @@ def test_a_dialect_has_nothing_that_no_module_needs(name: str) -> None:
     rest = {
         each.arg for function in functions for each in (function.args.vararg, function.args.kwarg) if each is not None
     }
-    assert dialect.rest == rest
+    assert dialect.variadic_arguments == rest
 
 
 @pytest.mark.parametrize("character", ["\u202e", "\u200b", "\u2028", "\x0c", "\x00", "\r", "\ufeff"], ids=ascii)
@@ -377,7 +377,7 @@ def test_a_template_that_prints_a_text_raw_is_stopped(broken: pytest.MonkeyPatch
     message = refused(text=payload)
     assert message is not None
     assert "RawTextError" in message
-    broken.setattr(render, "_only_code", lambda value: value)
+    broken.setattr(render, "_require_code", lambda value: value)
     render._environment.cache_clear()
     message = refused(text=payload)
     assert message is not None
@@ -400,6 +400,6 @@ ASPECTS = {
 def test_an_aspect_is_a_literal_whatever_it_is_called(name: str, broken: pytest.MonkeyPatch) -> None:
     """Also where it is not made a plain word first."""
     assert value_of(compiled(aspect=ASPECTS[name])) == 1
-    broken.setattr(names.Names, "local", lambda _, name: Code(name))
-    broken.setattr(requests_plan, "_plain", str)
+    broken.setattr(names.Names, "add_local", lambda _, name: Code(name))
+    broken.setattr(requests_plan, "make_word", lambda text, _: text)
     assert value_of(compiled(aspect=ASPECTS[name])) == 1

@@ -22,7 +22,7 @@ def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
     """Return a diagnostic for each place of the program with a construct that the target does not support."""
     unsupported = load_backend(target).unsupported
     return [
-        catalogue.unsupported_construct(span, target, *construct)
+        catalogue.construct_not_supported(span, target, *construct)
         for step in program.steps
         for construct, span in _list_constructs(step)
         if construct in unsupported

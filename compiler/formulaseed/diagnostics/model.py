@@ -157,10 +157,8 @@ def diagnostic(
         if not help.is_verbatim:
             suggestion = replace(help, replacement=_quote_as_written(span, help.replacement))
         help = help.text
-    message = _shorten_message(message)
-    return Diagnostic(
-        code, CODES[code].severity, message, span, _shorten_message(help), suggestion, is_security, subject
-    )
+    message, help = _shorten_message(message), _shorten_message(help)
+    return Diagnostic(code, CODES[code].severity, message, span, help, suggestion, is_security, subject)
 
 
 def promote_warnings(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

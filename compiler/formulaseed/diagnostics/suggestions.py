@@ -92,24 +92,18 @@ def find_closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(
-    name: str,
-    known: Iterable[str],
-    *,
-    noun: str = "",
-    prefix: str = "",
-    limit: int = 8,
-    other_names: Iterable[str] = (),
+    name: str, known: Iterable[str], *, noun: str = "", prefix: str = "", limit: int = 8, rivals: Iterable[str] = ()
 ) -> Help:
     """Return a help line: the known names that are similar to `name`, else at most `limit` of the known ones.
 
-    A single similar name is a change that is safe to apply if `name` is certainly a typo of it. `other_names` are names of
+    A single similar name is a change that is safe to apply if `name` is certainly a typo of it. `rivals` are names of
     another kind: if `name` resembles one of them, it is not certain. `noun` is the plural of what is named, such as
     `fields`. `prefix` is written before each known name.
     """
     names = list(dict.fromkeys(known))
     close = find_close_matches(name, names)
     if close:
-        is_certain = len(close) == 1 and is_typo(name, close[0], chain(names, other_names))
+        is_certain = len(close) == 1 and is_typo(name, close[0], chain(names, rivals))
         return suggest_any([f"{prefix}{match}" for match in close], certain=is_certain)
     if not names:
         return f"there are no {noun}" if noun else "there is nothing to choose from"

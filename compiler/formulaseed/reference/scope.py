@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
+from formulaseed.diagnostics.catalogue.expressions import DOMAIN_WORDING, DocumentWording
 from formulaseed.diagnostics.catalogue.seed import FIX_OTHERS_FIRST, unknown_field
 from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggestions import (
@@ -45,7 +45,7 @@ class DomainScope(SeedScope):
     """The names of one reference; steps do not see one another."""
 
     reference: Reference = field(default_factory=lambda: Reference(()))
-    words: Words = field(default=OF_DOMAINS, kw_only=True)
+    words: DocumentWording = field(default=DOMAIN_WORDING, kw_only=True)
 
     @property
     def functions(self) -> Mapping[str, Function]:

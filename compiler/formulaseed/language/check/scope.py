@@ -12,7 +12,7 @@ from functools import cached_property
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
+from formulaseed.diagnostics.catalogue.expressions import SEED_WORDING, DocumentWording
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import find_closest, is_typo, suggest
 from formulaseed.language import ast, typed
@@ -32,7 +32,7 @@ class Scope(ABC):
 
     problems: Problems
     current: str = field(default="", kw_only=True)
-    words: Words = field(default=OF_SEEDS, kw_only=True)
+    words: DocumentWording = field(default=SEED_WORDING, kw_only=True)
     _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
     _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
 
@@ -121,7 +121,7 @@ class Scope(ABC):
         help = self._help_for_string(node.text, beside.values)
         if help is None:
             return None
-        self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
+        self.report_once(catalogue.string_without_quotes(node.span, self.words, node.text, help), node.text)
         return error_at(node.span)
 
     def _help_for_string(self, name: str, values: tuple[str, ...] | None) -> Help | None:

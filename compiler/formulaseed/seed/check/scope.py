@@ -180,7 +180,7 @@ class SeedScope(StepScope):
         filters = self.filter_names | self.unclear
         known = [step for step in self.places if step in filters and step != self.current]
         fields = self._fields_called(name, None, per_review=True)
-        help = did_you_mean(name, known, noun="filters", prefix="$", other_names=[name] if self.incomplete else [])
+        help = did_you_mean(name, known, noun="filters", prefix="$", rivals=[name] if self.incomplete else [])
         if fields and find_closest(name, known) is None:
             return _suggest_fields(fields)
         if isinstance(help, Suggestion) and self._is_later(help.replacement.removeprefix("$")):
@@ -272,7 +272,7 @@ class SeedScope(StepScope):
             if any(name in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(name), certain=False, more=QUOTED)
         other_names = [known for known in self.names() if known not in self.places or self.places[known] >= self._here]
-        return did_you_mean(name, before, noun="steps defined before this one", other_names=[*unread, *other_names])
+        return did_you_mean(name, before, noun="steps defined before this one", rivals=[*unread, *other_names])
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
         """Return the help for a name whose namespace is unknown: a step or fields of the name `rest`, or a similar namespace."""
@@ -295,7 +295,7 @@ class SeedScope(StepScope):
             similar = find_closest(rest, self.inputs.get(likely, ()))
             if similar is not None or close is not None:
                 return suggest(f"{likely.value}.{similar or rest}", certain=False)
-        return did_you_mean(prefix, self._namespaces, noun="namespaces", other_names=[prefix])
+        return did_you_mean(prefix, self._namespaces, noun="namespaces", rivals=[prefix])
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
         """Return the help for an unknown field of a namespace; `implied` says that the namespace is not written there."""
@@ -306,7 +306,7 @@ class SeedScope(StepScope):
 
             field, last = name.rsplit(".", 1)
             method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
-            return method or catalogue.field_without_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)
+            return method or catalogue.help_for_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)
         own = self.inputs[kind]
         prefix = "" if implied else f"{kind.value}."
         elsewhere = self._fields_called(name, None, per_review=per_review)
@@ -315,7 +315,7 @@ class SeedScope(StepScope):
             similar = [f"{prefix}{close}"] if close is not None and is_typo(name, close, own) else []
             return suggest_any([*similar, *elsewhere])
         unread = [name] if self.incomplete or name in self.places else []
-        help = did_you_mean(name, own, noun="fields", prefix=prefix, other_names=unread)
+        help = did_you_mean(name, own, noun="fields", prefix=prefix, rivals=unread)
         return help if find_close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
 
 

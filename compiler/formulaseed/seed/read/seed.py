@@ -241,7 +241,7 @@ class _SeedV1(Sections):
         # an apostrophe on one side, as in `{review_date}'s`, is no quote
         if placeholder[1] in STRINGS and (is_whole or set(before + after) & _DOUBLE_QUOTES):
             span = prompt.inside(start, end)
-            warning = lint_catalogue.quoted_placeholder(span, text[start:end], placeholder[1], is_whole=is_whole)
+            warning = lint_catalogue.placeholder_in_quotes(span, text[start:end], placeholder[1], is_whole=is_whole)
             self.problems.report(warning)
 
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:

@@ -221,7 +221,7 @@ class Shape:
         """Return a name as `name` does. Reports a keyword of the language, since formulas use a step's name alone."""
         named = self.name(value, "a step")
         if named and named.text in RESERVED_WORDS:
-            self.problems.report(catalogue.reserved_name(named.span, named.text))
+            self.problems.report(catalogue.keyword_as_name(named.span, named.text))
         return named
 
     def wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:

@@ -130,7 +130,7 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
     """Return True if `name` is certainly `suggested` with a typo.
 
     A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
-    swapped. It is not certain if any other known name differs from `name` by a single character, or if the letters of
+    swapped. It is not certain if a name in `known` other than `suggested` is one edit from `name`, or if the letters of
     `COMPARED_LETTERS` are spent.
     """
     folded = _normalize(name)

@@ -162,6 +162,7 @@ class ExpressionPrinter:
         return replace(inner, code=code, precedence=operators.UNARY, depth=inner.depth_at(precedence))
 
     def _print_conditional(self, node: typed.Conditional, *, as_float: bool = False) -> Printed:
+        """Print `a if test else b`; a branch is checked for infinity here if the whole may be null."""
         test = self.print_finite(node.condition)
         then = self.print(node.then, as_float=as_float)
         otherwise = self.print(node.otherwise, as_float=as_float)
@@ -177,6 +178,7 @@ class ExpressionPrinter:
         return Printed(code, operators.CONDITIONAL, may_be_infinite, raises, is_float, depth)
 
     def _print_binary(self, node: typed.Binary) -> Printed:
+        """Print an arithmetic operation; operands that nest too deeply become parts."""
         left = self.print(node.left)
         right = self.print(node.right)
         if left.may_be_infinite and right.raises:
@@ -203,10 +205,7 @@ class ExpressionPrinter:
         return before, flat
 
     def _prepend_parts(self, before: list[Printed], printed: Printed) -> Printed:
-        """Print an operation with the parts that are computed before it: `(part := …, operation on part)[-1]`.
-
-        Returns `printed` as it is if there are no parts; else remembers the parts in `self._parted`.
-        """
+        """Print `(part := …, operation on part)[-1]`, and remember its parts; return `printed` itself if there are none."""
         if not before:
             return printed
         parts = [*before, printed]
@@ -244,6 +243,7 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=True, is_float=is_float, depth=max_depth(checked) + 1)
 
     def _print_call(self, node: typed.Call, *, as_float: bool = False) -> Printed:
+        """Print a call of a function; arguments that nest too deeply become parts."""
         first = node.arguments[0]
         is_literal = isinstance(first, typed.Literal) and first.info.ty == node.info.ty
         # `float(2.5)` and `int(7)` are their arguments.

@@ -1,4 +1,4 @@
-"""Plan the helpers of functions in generated modules, and list the Python names that functions and aggregates are spelled with.
+"""Plan the helpers of functions in generated modules, and find the Python names in the spellings of the tables.
 
 Reads the table of functions alone, so that a new function is one entry there.
 """

@@ -101,4 +101,5 @@ class _Scheduler:
 
 
 def _needs_pass(step: nodes.Step) -> bool:
+    """Return True for an aggregate that must loop over the rows; a count of all reviews need not."""
     return step.aggregate is not None and step.aggregate.needs_pass

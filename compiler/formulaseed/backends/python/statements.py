@@ -183,7 +183,7 @@ class StatementPrinter:
 
     def _print_pass(self, item: Pass) -> list[Block]:
         """Print a loop over the rows, after the first values of its accumulators."""
-        starts = print_starts([self._find_aggregate_printer(step) for step in item.aggregates])
+        starts = print_starts([self._make_aggregate_printer(step) for step in item.aggregates])
         guarded = [self._guard_aggregate(step) for step in item.aggregates]
         used = {symbol for step in item.aggregates for symbol in step.symbols()}
         return [*starts, Loop(self._print_target(used), tuple(self._print_body(guarded, used)))]
@@ -232,12 +232,12 @@ class StatementPrinter:
         target = ", ".join(names) + ("," if len(names) == 1 else "")
         return Code(f"({target})" if parenthesized or len(names) == 1 else target)
 
-    def _find_aggregate_printer(self, step: nodes.Step) -> AggregatePrinter:
+    def _make_aggregate_printer(self, step: nodes.Step) -> AggregatePrinter:
         return AggregatePrinter(step, self.vocabulary.locals, self.vocabulary.types, self.hoisted.author(step))
 
     def _guard_aggregate(self, step: nodes.Step) -> Guarded:
         """Return the statements that add a row to an aggregate, with their conditions."""
-        aggregate = self._find_aggregate_printer(step)
+        aggregate = self._make_aggregate_printer(step)
         printer = self._make_printer(self.hoisted.author(step))
         tests = self._plan_tests(step)
         condition = aggregate.condition()
@@ -258,7 +258,7 @@ class StatementPrinter:
         printer = self._make_printer(self.hoisted.author(step))
         match step.operation:
             case nodes.Formula(typed.Aggregate()):
-                return self._find_aggregate_printer(step).print_result()
+                return self._make_aggregate_printer(step).print_result()
             case nodes.Lookup():
                 value = self._print_lookup(step, step.operation, printer)
             case nodes.Formula(expression):
@@ -314,6 +314,7 @@ class StatementPrinter:
         return f"{local}: {self.vocabulary.types[step.name]}"
 
     def _print_lookup(self, step: nodes.Step, operation: nodes.Lookup, printer: ExpressionPrinter) -> Code:
+        """Print the expression that looks a value up in the step's table."""
         table = self.vocabulary.tables[step.name]
         name = literal(step.name)
         source = printer.print_finite(operation.source).code
@@ -384,5 +385,6 @@ def _is_chain(expression: Expr) -> bool:
 
 
 def _filter_condition(step: nodes.Step) -> Expr:
+    """Return the condition of a step, which must be a filter."""
     assert isinstance(step.operation, nodes.Filter)
     return step.operation.condition

@@ -1,4 +1,4 @@
-"""Define the mistakes in files (encoding, size, JSON, kind of document), in formula references and rules, and our own bugs."""
+"""Define the mistakes in files (encoding, size, JSON, kind of document), references and rules, and our own bugs."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def no_single_name(span: Span, key: str) -> Diagnostic:
 
 
 def literal_types_differ(span: Span, noun: str, expected: str, actual: str, help: Help) -> Diagnostic:
-    """Return FS301: values are of several types, and this one is not as `expected`, such as `mostly strings`. `help` may be empty."""
+    """Return FS301: values are of several types, and one is not as `expected`, such as `mostly strings`; `help` may be empty."""
     message = f"{noun} are of different types: {expected}, and this is {actual}"
     help = help or f"write {expected.partition(' ')[2]} here, or change the others"
     return diagnostic("FS301", span, message, help)

@@ -1,4 +1,4 @@
-"""Generated modules stand alone, offer what they promise, and give every tool nothing to say, whatever the seed holds."""
+"""Test that generated modules stand alone, offer their interface, and pass every tool, whatever the seed contains."""
 
 from __future__ import annotations
 
@@ -54,17 +54,14 @@ def inputs_seed() -> dict[str, Any]:
     declared = [{"name": name, "type": "integer"} for name in NAMES]
     bounds = {"minimum": 0, "maximum": 10_000}
     parameters = {name: {"type": "integer", "default": place, **bounds} for place, name in enumerate(NAMES)}
+    steps = [
+        {"name": f"S{place}", "op": "sum", "expr": f"meta.{name} * param.{name} + context.{name}"}
+        for place, name in enumerate(NAMES)
+    ]
     return {
-        "task_name": "Hostile inputs",
-        "parameters": parameters,
-        "context": declared,
-        "extract": {"fields": [], "meta": declared},
-        "compute": [
-            {"name": f"S{place}", "op": "sum", "expr": f"meta.{name} * param.{name} + context.{name}"}
-            for place, name in enumerate(NAMES)
-        ],
-        "output": [f"S{place}" for place in range(len(NAMES))],
-    }
+        "task_name": "Hostile inputs", "parameters": parameters, "context": declared, "compute": steps,
+        "extract": {"fields": [], "meta": declared}, "output": [step["name"] for step in steps],
+    }  # fmt: skip
 
 
 # --- and by their texts
@@ -105,12 +102,22 @@ def texts_seed() -> dict[str, Any]:
     fields: list[dict[str, Any]] = [{"name": "kind", "type": "enum", "description": TEXTS[0], "values": described}]
     fields += [{"name": f"f{n}", "type": kinds[n % 4], "description": text} for n, text in enumerate(TEXTS)]
     read = [f"extraction.f{n}" for n in range(len(TEXTS)) if n % 4 < 2]
-    counts = [
-        {"name": f"N{place}", "op": "count", "where": {"extraction.kind": value}} for place, value in enumerate(VALUES)
-    ]
+    counts = [{"name": f"N{n}", "op": "count", "where": {"extraction.kind": value}} for n, value in enumerate(VALUES)]
     rules: list[dict[str, Any]] = [{"when": f"N{place} > 0", "then": value} for place, value in enumerate(VALUES)]
     parameters = {f"P{n}": {"type": "string", "default": text, "description": text} for n, text in enumerate(TEXTS)}
     table = {value: place for place, value in enumerate(VALUES)}
+    lookup = {"op": "lookup", "source": "context.note", "table": table, "default": -1}
+    steps = [
+        *counts,
+        {"name": "PRESENT", "op": "count", "where": {"extraction.kind": {"in": list(VALUES)}}},
+        {"name": "TOTAL", "op": "sum", "expr": " + ".join(["meta.source", *read])},
+        {"name": "FLAGS", "op": "count", "where": {f"extraction.f{n}": True for n in range(2, len(TEXTS), 4)}},
+        {"name": "BLANK", "op": "count", "where": {f"extraction.f{n}": "" for n in range(3, len(TEXTS), 4)}},
+        {"name": "FOUND", **lookup, "match": "exact"},
+        {"name": "INSIDE", **lookup, "match": "substring_max"},
+        {"name": "VERDICT", "op": "case", "rules": [*rules, {"else": "none of them"}]},
+        *({"name": f"E{n}", "op": "expr", "expr": f"param.P{n}"} for n in range(len(TEXTS))),
+    ]
     return {
         "task_name": "Hostile texts",
         "version": TEXTS[2],
@@ -119,21 +126,9 @@ def texts_seed() -> dict[str, Any]:
         "context": [{"name": "note", "type": "string", "description": TEXTS[3]}],
         "filter": {"keywords": list(VALUES)},
         "extract": {"fields": fields, "meta": [{"name": "source", "type": "number", "description": TEXTS[1]}]},
-        "compute": [
-            *counts,
-            {"name": "PRESENT", "op": "count", "where": {"extraction.kind": {"in": list(VALUES)}}},
-            {"name": "TOTAL", "op": "sum", "expr": " + ".join(["meta.source", *read])},
-            {"name": "FLAGS", "op": "count", "where": {f"extraction.f{n}": True for n in range(2, len(TEXTS), 4)}},
-            {"name": "BLANK", "op": "count", "where": {f"extraction.f{n}": "" for n in range(3, len(TEXTS), 4)}},
-            {"name": "FOUND", "op": "lookup", "source": "context.note", "table": table, "match": "exact", "default": -1},
-            {"name": "INSIDE", "op": "lookup", "source": "context.note", "table": table, "match": "substring_max",
-             "default": -1},
-            {"name": "VERDICT", "op": "case", "rules": [*rules, {"else": "none of them"}]},
-            *[{"name": f"E{n}", "op": "expr", "expr": f"param.P{n}"} for n in range(len(TEXTS))],
-        ],
-        "output": [*[f"N{n}" for n in range(len(VALUES))], "PRESENT", "TOTAL", "FLAGS", "BLANK", "FOUND", "INSIDE",
-                   "VERDICT", *[f"E{n}" for n in range(len(TEXTS))]],
-    }  # fmt: skip
+        "compute": steps,
+        "output": [step["name"] for step in steps],
+    }
 
 
 ORDERS = {
@@ -141,11 +136,11 @@ ORDERS = {
     "isort": "skip_file", "pylint": "disable=all", "flake8": "noqa", "nosec": "B101", "pragma": "no cover",
     "Type": "ignore", "NOQA": "",
 }  # fmt: skip
-"""What tools obey, as a name and what is said of it: the two together would make an order."""
+"""Directives of tools, as a name and its description: the two together would be the directive."""
 
 
 def orders_seed() -> dict[str, Any]:
-    """Names and values that tools obey, with descriptions that would complete the order."""
+    """Names and values that begin directives of tools, with descriptions that would complete the directives."""
     fields: list[dict[str, Any]] = [{"name": n, "type": "integer", "description": d} for n, d in ORDERS.items()]
     values = {
         "fmt_": ORDERS,
@@ -153,15 +148,10 @@ def orders_seed() -> dict[str, Any]:
         "Pyright": {name: f"{name}: {rest}" for name, rest in ORDERS.items()},
     }
     fields += [{"name": n, "type": "enum", "description": "ignore", "values": listed} for n, listed in values.items()]
-    steps: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "op": "sum",
-            "expr": f"extraction.{name} * param.{name}_",
-            "where": {"extraction.fmt_": name, "extraction.noqa_": f"{name}:", "extraction.Pyright": {"!=": name}},
-        }
-        for name in ORDERS
-    ]
+    steps: list[dict[str, Any]] = []
+    for name in ORDERS:
+        where = {"extraction.fmt_": name, "extraction.noqa_": f"{name}:", "extraction.Pyright": {"!=": name}}
+        steps.append({"name": name, "op": "sum", "expr": f"extraction.{name} * param.{name}_", "where": where})
     table = {"name": "noqa__", "op": "lookup", "source": "context.name", "table": {"noqa": 1}, "match": "exact"}
     return {
         "task_name": "noqa",
@@ -232,25 +222,17 @@ def forms_seed() -> dict[str, Any]:
         op, _, text = form.partition(": ")
         steps.append({"name": f"F{place}", "op": op, "expr": text})
     scalars = {"p": "integer", "q": "boolean", "s": "string"}
+    parameters = {"B": ("boolean", True), "S": ("string", ""), "F": ("number", 1)}
     return {
         "task_name": "Forms",
-        "parameters": {
-            "B": {"type": "boolean", "default": True},
-            "S": {"type": "string", "default": ""},
-            "F": {"type": "number", "default": 1},
-        },
+        "parameters": {name: {"type": kind, "default": default} for name, (kind, default) in parameters.items()},
         "context": [{"name": name, "type": kind, "nullable": True} for name, kind in scalars.items()],
-        "extract": {
-            "fields": [
-                {"name": "a", "type": "enum", "values": ["x", "y", "z"]},
-                {"name": "b", "type": "boolean"},
-                {"name": "c", "type": "enum", "values": ["z", "x"]},
-                {"name": "n", "type": "integer"},
-            ]
-        },
+        "extract": {"fields": [
+            {"name": "a", "type": "enum", "values": ["x", "y", "z"]}, {"name": "b", "type": "boolean"},
+            {"name": "c", "type": "enum", "values": ["z", "x"]}, {"name": "n", "type": "integer"}]},
         "compute": steps,
         "output": [step["name"] for step in steps if step["op"] != "define_filter"],
-    }
+    }  # fmt: skip
 
 
 CONTRADICTIONS = (
@@ -322,19 +304,15 @@ def paths_seed() -> dict[str, Any]:
     types = ("enum", "integer", "number", "boolean", "string")
     context: list[dict[str, Any]] = []
     for place, name in enumerate([*NAMES[:12], "ast", "re", "warnings", "context", "_value_at", "price"]):
-        kind = types[place % len(types)]
-        field: dict[str, Any] = {
-            "name": name,
-            "type": kind,
-            "path": [TEXTS[place % len(TEXTS)] or "a", "it's", "{x}"][: 1 + place % 3],
-        }
-        context.append(
-            {**field, **({"values": ["q", "l"]} if kind == "enum" else {}), **({"nullable": True} if place % 2 else {})}
-        )
-    used = [
-        f"int(context.{field['name']} == {'None' if field.get('nullable') else VALUE_OF[field['type']]})"
-        for field in context
-    ]
+        path = [TEXTS[place % len(TEXTS)] or "a", "it's", "{x}"][: 1 + place % 3]
+        field: dict[str, Any] = {"name": name, "type": types[place % len(types)], "path": path}
+        if field["type"] == "enum":
+            field["values"] = ["q", "l"]
+        if place % 2:
+            field["nullable"] = True
+        context.append(field)
+    values = {field["name"]: "None" if "nullable" in field else VALUE_OF[field["type"]] for field in context}
+    used = [f"int(context.{name} == {value})" for name, value in values.items()]
     bounded: list[dict[str, Any]] = [
         {"name": "low", "type": "integer", "minimum": -5}, {"name": "high", "type": "number", "maximum": 2.5, "default": 1},
         {"name": "both", "type": "number", "minimum": 0, "maximum": 1e100},
@@ -447,23 +425,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(folder: Path) -> dict[str, dict[str, Any]]:
-    """What each module offers and which modules it brings along, imported by a bare interpreter without packages."""
+    """The names and records of each module, imported by an interpreter without packages."""
     program = """
 import importlib.util, json, pathlib, sys
 before = set(sys.modules)
-found = {}
+modules = {}
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found[path.stem] = {
+    modules[path.stem] = {
         "names": dir(module),
         "row": getattr(module.Row, "_fields", None),
         "steps": module.STEPS,
         "output": module.OUTPUT,
         "counts": [len(module.Steps._fields), len(module.Result._fields)],
     }
-print(json.dumps({"modules": found, "new": sorted(set(sys.modules) - before)}))
+print(json.dumps({"modules": modules, "new": sorted(set(sys.modules) - before)}))
 """
     command = [sys.executable, "-I", "-S", "-bb", "-W", "error", "-c", program, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -476,11 +454,11 @@ print(json.dumps({"modules": found, "new": sorted(set(sys.modules) - before)}))
 
 @pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
 def test_a_module_stands_alone_and_offers_what_it_promises(name: str, imported: dict[str, dict[str, Any]]) -> None:
-    """It imports with the standard library alone, without a warning, and has every name of the contract."""
-    found = imported[name]
-    assert set(OFFERS) <= set(found["names"])
-    assert found["counts"] == [len(found["steps"]), len(found["output"])]
-    assert set(found["output"]) <= set(found["steps"])
+    """It imports with the standard library alone, without a warning, and has every name of the interface."""
+    module = imported[name]
+    assert set(OFFERS) <= set(module["names"])
+    assert module["counts"] == [len(module["steps"]), len(module["output"])]
+    assert set(module["output"]) <= set(module["steps"])
 
 
 def test_a_module_keeps_the_seeds_names_and_prefixes_only_where_two_clash(imported: dict[str, dict[str, Any]]) -> None:
@@ -492,8 +470,8 @@ def test_a_module_keeps_the_seeds_names_and_prefixes_only_where_two_clash(import
 # --- tools
 
 
-def tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
-    """The exit status and the lines of a tool of this environment."""
+def run_tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
+    """Run a tool of this environment; return the exit status and the lines of output."""
     command = [str(Path(sys.executable).parent / str(arguments[0])), *map(str, arguments[1:])]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     return done.returncode, (done.stdout + done.stderr).splitlines()
@@ -501,20 +479,20 @@ def tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
 
 @pytest.fixture(scope="module")
 def mypy(folder: Path) -> list[str]:
-    """What mypy --strict says of all modules, in one run."""
-    status, lines = tool("mypy", "--strict", "--cache-dir", "/dev/null", ".", cwd=folder)
+    """The lines that mypy --strict reports for all modules, in one run."""
+    status, lines = run_tool("mypy", "--strict", "--cache-dir", "/dev/null", ".", cwd=folder)
     assert (status == 0) == lines[-1].startswith("Success")
     return lines[:-1]
 
 
 @pytest.fixture(scope="module")
 def pyright(folder: Path) -> list[str]:
-    """What pyright's strict mode says of all modules, in one run; needless orders to it count as errors too."""
-    if tool("pyright", "--version", cwd=folder)[0]:
+    """The lines that pyright's strict mode reports for all modules, in one run; needless directives are errors, too."""
+    if run_tool("pyright", "--version", cwd=folder)[0]:
         pytest.skip("pyright does not run here: it needs Node.js, which it downloads where there is none")
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "reportUnnecessaryTypeIgnoreComment": "error"}
     write_json(folder / "pyrightconfig.json", settings)
-    status, lines = tool("pyright", "--project", folder, cwd=folder)
+    status, lines = run_tool("pyright", "--project", folder, cwd=folder)
     assert (status == 0) == lines[-1].startswith("0 errors, 0 warnings")
     return [line for line in lines[:-1] if line.startswith(" ")]
 
@@ -526,9 +504,9 @@ def test_type_checkers_find_nothing(checker: str, request: pytest.FixtureRequest
 
 
 def test_ruff_finds_nothing(folder: Path) -> None:
-    """Neither its own rules nor the ones that tell of needless orders to it find anything, nor does it warn of a bad one."""
+    """Neither its default rules nor those for needless directives report anything, and no directive is malformed."""
     for rules in ([], ["--select", "RUF100,PGH"]):
-        status, lines = tool("ruff", "check", "--isolated", "--no-cache", "-q", *rules, ".", cwd=folder)
+        status, lines = run_tool("ruff", "check", "--isolated", "--no-cache", "-q", *rules, ".", cwd=folder)
         assert (status, lines) == (0, [])
 
 
@@ -537,10 +515,7 @@ ORDER = re.compile(r"#\s*((?i:noqa|ruff\s*:|flake8\s*:)|type\s*:|fmt\s*:|mypy\s*
 
 @pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
 def test_a_module_shows_all_that_it_holds(name: str, folder: Path) -> None:
-    """Every line prints as it is: no control, no bidirectional order, no line end but \\n; and no comment orders a tool.
-
-    But for `# fmt: skip` behind the closing bracket of a list that the emitter lays out itself.
-    """
+    """Every line is printable, and no comment is a directive, except `# fmt: skip` behind a list that the emitter lays out."""
     source = (folder / f"{name}.py").read_bytes().decode("utf-8")
     for line in source.split("\n"):
         assert line.isprintable(), ascii(line)
@@ -550,9 +525,7 @@ def test_a_module_shows_all_that_it_holds(name: str, folder: Path) -> None:
             assert token.string[:2] == "# "
     for line in source.split("\n"):
         if "# fmt: skip" in line:
-            assert re.fullmatch(r"(\s*[)\]}]+|[A-Z_0-9]+: Final\[dict\[object, \w+\]\] = \{.*\})  # fmt: skip", line), (
-                line
-            )
+            assert re.fullmatch(r"(\s*[)\]}]+|[A-Z_0-9]+: Final\[dict\[object, \w+\]\] = \{.*\})  # fmt: skip", line)
 
 
 # --- values
@@ -578,37 +551,35 @@ def test_hostile_input_names_are_read_by_their_own_names(folder: Path) -> None:
     context = {name: 1000 * place for place, name in enumerate(NAMES)}
     parameters = {name: place + 5 for place, name in enumerate(NAMES)}
     by_default = {f"S{place}": (place + 2) * place + 1000 * place for place in range(len(NAMES))}
-    given = {f"S{place}": (place + 2) * (place + 5) + 1000 * place for place in range(len(NAMES))}
+    with_parameters = {f"S{place}": (place + 2) * (place + 5) + 1000 * place for place in range(len(NAMES))}
     assert evaluator.evaluate(rows, context) == by_default
-    assert evaluator.evaluate(rows, context, parameters) == given
-    with pytest.raises(formulaseed.DataError, match=r"`meta\.class`"):
-        evaluator.evaluate([{"meta": {**rows[0]["meta"], "class": "x"}}], context)
-    with pytest.raises(formulaseed.DataError, match=r"`context\._x`"):
-        evaluator.evaluate(rows, {**context, "_x": None})
-    with pytest.raises(formulaseed.DataError, match=r"`param\.__init__`"):
-        evaluator.evaluate(rows, context, {"__init__": 10_001})
-    with pytest.raises(formulaseed.DataError, match="class_"):
-        evaluator.evaluate(rows, context, {"class_": 1})
+    assert evaluator.evaluate(rows, context, parameters) == with_parameters
+    for message, arguments in (
+        (r"`meta\.class`", ([{"meta": {**rows[0]["meta"], "class": "x"}}], context)),
+        (r"`context\._x`", (rows, {**context, "_x": None})),
+        (r"`param\.__init__`", (rows, context, {"__init__": 10_001})),
+        ("class_", (rows, context, {"class_": 1})),
+    ):
+        with pytest.raises(formulaseed.DataError, match=message):
+            evaluator.evaluate(*arguments)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_hostile_texts_are_values_like_any_other(
-    value: str, folder: Path, texts_evaluator: formulaseed.Evaluator
-) -> None:
+def test_hostile_texts_are_values_like_any_other(value: str, texts_evaluator: formulaseed.Evaluator) -> None:
     """A value, a keyword, a table's key and a verdict of any characters come out as they went in."""
     place = VALUES.index(value)
     extraction: dict[str, Any] = {"kind": value}
     for number in range(len(TEXTS)):
         extraction[f"f{number}"] = (number, number / 2, True, "")[number % 4]
     row = {"extraction": extraction, "meta": {"source": 0.25}}
-    found = texts_evaluator.evaluate([row], {"note": value})
+    values = texts_evaluator.evaluate([row], {"note": value})
     numbers = [number if number % 4 == 0 else number / 2 for number in range(len(TEXTS)) if number % 4 < 2]
-    assert found["TOTAL"] == pytest.approx(0.25 + sum(numbers))
-    assert [name for name in found if name[0] == "N" and found[name]] == [f"N{place}"]
-    assert (found["PRESENT"], found["FLAGS"], found["BLANK"], found["FOUND"]) == (1, 1, 1, place)
-    assert found["INSIDE"] == max(other for other, text in enumerate(VALUES) if text in value)
-    assert found["VERDICT"] == value
-    assert [found[f"E{number}"] for number in range(len(TEXTS))] == list(TEXTS)
+    assert values["TOTAL"] == pytest.approx(0.25 + sum(numbers))
+    assert [name for name in values if name[0] == "N" and values[name]] == [f"N{place}"]
+    assert (values["PRESENT"], values["FLAGS"], values["BLANK"], values["FOUND"]) == (1, 1, 1, place)
+    assert values["INSIDE"] == max(other for other, text in enumerate(VALUES) if text in value)
+    assert values["VERDICT"] == value
+    assert [values[f"E{number}"] for number in range(len(TEXTS))] == list(TEXTS)
     assert texts_evaluator.is_relevant(f"before {value.upper()} after")
     assert not texts_evaluator.is_relevant("nothing of the kind")
 

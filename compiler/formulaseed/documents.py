@@ -18,7 +18,7 @@ from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import summarize
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import Document, Kind
@@ -64,7 +64,7 @@ class FormulaSeed(Compilable[nodes.Program]):
         return compile(self, formatted=False)
 
     def __repr__(self) -> str:
-        found = summary(self.diagnostics)
+        found = summarize(self.diagnostics)
         return f"FormulaSeed({self.task_name!r}, {number_of(len(self.program.steps), 'step')}{found and f', {found}'})"
 
 
@@ -305,13 +305,13 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
     Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is there.
     """
     from formulaseed.backends.python.code import literal
-    from formulaseed.backends.python.plan import header
+    from formulaseed.backends.python.identity import print_header
     from formulaseed.backends.python.render import format_body
 
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
     places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
-    first_line = header(shown_path(document.path, tests.parent), style or style_at(tests))
+    first_line = print_header(shown_path(document.path, tests.parent), style or style_at(tests))
     return format_body(
         f'"""{first_line}"""\n\nfrom formulaseed.testing import seed_tests\n\n'
         f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, places))})\n"
@@ -320,13 +320,13 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
 
 def style_at(path: Path) -> str:
     """Return the style of the module at a path, if this release writes it; else the newest."""
-    from formulaseed.backends.python.identity import BEGINNING, style_for
+    from formulaseed.backends.python.identity import HEADER_CHARACTERS, choose_style
 
     try:
-        beginning, _ = read_bytes(path, BEGINNING, regular=True)
+        beginning, _ = read_bytes(path, HEADER_CHARACTERS, regular=True)
     except UnreadableError:  # there is none, or none that may be replaced
         beginning = b""
-    return style_for(beginning.decode("utf-8", "replace"))
+    return choose_style(beginning.decode("utf-8", "replace"))
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:

@@ -18,11 +18,11 @@ from typing import Any, Generic, get_args
 
 from formulaseed import limits
 from formulaseed.backends.base import TARGETS, Unit, load_backend
-from formulaseed.backends.refusals import refusals
+from formulaseed.backends.refusals import find_refusals
 from formulaseed.data.documents import read_text, refused_module, report_internal_error, shown_path
 from formulaseed.data.file_kinds import wanted_text
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
@@ -102,7 +102,7 @@ def run(kind: Kind[Parsed, Checked], document: Document, problems: Problems) -> 
 
 def checked(analysis: Analysis[Parsed, Checked], *, strict: bool = False) -> Compilable[Checked]:
     """Return what an analysis has checked. Raises `SeedError` if it has errors; with `strict` warnings are errors."""
-    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    diagnostics = promote_warnings(analysis.diagnostics) if strict else analysis.diagnostics
     if analysis.program is None or any(d.severity == "error" for d in diagnostics):
         raise SeedError(diagnostics)
     return Compilable(analysis.kind, analysis.document, analysis.program, diagnostics)
@@ -122,12 +122,12 @@ def compile(
     """
     source, kind = loaded.document.source, loaded.kind.name
     if target not in TARGETS:
-        raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
+        raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, noun='targets')}")
     backend = load_backend(target)
     if kind not in backend.kinds:
         supported = wanted_text(name for name in get_args(KindName) if name in backend.kinds)
-        raise SeedError([catalogue.unsupported_kind(source, target, wanted_text([kind]), supported)])
-    refused = refusals(loaded.program, target) if isinstance(loaded.program, nodes.Program) else []
+        raise SeedError([catalogue.kind_not_supported(source, target, wanted_text([kind]), supported)])
+    refused = find_refusals(loaded.program, target) if isinstance(loaded.program, nodes.Program) else []
     if refused:
         raise SeedError(refused)
     unit = Unit(kind, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)

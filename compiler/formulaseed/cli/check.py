@@ -24,9 +24,9 @@ from formulaseed.cli.output import (
     strict_option,
 )
 from formulaseed.data.files import replace_file
-from formulaseed.diagnostics.codes import CODES, page
-from formulaseed.diagnostics.model import Diagnostic, strictly
-from formulaseed.diagnostics.render import aligned, render_github, render_json, summary
+from formulaseed.diagnostics.codes import CODES, read_page
+from formulaseed.diagnostics.model import Diagnostic, promote_warnings
+from formulaseed.diagnostics.render import format_table, render_github, render_json, summarize
 from formulaseed.documents import analyse_file
 from formulaseed.pipeline import Analysis, fixed
 from formulaseed.source.printing import number_of
@@ -88,7 +88,7 @@ def check(
             if diff:
                 return _print_changes(analysis, fixed(analysis))
             analysis = _write_fixed(analysis, fixed(analysis)) if fix else analysis
-            diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+            diagnostics = promote_warnings(analysis.diagnostics) if strict else analysis.diagnostics
             found.extend(diagnostics)
             if output.form == "text" and not output.statistics:
                 _print(seed, diagnostics, output, explained)
@@ -114,7 +114,8 @@ def _print(seed: str, diagnostics: Sequence[Diagnostic], output: _Output, explai
     shown = _shown(diagnostics, output)
     show_diagnostics(shown, explained=explained)
     counted = (
-        summary(shown if output.errors_only else diagnostics) or f"no {(output.errors_only and 'errors') or 'problems'}"
+        summarize(shown if output.errors_only else diagnostics)
+        or f"no {(output.errors_only and 'errors') or 'problems'}"
     )
     has_more = not output.errors_only and len(shown) < len(diagnostics)
     say(f"{seed}: {counted}{' (see --notes)' if has_more else ''}")
@@ -126,7 +127,7 @@ def _print_together(found: Sequence[Diagnostic], output: _Output) -> None:
     if output.statistics:
         numbers = Counter(d.code for d in (shown if output.errors_only else found))
         rows = [(f"{n:,}", code, CODES[code].severity, CODES[code].name) for code, n in numbers.most_common()]
-        show(aligned([("number", "code", "severity", "name"), *rows]) if rows else "no problems")
+        show(format_table([("number", "code", "severity", "name"), *rows]) if rows else "no problems")
     elif output.form == "json":
         emit(render_json(shown))
     elif output.form == "github":
@@ -197,10 +198,10 @@ def rule(code: str | None) -> None:
     from formulaseed.diagnostics.suggestions import did_you_mean
 
     if code is None:
-        show(aligned([("code", "severity", "name"), *CODES.values()]))
+        show(format_table([("code", "severity", "name"), *CODES.values()]))
         return
     by_name = {entry.name: entry.code for entry in CODES.values()}
     wanted = by_name.get(code.strip().lower(), code.strip().upper())
     if wanted not in CODES:
-        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(wanted, CODES, what='codes', limit=60)}")
-    show(page(wanted), nl=False)
+        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(wanted, CODES, noun='codes', limit=60)}")
+    show(read_page(wanted), nl=False)

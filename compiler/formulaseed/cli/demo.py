@@ -11,7 +11,7 @@ import click
 from formulaseed.cli.output import reported, show
 from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
-from formulaseed.diagnostics.render import aligned, summary
+from formulaseed.diagnostics.render import format_table, summarize
 from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
@@ -41,7 +41,7 @@ def demo(out: str) -> None:
     seed = load_seed(seed_path)
     source = compile_seed(seed)
     show(f"\n1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)\n")
-    warnings = summary(seed.diagnostics)
+    warnings = summarize(seed.diagnostics)
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
     show("\n2. The module, from where the trust score is computed\n")
     show(_excerpt(source))
@@ -91,4 +91,4 @@ def _table(explanations: list[Explanation]) -> str:
         values = each.outputs
         scores = (f"{values['TRUST_SCORE']:.2f}", f"{values[_SCORE]:.2f}", str(each.verdict))
         rows.append((each.name or each.business_id, str(each.reviews), str(values["N_TOTAL_INCIDENTS"]), *scores))
-    return "\n".join(f"   {line}" for line in aligned(rows).splitlines())
+    return "\n".join(f"   {line}" for line in format_table(rows).splitlines())

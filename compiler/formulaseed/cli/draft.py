@@ -17,7 +17,7 @@ from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, s
 from formulaseed.data.file_kinds import kind_of_text
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import analyse_text
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
@@ -181,4 +181,4 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")
     replace_file(target, text)
-    say(f"{target}: {summary(analyse_text(Source(target.as_posix(), text)).diagnostics) or 'no problems'}")
+    say(f"{target}: {summarize(analyse_text(Source(target.as_posix(), text)).diagnostics) or 'no problems'}")

@@ -133,7 +133,7 @@ def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Lin
         ids.append(line.business_id)
         first = first or line
     if business_id is not None:
-        help = did_you_mean(business_id, ids, what="restaurants", limit=5)
+        help = did_you_mean(business_id, ids, noun="restaurants", limit=5)
         raise click.UsageError(f"no restaurant has the id `{business_id}`; {help}")
     if len(ids) > 1:
         raise click.UsageError(f"there are {len(ids)} restaurants; pass --id, such as --id {ids[0]}")

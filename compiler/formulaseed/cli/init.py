@@ -61,7 +61,7 @@ def _example(root: Path, name: str) -> dict[Path, Path]:
     tasks = resource_folder("tasks")
     known = sorted(path.parent.name for path in tasks.glob("*/seed.json"))
     if name not in known:
-        raise click.UsageError(f"there is no example `{name}`; {did_you_mean(name, known, what='examples')}")
+        raise click.UsageError(f"there is no example `{name}`; {did_you_mean(name, known, noun='examples')}")
     found = {root / "tasks" / name / path.name: path for path in sorted((tasks / name).iterdir())}
     data = sorted(resource_folder("examples").glob(f"*-{name}.jsonl"))
     return found | {root / "examples" / path.name: path for path in data}

@@ -121,7 +121,7 @@ class _LazyGroup(click.Group):
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             from formulaseed.diagnostics.suggestions import did_you_mean
 
-            ctx.fail(f"there is no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS, what='commands', limit=20)}")
+            ctx.fail(f"there is no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS, noun='commands', limit=20)}")
         return super().resolve_command(ctx, args)
 
 

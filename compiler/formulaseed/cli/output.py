@@ -23,7 +23,7 @@ import click
 
 from formulaseed.data.files import holds, replace_file
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.source.printing import number_of, printable, visible_json
 
@@ -100,7 +100,7 @@ def report_error(error: FormulaSeedError, file: str = "", outcome: str = "") -> 
     """Print why the command, or its work on a file, could not be done, and return the exit status."""
     if isinstance(error, SeedError):
         show_diagnostics([d for d in error.diagnostics if d.severity != "note"], err=True)
-        say(f"{file and f'{file}: '}{summary(error.diagnostics)}{outcome}", err=True)
+        say(f"{file and f'{file}: '}{summarize(error.diagnostics)}{outcome}", err=True)
         return 1
     say(f"formulaseed: {error}", err=True)
     return 2 if isinstance(error, UnreadableError) else 1
@@ -126,7 +126,7 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     found = [d for d in seed.diagnostics if d.severity != "note"]
     if found:
         name = seed.document.source.name
-        say(f"{name}: {summary(found)}; see `formulaseed check {name}`", err=True)
+        say(f"{name}: {summarize(found)}; see `formulaseed check {name}`", err=True)
 
 
 def format_of(

@@ -24,8 +24,8 @@ from formulaseed.cli.output import (
     write_out,
 )
 from formulaseed.data.files import json_value, read_bytes, replace_file
-from formulaseed.diagnostics.model import Problems, strictly
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.model import Problems, promote_warnings
+from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, domain_of, read_given
 from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
@@ -183,7 +183,7 @@ class _Outcome:
 
     def __init__(self, analysis: SeedAnalysis, given: Mapping[str, Any] | None, strict: bool, *, several: bool) -> None:
         self.several = several
-        self.diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+        self.diagnostics = promote_warnings(analysis.diagnostics) if strict else analysis.diagnostics
         self.values: dict[str, Value] = {}
         self.faults: dict[str, str] = {}
         self.failed = any(d.severity == "error" for d in self.diagnostics)
@@ -233,7 +233,7 @@ class _Outcome:
             say(f"formulaseed: {line}", err=True)
         if self.faults or self.diagnostics or self.is_checked_only:
             shown = ", ".join(f"{stage} {self.stages()[stage]}" for stage in STAGES)
-            counted = f"{summary(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
+            counted = f"{summarize(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
             say(f"{counted}{shown}", err=True)
         if self.several and self.values:
             emit_json(self.values)

@@ -34,8 +34,8 @@ from formulaseed.cli.output import (
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import WRONG, text_writer, write_line
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.render import render_json, render_text, summary
+from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
+from formulaseed.diagnostics.render import render_json, render_text, summarize
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import RequestsAnalysis, read_requests
 from formulaseed.ir.attributes import _attribute_at_path
@@ -211,7 +211,7 @@ def _groups(given: str | None) -> list[str] | None:
     names = [name.strip() for name in given.split(",") if name.strip()]
     for name in names:
         if name not in GROUPS:
-            raise click.UsageError(f"there is no group `{name}`; {did_you_mean(name, GROUPS, what='groups', limit=10)}")
+            raise click.UsageError(f"there is no group `{name}`; {did_you_mean(name, GROUPS, noun='groups', limit=10)}")
     return names
 
 
@@ -220,7 +220,7 @@ def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
     known = {line.id: None for line in lines if line.id is not None}
     for id in ids:
         if id not in known:
-            raise click.UsageError(f"there is no request `{id}`; {did_you_mean(id, known, what='requests')}")
+            raise click.UsageError(f"there is no request `{id}`; {did_you_mean(id, known, noun='requests')}")
     return [position for id in ids for position, line in enumerate(lines) if line.id == id]
 
 
@@ -280,7 +280,7 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
         places = [candidate.business for candidate in dataset.candidates.values()]
         if places and all(_attribute_at_path(business, path) is None for business in places):
             known = _keys_beside(path, places)
-            yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], known, what='there are')}"
+            yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], known, noun='there are')}"
 
 
 def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
@@ -319,7 +319,7 @@ def _print_canonical(text: str, form: str) -> None:
     source = Source("<stdin>" if text == "-" else "<text>", read)
     tree = parse_shorthand(source, problems)
     if tree is None:
-        found = strictly(problems.sorted())
+        found = promote_warnings(problems.sorted())
         if form == "json":
             emit(render_json(found))
         else:
@@ -344,12 +344,12 @@ def plain_tree(tree: Shorthand) -> Plain:
 def _check(path: str, form: str) -> None:
     """Print errors of shorthands; those of other parts are counted, since a structure that has some is not compared."""
     analysis = read_requests(path)
-    found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
+    found = promote_warnings(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":
         emit(render_json(found))
     else:
         show_diagnostics(found)
-        say(f"{path}: {summary(found) or 'no problems'}")
+        say(f"{path}: {summarize(found) or 'no problems'}")
     _finish(analysis, path, failed=bool(found))
 
 
@@ -375,7 +375,7 @@ def _print_template(group: str) -> None:
     """The request alone on standard output, the advice on standard error."""
     wanted = group.upper()
     if wanted not in GROUPS:
-        raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
+        raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, noun='groups', limit=10)}")
     emit_json(request_template(wanted), indent=None)
     say(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
     show("\nA requests file holds one request a line. To create one:", err=True)

@@ -88,7 +88,7 @@ class Results:
         if chosen == "parquet":
             require_parquet(out)
         if sort is not None and sort not in evaluator.output:
-            help = did_you_mean(sort, evaluator.output, what="outputs")
+            help = did_you_mean(sort, evaluator.output, noun="outputs")
             raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
         if chosen in ("csv", "parquet"):
             try:

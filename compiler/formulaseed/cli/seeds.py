@@ -236,7 +236,7 @@ def compile(
             targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
             raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
     if style is not None and style not in STYLES:
-        raise click.UsageError(f"there is no style `{style}`; {did_you_mean(style, STYLES, what='styles')}")
+        raise click.UsageError(f"there is no style `{style}`; {did_you_mean(style, STYLES, noun='styles')}")
     if how["check"] and how["stdout"]:
         raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
     if how["force"] and (how["check"] or how["stdout"]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formulaseed.data.results import Result
-from formulaseed.diagnostics.render import aligned
+from formulaseed.diagnostics.render import format_table
 from formulaseed.source.printing import columns, printable
 
 _GAP = 2
@@ -41,7 +41,7 @@ def results_table(
             break
         del table[name]
         left_out.append(name)
-    text = aligned([[*table], *zip(*table.values(), strict=True)])
+    text = format_table([[*table], *zip(*table.values(), strict=True)])
     return text if width is None else "\n".join(_cut(line, width) for line in text.split("\n")), left_out
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from formulaseed import pipeline
 from formulaseed.data.files import holds
-from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.errors import FormulaSeedError
 from formulaseed.runtime.evaluator import Evaluator
@@ -78,7 +78,7 @@ def _check(seed: SeedFile, test: SeedTest) -> None:
     """The seed has no errors; its warnings are a section of the report."""
     diagnostics = seed.analysis.diagnostics
     if seed.analysis.errors:
-        raise Failed(f"{render_text(diagnostics)}\n{summary(diagnostics)}")
+        raise Failed(f"{render_text(diagnostics)}\n{summarize(diagnostics)}")
     if diagnostics:
         test.add_report_section("call", "formulaseed", render_text(diagnostics))
 

@@ -276,7 +276,7 @@ class ExpressionChecker(ComparisonChecker):
         ty = type_of_choice(operands, self.scope, is_and=is_and)
         if ty is None:
             nouns = [operand.info.ty.noun for operand in operands]
-            self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
+            self.problems.report(catalogue.operand_types_differ(node.span, node.operator, nouns))
             return error_at(node.span)
         report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
         known = range_of_choice(checked, facts, is_and=is_and)

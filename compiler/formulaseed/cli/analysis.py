@@ -98,7 +98,7 @@ def diff(
             duplicates=duplicates,
         )
     _print(difference, form)
-    finish(WRONG if any(difference.fails(check) for check in checks) else failures.status)
+    finish(WRONG if any(difference.has_changed(check) for check in checks) else failures.status)
 
 
 @click.command("cover")

@@ -15,12 +15,12 @@ from typing import Any, Literal
 from formulaseed.compare.definitions import Definitions, definition_lines
 from formulaseed.documents import FormulaSeed
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import downstream, names_of, symbol_of
+from formulaseed.ir.dependencies import find_dependents, step_symbol, unique_names
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
 from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
-from formulaseed.source.json_reader import plain, value_at
+from formulaseed.source.json_reader import find_value, plain_value
 
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
 Kind = Literal["added", "removed", "changed", "renamed", "reordered"]
@@ -192,7 +192,7 @@ class _Comparison:
             new_lines = _declaration_lines(after[name]) if name in after else ()
             if old_lines != new_lines:
                 seed = self.new if name in after else self.old
-                affects = names_of(downstream(seed.program, [Symbol(kind, name)]))
+                affects = unique_names(find_dependents(seed.program, [Symbol(kind, name)]))
                 removed, added = _different_lines(old_lines, new_lines)
                 category = _category_of(kind, affects, (*removed, *added))
                 part = _PART_NAMES.get(kind, f"{kind.value} field")
@@ -263,7 +263,7 @@ def _step_change(
 
 def _users(seed: FormulaSeed, step: nodes.Step) -> _Text:
     """Return the other steps that use a step, directly or not."""
-    users = names_of(downstream(seed.program, [symbol_of(step)]))
+    users = unique_names(find_dependents(seed.program, [step_symbol(step)]))
     return tuple(name for name in users if name != step.name)
 
 
@@ -298,8 +298,8 @@ def _different_lines(before: Sequence[str], after: Sequence[str]) -> tuple[_Text
 def _json_lines(seed: FormulaSeed, step: nodes.Step) -> _Text:
     """Return the keys of the step's JSON object with their values."""
     tree = seed.document.tree
-    node = value_at(tree, step.span.pointer.rpartition("/")[0]) if tree is not None else None
-    values = plain(node) if node is not None else None
+    node = find_value(tree, step.span.pointer.rpartition("/")[0]) if tree is not None else None
+    values = plain_value(node) if node is not None else None
     if not isinstance(values, dict):
         return ()
     return tuple(f"{key}: {_json_text(value)}" for key, value in sorted(values.items()))
@@ -337,7 +337,7 @@ def _declaration_lines(declared: _Declared) -> _Text:
 
 def _type_lines(ty: Type) -> _Text:
     """Return a type, an enum with a line for each value."""
-    name = "enum" if ty.values is not None else str(ty.present())
+    name = "enum" if ty.values is not None else str(ty.non_null())
     if ty.nullable:
         name += " or null"
     return name, *(f"value {literal_text(value)}" for value in sorted(ty.values or ()))

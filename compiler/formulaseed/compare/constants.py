@@ -20,7 +20,7 @@ from formulaseed.pages.values import is_number
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.lint.program import is_year, years_of
-from formulaseed.source.json_reader import JsonNumber, value_at
+from formulaseed.source.json_reader import JsonNumber, find_value
 from formulaseed.source.text import Source, Span
 
 _MAX_LENGTH = 100
@@ -69,7 +69,9 @@ def constants_of(seed: FormulaSeed) -> list[Constant]:
     years = _steps_of_years(program)
     constants: dict[int, Constant] = {}
     for name, value, inside, span in (*_in_expressions(program), *_beside_expressions(surface_program)):
-        is_json = seed.document.tree is not None and isinstance(value_at(seed.document.tree, span.pointer), JsonNumber)
+        is_json = seed.document.tree is not None and isinstance(
+            find_value(seed.document.tree, span.pointer), JsonNumber
+        )
         if not is_number(value) or _number_at(span) != value:
             continue  # a string or a boolean, or a number that the compiler made of several constants
         constants.setdefault(span.start, Constant(name, value, inside, span, name in years and is_year(value), is_json))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from formulaseed.errors import DataError
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import uses_of
+from formulaseed.ir.dependencies import find_symbols
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.values import is_number
@@ -56,7 +56,7 @@ def pair_programs(
         verdict=verdict.name if verdict is not None else None,
         verdicts=_possible_verdicts(old, verdict, old_names) if verdict is not None else (),
         numbers=numbers_of(new, outputs, verdict, output),
-        uses=uses_of(new),
+        uses=find_symbols(new),
     )
 
 

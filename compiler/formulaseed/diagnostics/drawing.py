@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from formulaseed.diagnostics.codes import Severity
-from formulaseed.source.printing import columns, printable
+from formulaseed.source.printing import display_width, printable
 from formulaseed.source.text import Span
 
 _WIDTH = 110
@@ -79,8 +79,8 @@ def _excerpt(d: Drawable) -> tuple[str, str]:
     for start, end in _underlined_parts(d, line):
         if at <= start <= last:
             end = min(end, last)
-            width = max(1, columns(printable(line[start:end])))
-            underline += " " * columns(printable(line[at:start])) + "^" * width
+            width = max(1, display_width(printable(line[start:end])))
+            underline += " " * display_width(printable(line[at:start])) + "^" * width
             at = max(start, end)
     return f"{'…' if first else ''}{printable(line[first:last])}{'…' if last < len(line) else ''}", underline
 

@@ -9,16 +9,16 @@ from formulaseed.language import typed
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 
 
-def downstream(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:
+def find_dependents(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:
     """Yield the steps that use one of these symbols, themselves or by other steps, in the seed's order."""
     reached = set(changed)
     for step in program.steps:
         if not reached.isdisjoint(step.symbols()):
-            reached.add(symbol_of(step))
+            reached.add(step_symbol(step))
             yield step
 
 
-def upstream(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
+def find_dependencies(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
     """Return the step and those that it uses, directly or not: each before those that it uses. Filters are left out."""
     steps = {step.name: step for step in program.steps}
     done: dict[str, None] = {}
@@ -29,16 +29,16 @@ def upstream(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
             done[name] = None
         elif name not in done:
             stack.append((name, True))
-            stack += ((used, False) for used in steps_used(steps[name]) if used not in done)
+            stack += ((used, False) for used in used_step_names(steps[name]) if used not in done)
     return [steps[name] for name in reversed(done)]
 
 
-def steps_used(step: nodes.Step) -> list[str]:
+def used_step_names(step: nodes.Step) -> list[str]:
     """Return the steps that a step names, each once, in its order."""
     return list(dict.fromkeys(symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP))
 
 
-def filters_of(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]:
+def find_filters(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]:
     """Return the filters that a step names, and those that these name, with their conditions."""
     found: dict[str, Expr] = {}
     stack = list(step.expressions())
@@ -50,17 +50,17 @@ def filters_of(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]
     return found
 
 
-def uses_of(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
+def find_symbols(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
     """Return for each step what it mentions, each symbol once."""
     return {step.name: tuple(dict.fromkeys(step.symbols())) for step in program.steps}
 
 
-def symbol_of(step: nodes.Step) -> Symbol:
+def step_symbol(step: nodes.Step) -> Symbol:
     """Return how the program's expressions name the step."""
     is_filter = isinstance(step.operation, nodes.Filter)
     return Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
 
 
-def names_of(steps: Iterable[nodes.Step]) -> tuple[str, ...]:
+def unique_names(steps: Iterable[nodes.Step]) -> tuple[str, ...]:
     """Return the names of steps, each once."""
     return tuple(dict.fromkeys(step.name for step in steps))

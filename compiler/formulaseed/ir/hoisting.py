@@ -13,13 +13,13 @@ from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.source.text import free_name
+from formulaseed.source.text import claim_name
 
-_NAME_CHARACTERS = 80
+_MAX_NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Hoisted:
+class HoistedProgram:
     """A program with aggregates as steps of their own. `authors` maps each new step to the one that it is a part of."""
 
     program: nodes.Program
@@ -38,7 +38,7 @@ class Hoisted:
         return step.name in self.authors
 
 
-def hoist(program: nodes.Program) -> Hoisted:
+def hoist_aggregates(program: nodes.Program) -> HoistedProgram:
     """Return a program with every aggregate as a step of its own."""
     taken = {symbol.name for symbol in program.used()} | {step.name for step in program.steps}
     names: dict[typed.Aggregate, str] = {}
@@ -50,14 +50,14 @@ def hoist(program: nodes.Program) -> Hoisted:
         if isinstance(expression, typed.Aggregate):
             symbol = Symbol(SymbolKind.STEP, names[expression])
             return typed.Ref(symbol, expression.info, expression_text(expression))
-        return typed.mapped(expression, name_aggregates)
+        return typed.map_operands(expression, name_aggregates)
 
     for step in program.steps:
         whole = step.aggregate
         for aggregate in step.aggregates():
             if aggregate is not whole and aggregate not in names:
-                name = free_name(_name(aggregate, step.name), taken)
-                operation = nodes.Formula(typed.mapped(aggregate, name_aggregates))
+                name = claim_name(_propose_name(aggregate, step.name), taken)
+                operation = nodes.Formula(typed.map_operands(aggregate, name_aggregates))
                 info = aggregate.info
                 steps.append(nodes.Step(name, operation, info.ty, info.range, info.span))
                 names[aggregate] = name
@@ -65,16 +65,16 @@ def hoist(program: nodes.Program) -> Hoisted:
         if isinstance(step.operation, nodes.Formula) and step.aggregates():
             expression = step.operation.expression
             expression = (
-                typed.mapped(expression, name_aggregates) if expression is whole else name_aggregates(expression)
+                typed.map_operands(expression, name_aggregates) if expression is whole else name_aggregates(expression)
             )
             steps.append(replace(step, operation=nodes.Formula(expression)))
         else:
             steps.append(step)
         if whole is not None:
             names.setdefault(whole, step.name)
-    return Hoisted(replace(program, steps=tuple(steps)), authors)
+    return HoistedProgram(replace(program, steps=tuple(steps)), authors)
 
 
-def _name(aggregate: typed.Aggregate, author: str) -> str:
-    name = f"{author[:_NAME_CHARACTERS]}_{aggregate.function}" if aggregate.needs_pass else "n_extractions"
+def _propose_name(aggregate: typed.Aggregate, author: str) -> str:
+    name = f"{author[:_MAX_NAME_CHARACTERS]}_{aggregate.function}" if aggregate.needs_pass else "n_extractions"
     return name.upper() if author.isupper() else name

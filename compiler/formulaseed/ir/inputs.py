@@ -22,42 +22,42 @@ from formulaseed.language.types import Base, Type
 _KINDS = {Base.INTEGER: (int,), Base.NUMBER: (int, float), Base.BOOLEAN: (bool,), Base.STRING: (str,)}
 _NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 """A number as Yelp's attributes write it, in a string."""
-Values = dict[Symbol, Any]
+SymbolValues = dict[Symbol, Any]
 
 
-def rows_of(rows: object) -> Iterable[Any]:
+def check_rows(rows: object) -> Iterable[Any]:
     """Return `rows` unchanged. Raises `DataError` if it is not iterable, or an object or a string."""
     if type(rows) is not list and (isinstance(rows, Mapping | str) or not isinstance(rows, Iterable)):
         raise DataError(f"rows must be a list of objects, not {type(rows).__name__}")
     return rows
 
 
-def object_of(value: Any, noun: str) -> Mapping[str, Any]:
+def check_object(value: Any, noun: str) -> Mapping[str, Any]:
     """Return a JSON object unchanged. Raises `DataError`, which calls it `noun`, for any other value."""
     if type(value) is dict or isinstance(value, Mapping):  # the first is much faster
         return value
     raise DataError(f"{noun} must be an object, not {_quote(value)}")
 
 
-def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
+def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> SymbolValues:
     """Return the values of the `used` fields of one row. Raises `DataError`."""
-    values: Values = {}
+    values: SymbolValues = {}
     for kind, fields in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.META, program.meta)):
         if any(Symbol(kind, field.name) in used for field in fields):
-            section = _section(row, kind.value)
+            section = _read_row_section(row, kind.value)
             if kind is SymbolKind.META:
                 section = _add_date_parts(section, used)
             values |= read_section(program, kind, fields, section, used)
     return values
 
 
-def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _read_row_section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a section of a row, such as `meta`. Raises `DataError` if it is missing or no object."""
     keys = [key for key in row if isinstance(key, str)]
     typo = next((key for key in keys if _is_similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row:
         raise DataError(f"`{name}` is missing" + (f", but there is `{typo[:80]}`" if typo is not None else ""))
-    return object_of(row[name], f"`{name}`")
+    return check_object(row[name], f"`{name}`")
 
 
 def _add_date_parts(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
@@ -84,7 +84,7 @@ def read_section(
     fields: Iterable[nodes.InputField | nodes.ExtractionField],
     section: Mapping[str, Any],
     used: frozenset[Symbol],
-) -> Values:
+) -> SymbolValues:
     """Return the values of the `used` fields that a JSON object holds. Raises `DataError`."""
     known = program.inputs(kind)
     return {Symbol(kind, f.name): _read_field(section, kind, f, known) for f in fields if Symbol(kind, f.name) in used}
@@ -127,7 +127,7 @@ def _refuse_misspelt(section: Mapping[str, Any], path: tuple[str, ...]) -> None:
         value = _read_attribute(value) if isinstance(value, str) else value
         if value is None:
             return
-        typo = None if key in object_of(value, "a part of the path") else _find_typo(key, value)
+        typo = None if key in check_object(value, "a part of the path") else _find_typo(key, value)
         if typo is not None:
             raise DataError(f"`{key}` is missing, but there is `{typo[:80]}`")
         value = value.get(key)

@@ -13,7 +13,15 @@ from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.inputs import Values, check_bounds, object_of, read_row, read_section, read_value, rows_of
+from formulaseed.ir.inputs import (
+    SymbolValues,
+    check_bounds,
+    check_object,
+    check_rows,
+    read_row,
+    read_section,
+    read_value,
+)
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.json_values import _quote
@@ -42,16 +50,16 @@ def interpret(
     Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
     or context that lacks what the seed uses.
     """
-    evaluation = prepare(program, rows, context, parameters, record)
+    evaluation = prepare_evaluation(program, rows, context, parameters, record)
     for step in program.steps:
         if fixed is not None and step.name in fixed:
-            evaluation.set(step, fixed[step.name])
+            evaluation.set_value(step, fixed[step.name])
         else:
-            evaluation.step(step)
+            evaluation.evaluate_step(step)
     return evaluation.results
 
 
-def prepare(
+def prepare_evaluation(
     program: nodes.Program,
     rows: Iterable[Mapping[str, Any]],
     context: Mapping[str, Any],
@@ -60,21 +68,23 @@ def prepare(
 ) -> Evaluation:
     """Read the inputs as `interpret` does; no step is evaluated yet. Raises `DataError`."""
     used = program.used()
-    shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
+    shared: SymbolValues = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
-    for name, value in object_of({} if parameters is None else parameters, "the parameters").items():
+    for name, value in check_object({} if parameters is None else parameters, "the parameters").items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
         number = read_value(value, known[name].ty, f"param.{name}")
         shared[Symbol(SymbolKind.PARAMETER, name)] = check_bounds(number, known[name], f"param.{name}")
-    shared.update(read_section(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
+    shared.update(
+        read_section(program, SymbolKind.CONTEXT, program.context, check_object(context, "the context"), used)
+    )
     for input_field in program.record:
         value = (record or {}).get(input_field.name)
-        spelled = program.spelled(input_field.name)
+        spelled = program.short_name(input_field.name)
         if value is None and not input_field.ty.nullable:
             raise DataError(f"`{spelled}` is missing; it must be {input_field.ty.noun}")
         shared[Symbol(SymbolKind.FIELD, input_field.name)] = read_value(value, input_field.ty, spelled)
-    return Evaluation(shared, [read_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
+    return Evaluation(shared, [read_row(program, check_object(row, "a row"), used) for row in check_rows(rows)])
 
 
 @dataclass
@@ -101,15 +111,15 @@ class Evaluation:
     `shared` holds what is the same for all reviews, by symbol; `rows` each review's own values.
     """
 
-    shared: Values
-    rows: list[Values]
+    shared: SymbolValues
+    rows: list[SymbolValues]
     filters: dict[str, Expr] = field(default_factory=dict)
     results: dict[str, Value] = field(default_factory=dict)
     observer: Observer | None = None
     aggregates: dict[typed.Aggregate, Value] = field(default_factory=dict)
     """The value of each aggregate evaluated so far."""
 
-    def step(self, step: nodes.Step) -> None:
+    def evaluate_step(self, step: nodes.Step) -> None:
         """Evaluate a step; those that it uses were evaluated before. Raises `EvaluationError`.
 
         The aggregates in a formula are evaluated before it, whether or not it then uses their values.
@@ -122,47 +132,47 @@ class Evaluation:
             return
         try:
             for aggregate in step.aggregates():
-                self.aggregate(aggregate)
-            value = self.operation(step.operation)
+                self.evaluate_aggregate(aggregate)
+            value = self.evaluate_operation(step.operation)
         except Fault as fault:
             raise EvaluationError(step.name, fault.kind, fault.message, fault.operands) from None
-        self.set(step, _as_typed(value, step.ty))
+        self.set_value(step, _convert_integer(value, step.ty))
 
-    def set(self, step: nodes.Step, value: Value) -> None:
+    def set_value(self, step: nodes.Step, value: Value) -> None:
         """Give a step its value, which the steps after it use."""
         self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
-    def operation(self, operation: nodes.Operation) -> Value:
+    def evaluate_operation(self, operation: nodes.Operation) -> Value:
         """Return the value of an operation. Raises `Fault`."""
         match operation:
             case nodes.Lookup():
-                return self.lookup(operation)
+                return self.evaluate_lookup(operation)
             case nodes.Formula(expression):
-                result: Value = self.value(expression, {})
+                result: Value = self.evaluate(expression, {})
                 return result
             case nodes.Const(value):
                 return value
             case nodes.Case(rules, otherwise):
-                return next((then for condition, then in rules if self.value(condition, {})), otherwise)
+                return next((then for condition, then in rules if self.evaluate(condition, {})), otherwise)
             case nodes.Filter():
                 raise AssertionError("filters have no value")
 
-    def aggregate(self, aggregate: typed.Aggregate) -> Value:
+    def evaluate_aggregate(self, aggregate: typed.Aggregate) -> Value:
         """Return the value of an aggregate, which is computed once. Raises `Fault`."""
         if aggregate not in self.aggregates:
             if self.observer is not None:
                 self._observe(aggregate, self.observer)
-            self.aggregates[aggregate] = value_of(aggregate, (term for _, term in self.terms(aggregate)))
+            self.aggregates[aggregate] = compute_aggregate(aggregate, (term for _, term in self.iter_terms(aggregate)))
         return self.aggregates[aggregate]
 
-    def terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
+    def iter_terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
         """Yield the position of each matching row with the operand's value for it, None for an aggregate without operand."""
         where = aggregate.where
         operand = aggregate.operand
         for place, row in enumerate(self.rows):
-            if where is None or self.value(where, row):
-                term = self.value(operand, row) if operand is not None else None
+            if where is None or self.evaluate(where, row):
+                term = self.evaluate(operand, row) if operand is not None else None
                 if self.observer is not None:
                     self.observer.terms[aggregate][place] = term
                 yield place, term
@@ -181,16 +191,16 @@ class Evaluation:
             else:
                 yield part
 
-    def _test(self, condition: Expr, row: Values) -> bool | None:
+    def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
         """Return True if a row meets a condition, None if the condition has no value. Nothing inside it is observed."""
         try:
-            return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).value(condition, row))
+            return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).evaluate(condition, row))
         except _NO_VALUE:
             return None
 
-    def lookup(self, operation: nodes.Lookup) -> Value:
+    def evaluate_lookup(self, operation: nodes.Lookup) -> Value:
         """Return the value of a lookup. Raises `Fault` if it finds no key and has no default."""
-        source = self.value(operation.source, {})
+        source = self.evaluate(operation.source, {})
         is_exact = operation.match == "exact"
         matches = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
         if not matches and not operation.has_default:
@@ -204,101 +214,101 @@ class Evaluation:
         result: Value = values[chosen] if matches else operation.default
         return result
 
-    def value(self, expression: Expr, row: Values) -> Any:
+    def evaluate(self, expression: Expr, row: SymbolValues) -> Any:
         """Return the value of an expression, for a review of `rows` or, with no row, for the restaurant. Raises `Fault`."""
-        value = self._value(expression, row)
+        value = self._evaluate(expression, row)
         if self.observer is not None and id(expression) in self.observer.watched:
             truth = value is not None if self.observer.watched[id(expression)] else bool(value)
             self.observer.counts[id(expression), truth] += 1
         return value
 
-    def _value(self, expression: Expr, row: Values) -> Any:
+    def _evaluate(self, expression: Expr, row: SymbolValues) -> Any:
         match expression:
             case typed.Aggregate():
-                return self.aggregate(expression)
+                return self.evaluate_aggregate(expression)
             case typed.Literal(value):
                 return value
             case typed.Ref(symbol):
                 if symbol.kind is SymbolKind.FILTER:
-                    return self.value(self.filters[symbol.name], row)
+                    return self.evaluate(self.filters[symbol.name], row)
                 return row[symbol] if symbol in row else self.shared[symbol]
             case typed.Present(operand):
                 return self._present_value(operand, row)
             case typed.Unary(sign, operand):
-                number = self.value(operand, row)
+                number = self.evaluate(operand, row)
                 return -number if sign == "-" else number
             case typed.Binary(symbol_, left, right):
-                return OPERATORS[symbol_].value(self.value(left, row), self.value(right, row))
+                return OPERATORS[symbol_].compute(self.evaluate(left, row), self.evaluate(right, row))
             case typed.Call(name, (first, default)) if FUNCTIONS[name].replaces_null:
-                value = self.value(first, row)
-                return self.value(default, row) if value is None else value
+                value = self.evaluate(first, row)
+                return self.evaluate(default, row) if value is None else value
             case typed.Call(name, arguments):
-                return FUNCTIONS[name].value(*[self.value(argument, row) for argument in arguments])
+                return FUNCTIONS[name].compute(*[self.evaluate(argument, row) for argument in arguments])
             case typed.Comparison():
                 return self._holds(expression, row)
             case typed.Logical():
                 return self._logical_value(expression, row)
             case typed.Not(operand):
-                return not self.value(operand, row)
+                return not self.evaluate(operand, row)
             case typed.Conditional(condition, then, otherwise):
-                return self.value(then if self.value(condition, row) else otherwise, row)
+                return self.evaluate(then if self.evaluate(condition, row) else otherwise, row)
             case typed.List(items):
-                return [self.value(item, row) for item in items]
+                return [self.evaluate(item, row) for item in items]
 
-    def _present_value(self, operand: Expr, row: Values) -> Any:
+    def _present_value(self, operand: Expr, row: SymbolValues) -> Any:
         """Return the value of an operand. Raises `Fault` if it is null."""
-        value = self.value(operand, row)
+        value = self.evaluate(operand, row)
         if value is None:
             name = operand.text if isinstance(operand, typed.Ref) else "a value"
             raise Fault("null", f"{name} is null", (None,))
         return value
 
-    def _holds(self, comparison: typed.Comparison, row: Values) -> bool:
+    def _holds(self, comparison: typed.Comparison, row: SymbolValues) -> bool:
         """Return True if every link of a comparison holds; as in Python, none behind the first that does not is evaluated."""
-        left = self.value(comparison.first, row)
+        left = self.evaluate(comparison.first, row)
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
-            right = self.value(operand, row)
+            right = self.evaluate(operand, row)
             if not COMPARE[operator](left, right):
                 return False
             left = right
         return True
 
-    def _logical_value(self, expression: typed.Logical, row: Values) -> Any:
+    def _logical_value(self, expression: typed.Logical, row: SymbolValues) -> Any:
         """Return the operand that decides `and` or `or`, else the last; as in Python, none behind it is evaluated."""
         value = None
         for operand in expression.operands:
-            value = self.value(operand, row)
+            value = self.evaluate(operand, row)
             if bool(value) is (expression.operator == "or"):
                 break
         return value
 
 
-def value_of(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
+def compute_aggregate(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
     """Return the value of an aggregate over the operand's values for the matching rows. Raises `Fault` if it is too large."""
     operand = aggregate.operand
-    value: Value = aggregate.entry.value(terms, operand.info.ty if operand is not None else INTEGER)
+    value: Value = aggregate.entry.compute(terms, operand.info.ty if operand is not None else INTEGER)
     if value is None and aggregate.default is not None:
         value = aggregate.default.value
-    return _as_typed(value, aggregate.info.ty)
+    return _convert_integer(value, aggregate.info.ty)
 
 
-def _as_typed(value: Value, ty: Type) -> Value:
+def _convert_integer(value: Value, ty: Type) -> Value:
     """Return the value, an integer as a float where the type is a number."""
     return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
 
 
-def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
+def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | None:
     """Return the span of the operation that failed, or of its step if several could have; None for an unknown step."""
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
         return None
-    suspects = [node for node in _evaluated_nodes(program, step) if _may_raise(node, kind)]
+    suspects = [node for node in _walk_step(program, step) if _may_raise(node, kind)]
     if len(suspects) == 1 and not isinstance(suspects[0], typed.Aggregate):
         return suspects[0].info.span
     return step.span
 
 
-def _evaluated_nodes(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
+def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
     """Yield every expression that is evaluated for the step, including those of its filters."""
     filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     stack = list(step.expressions())
@@ -319,13 +329,13 @@ def _may_raise(node: Expr, kind: str) -> bool:
         case typed.Aggregate(may_overflow=may_overflow):
             return kind == "overflow" and may_overflow
         case typed.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
-            return _fails(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
+            return _may_fail(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
         case typed.Call(function, is_safe=is_safe):
-            return _fails(FUNCTIONS[function], kind, is_safe)
+            return _may_fail(FUNCTIONS[function], kind, is_safe)
         case _:
             return False
 
 
-def _fails(operation: Operation, kind: str, is_safe: bool) -> bool:
+def _may_fail(operation: Operation, kind: str, is_safe: bool) -> bool:
     """Return True if an operation may fail with the fault `kind`."""
     return not is_safe and any(failure.kind == kind for failure in operation.failures)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.source.json_reader import JsonValue, Plain, plain
+from formulaseed.source.json_reader import JsonValue, Plain, plain_value
 from formulaseed.source.text import Source
 
 KindName = Literal["seed", "requests", "rules", "reference", "formula"]
@@ -30,16 +30,16 @@ class Document:
         return Path(self.source.name.strip("<>")).name.split(".")[0]
 
 
-def _lint_nothing(parsed: Parsed | None, checked: Checked | None, problems: Problems) -> None:
+def _skip_lint(parsed: Parsed | None, checked: Checked | None, problems: Problems) -> None:
     """Report no warnings, for a kind that has none."""
 
 
-def _tree_data(document: Document) -> Plain:
+def _read_tree(document: Document) -> Plain:
     assert document.tree is not None
-    return plain(document.tree)
+    return plain_value(document.tree)
 
 
-def _keep_order(document: Document, parsed: Parsed | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+def _keep_text(document: Document, parsed: Parsed | None, diagnostics: tuple[Diagnostic, ...]) -> str:
     return document.source.text
 
 
@@ -54,7 +54,7 @@ class Kind(Generic[Parsed, Checked]):
     name: KindName
     parse: Callable[[Document, Problems], Parsed | None]
     check: Callable[[Document, Parsed, Problems], Checked | None]
-    lint: Callable[[Parsed | None, Checked | None, Problems], None] = _lint_nothing
+    lint: Callable[[Parsed | None, Checked | None, Problems], None] = _skip_lint
     is_json: bool = True
-    data: Callable[[Document], Plain] = _tree_data
-    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = _keep_order
+    data: Callable[[Document], Plain] = _read_tree
+    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = _keep_text

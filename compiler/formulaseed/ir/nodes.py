@@ -103,7 +103,7 @@ class Step:
             yield from symbols_in(expression)
 
 
-Evidence = Literal[False, True, "required"]
+EvidenceRule = Literal[False, True, "required"]
 
 
 @tree_node
@@ -125,7 +125,7 @@ class ExtractionField:
     description: str
     values: tuple[EnumValue, ...]
     default: Value
-    evidence: Evidence = False
+    evidence: EvidenceRule = False
     minimum: int | float | None = None
     maximum: int | float | None = None
     hint: str | None = None
@@ -188,7 +188,7 @@ class Domain(Protocol):
     def root(self) -> str:
         """The entity whose fields need no prefix; empty if there is none."""
 
-    def spelled(self, full_name: str) -> str:
+    def short_name(self, full_name: str) -> str:
         """Return a full name as formulas write it: a field of the root without its prefix, if that is unambiguous."""
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
@@ -232,9 +232,9 @@ class Program:
         }
         return tuple(field.name for field in fields[kind])
 
-    def spelled(self, field: str) -> str:
+    def short_name(self, field: str) -> str:
         """Return the full name of a record's field as formulas write it: a field of the root without its prefix."""
-        return self.reference.spelled(field) if self.reference is not None else field
+        return self.reference.short_name(field) if self.reference is not None else field
 
     def uses(self) -> dict[str, frozenset[str]]:
         """Return the names of the steps and filters that each step mentions, by its name."""

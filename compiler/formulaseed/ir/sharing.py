@@ -24,7 +24,7 @@ def share_filters(program: nodes.Program) -> nodes.Program:
     def name_filters(expression: Expr) -> Expr:
         if isinstance(expression, typed.Comparison | typed.Logical | typed.Not) and expression in names:
             return typed.Ref(Symbol(SymbolKind.FILTER, names[expression]), expression.info)
-        return typed.mapped(expression, name_filters)
+        return typed.map_operands(expression, name_filters)
 
     for step in program.steps:
         aggregate = step.aggregate

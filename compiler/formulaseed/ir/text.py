@@ -57,10 +57,10 @@ def dump_program(program: nodes.Program) -> str:
 
 def dump_tree(tree: object) -> str:
     """Return a tree of dataclasses as indented text, with spans as line:column."""
-    return "\n".join(_lines(tree, 0, "")) + "\n"
+    return "\n".join(_dump_lines(tree, 0, "")) + "\n"
 
 
-def _lines(value: object, depth: int, label: str) -> list[str]:
+def _dump_lines(value: object, depth: int, label: str) -> list[str]:
     lead = "  " * depth + (f"{label}: " if label else "")
     if isinstance(value, Span):
         line, column = value.source.position(value.start)
@@ -70,13 +70,16 @@ def _lines(value: object, depth: int, label: str) -> list[str]:
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         if not value:
             return [f"{lead}()"]
-        return [lead.rstrip(), *(line for item in value for line in _lines(item, depth + 1, "-"))]
+        return [lead.rstrip(), *(line for item in value for line in _dump_lines(item, depth + 1, "-"))]
     if isinstance(value, Mapping):
-        return [lead.rstrip(), *(line for name, item in value.items() for line in _lines(item, depth + 1, str(name)))]
+        return [
+            lead.rstrip(),
+            *(line for name, item in value.items() for line in _dump_lines(item, depth + 1, str(name))),
+        ]
     names = getattr(type(value), "__dataclass_fields__", None)
     if names is None:
         return [f"{lead}{value!r}"]
     lines = [f"{lead}{type(value).__name__}"]
     for name in names:
-        lines += _lines(getattr(value, name), depth + 1, name)
+        lines += _dump_lines(getattr(value, name), depth + 1, name)
     return lines

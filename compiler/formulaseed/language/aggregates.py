@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from formulaseed.language import intervals
-from formulaseed.language.exactness import Exactness, Operands, exact_of_exact, nearest_of_exact, same
+from formulaseed.language.exactness import Exactness, Operands, exact_if_exact, least_exact, rounded_if_exact
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import finite
+from formulaseed.language.operators import check_finite
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value
 
 Takes = Literal["nothing", "number", "condition", "value"]
@@ -40,7 +40,7 @@ class Accumulator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
+class LoopSpelling:
     """The code of an aggregate in a backend: its accumulators, what each matching row does to them, and the value after the loop.
 
     In the templates the accumulators have the names of their suffixes, and `{value}` is the operand for the row.
@@ -59,7 +59,7 @@ class Spelling:
     """The value after the loop; empty if it is `{state}`."""
     is_empty: str = ""
     """What is true after the loop if no row matched."""
-    of_all: str = ""
+    shortcut: str = ""
     """The value over all rows without a look at any of them; empty if there is no such short form."""
 
 
@@ -86,7 +86,7 @@ class AggregateFunction:
     purpose: Purpose = "other"
     intermediate: Callable[[Range], Range] | None = None
     """The range of the numbers on the way to the value; None if none can be larger than an operand or a count."""
-    exactness: Callable[[Operands], Exactness] = same
+    exactness: Callable[[Operands], Exactness] = least_exact
     """How exactly the value is known, if it is no integer, given that of the operand."""
     depends_on_order: bool = False
     """Whether another order of the rows may give another rounding, if the operands are floats."""
@@ -107,10 +107,10 @@ class AggregateFunction:
     """Operands of reviews with the value over them; they run as tests in every evaluator."""
     also_called: str = ""
     """Names that other tools have for it."""
-    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    spellings: Mapping[str, LoopSpelling] = field(default_factory=dict)
 
     @property
-    def over_none(self) -> Value:
+    def empty_value(self) -> Value:
         """The value over no reviews; None if a step states it as `default`."""
         return self.finish(self.start(INTEGER))
 
@@ -124,7 +124,7 @@ class AggregateFunction:
         """True if the value is that of one of the matching reviews."""
         return self.purpose == "selection"
 
-    def value(self, operands: Iterable[Any], ty: Type) -> Any:
+    def compute(self, operands: Iterable[Any], ty: Type) -> Any:
         """Compute the value over the operands of the matching reviews, whose type is `ty`.
 
         Returns None over no reviews for an aggregate that has no value then. Raises `Fault` for a value that is too large.
@@ -136,7 +136,7 @@ class AggregateFunction:
 
 
 def _same_type(operand: Type) -> Type:
-    return operand.present()
+    return operand.non_null()
 
 
 def _zero(operand: Type) -> int | float:
@@ -156,27 +156,27 @@ def _mean_range(term: Range) -> Range:
     return Range(low, high)
 
 
-def _larger(state: Any, operand: Any) -> Any:
+def _keep_larger(state: Any, operand: Any) -> Any:
     return operand if state is None or operand > state else state
 
 
-def _smaller(state: Any, operand: Any) -> Any:
+def _keep_smaller(state: Any, operand: Any) -> Any:
     return operand if state is None or operand < state else state
 
 
-def _mean_of(state: tuple[Any, int]) -> Value:
+def _finish_mean(state: tuple[Any, int]) -> Value:
     total, number = state
-    return float(finite(total) / number) if number else None
+    return float(check_finite(total) / number) if number else None
 
 
-def _add(state: set[Any], operand: Any) -> set[Any]:
+def _add_distinct(state: set[Any], operand: Any) -> set[Any]:
     if operand is not None:
         state.add(operand)
     return state
 
 
-def _selection(sign: str) -> Mapping[str, Spelling]:
-    python = Spelling(
+def _selection_spellings(sign: str) -> Mapping[str, LoopSpelling]:
+    python = LoopSpelling(
         accumulators=(Accumulator(start="None", type="{type} | None"),),
         test=f"{{state}} is None or {{value}} {sign} {{state}}",
         update="{state} = {value}",
@@ -186,9 +186,9 @@ def _selection(sign: str) -> Mapping[str, Spelling]:
     return {"python": python}
 
 
-def _flag(start: bool) -> Mapping[str, Spelling]:
+def _flag_spellings(start: bool) -> Mapping[str, LoopSpelling]:
     update = f"{{state}} = {not start}"
-    return {"python": Spelling(accumulators=(Accumulator(start=str(start)),), update=update, updates_if=not start)}
+    return {"python": LoopSpelling(accumulators=(Accumulator(start=str(start)),), update=update, updates_if=not start)}
 
 
 AGGREGATES: dict[str, AggregateFunction] = {
@@ -201,18 +201,20 @@ AGGREGATES: dict[str, AggregateFunction] = {
             example={"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
             examples=(((None, None, None), 3), ((), 0)),
             also_called="count_if countif count_where tally number_of group_by groupby",
-            spellings={"python": Spelling(accumulators=(Accumulator(start="0"),), update="{state} += 1", of_all="len(rows)")},
+            spellings={
+                "python": LoopSpelling(accumulators=(Accumulator(start="0"),), update="{state} += 1", shortcut="len(rows)")
+            },
         ),
         AggregateFunction(
             name="sum", keys=("expr", "where"), takes="number", purpose="total", depends_on_order=True,
             description="The sum of a formula over the matching reviews; 0 over none.",
             result_doc="integer or number, as the formula", phrase="the sum of {}",
-            result=_same_type, range=_sum_range, intermediate=_sum_range, exactness=exact_of_exact,
-            start=_zero, step=lambda state, operand: state + operand, finish=finite,
+            result=_same_type, range=_sum_range, intermediate=_sum_range, exactness=exact_if_exact,
+            start=_zero, step=lambda state, operand: state + operand, finish=check_finite,
             example={"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
             examples=(((2, 3, 4), 9), ((0.5, 0.25), 0.75), ((), 0)),
             also_called="sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted",
-            spellings={"python": Spelling(accumulators=(Accumulator(start="{zero}"),), update="{state} += {value}")},
+            spellings={"python": LoopSpelling(accumulators=(Accumulator(start="{zero}"),), update="{state} += {value}")},
         ),
         AggregateFunction(
             name="max", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
@@ -220,10 +222,10 @@ AGGREGATES: dict[str, AggregateFunction] = {
             "guarded by a count of the same reviews.",
             result_doc="integer or number, as the field or formula",
             phrase="the highest {}", preposition="of", others_have="less",
-            result=_same_type, range=lambda term: term, start=lambda _: None, step=_larger,
+            result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_larger,
             example={"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
             examples=(((2, 7, 3), 7), ((-0.5, -2.5), -0.5)),
-            also_called="maximum largest highest latest", spellings=_selection(">"),
+            also_called="maximum largest highest latest", spellings=_selection_spellings(">"),
         ),
         AggregateFunction(
             name="min", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
@@ -231,23 +233,23 @@ AGGREGATES: dict[str, AggregateFunction] = {
             "guarded by a count of the same reviews.",
             result_doc="integer or number, as the field or formula",
             phrase="the lowest {}", preposition="of", others_have="more",
-            result=_same_type, range=lambda term: term, start=lambda _: None, step=_smaller,
+            result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_smaller,
             example={"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
             examples=(((2, 7, 3), 2), ((-0.5, -2.5), -2.5)),
-            also_called="minimum smallest lowest earliest", spellings=_selection("<"),
+            also_called="minimum smallest lowest earliest", spellings=_selection_spellings("<"),
         ),
         AggregateFunction(
             name="mean", keys=("field", "expr", "where", "default"), takes="number", depends_on_order=True, keeps_integers=False,
             description="The sum of a field or formula over the matching reviews, in the order of the rows, divided by their "
             "number; over none `default`, which is needed unless every use is guarded by a count of the same reviews.",
             result_doc="number", phrase="the mean of {}",
-            result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=nearest_of_exact,
-            start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_mean_of,
+            result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=rounded_if_exact,
+            start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_finish_mean,
             example={"name": "MEAN_STARS", "op": "mean", "field": "meta.stars", "default": 3.0},
             examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)),
             also_called="average avg averageif arithmetic_mean",
             spellings={
-                "python": Spelling(
+                "python": LoopSpelling(
                     accumulators=(Accumulator(start="{zero}", suffix="total"), Accumulator(start="0", suffix="number")),
                     update="{total} += {value}\n{number} += 1", result="{total} / {number}", is_empty="{number} == 0",
                 )
@@ -261,7 +263,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             step=lambda state, operand: state or bool(operand), preposition="of",
             example={"name": "HAS_ONE_STAR", "op": "any", "expr": "meta.stars == 1"},
             examples=(((False, True, False), True), ((False,), False), ((), False)),
-            also_called="exists some has", spellings=_flag(False),
+            also_called="exists some has", spellings=_flag_spellings(False),
         ),
         AggregateFunction(
             name="all", keys=("expr", "where"), takes="condition",
@@ -271,19 +273,19 @@ AGGREGATES: dict[str, AggregateFunction] = {
             step=lambda state, operand: state and bool(operand), preposition="of",
             example={"name": "ALL_GOOD", "op": "all", "expr": "meta.stars >= 3"},
             examples=(((True, True), True), ((True, False), False), ((), True)),
-            also_called="every", spellings=_flag(True),
+            also_called="every", spellings=_flag_spellings(True),
         ),
         AggregateFunction(
             name="count_distinct", keys=("field", "where"), takes="value", ignores_null=True,
             description="How many different values a field has over the matching reviews; null is no value.",
             result_doc="integer", phrase="the number of different values of {}",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT,
-            start=lambda _: set(), step=_add, finish=len,
+            start=lambda _: set(), step=_add_distinct, finish=len,
             example={"name": "N_YEARS", "op": "count_distinct", "field": "meta.year"},
             examples=(((3, 1, 3), 2), (("a", "b", "a"), 2), ((), 0)),
             also_called="distinct unique nunique countdistinct distinct_count",
             spellings={
-                "python": Spelling(
+                "python": LoopSpelling(
                     accumulators=(Accumulator(start="set()", type="set[{type}]", suffix="values"),),
                     update="{values}.add({value})", result="len({values})",
                 )

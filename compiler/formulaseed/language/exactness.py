@@ -29,32 +29,32 @@ class Exactness(IntEnum):
 Operands = Sequence[Exactness]
 
 
-def exactness_of_value(value: Value) -> Exactness:
+def literal_exactness(value: Value) -> Exactness:
     """Return the exactness of a literal."""
     is_exact = not isinstance(value, float) or (value * _BINARY_PLACES).is_integer()
     return Exactness.EXACT if is_exact else Exactness.ROUNDED
 
 
-def inexact(_: Operands) -> Exactness:
+def always_inexact(_: Operands) -> Exactness:
     """Return that the result is computed from rounded numbers, whatever the operands are."""
     return Exactness.INEXACT
 
 
-def nearest(_: Operands) -> Exactness:
+def always_rounded(_: Operands) -> Exactness:
     """Return that the result is the float nearest to a number of few decimals, whatever the operands are."""
     return Exactness.ROUNDED
 
 
-def exact_of_exact(operands: Operands) -> Exactness:
+def exact_if_exact(operands: Operands) -> Exactness:
     """Return the exactness of a sum or product: exact, if all operands are."""
     return Exactness.EXACT if max(operands) is Exactness.EXACT else Exactness.INEXACT
 
 
-def nearest_of_exact(operands: Operands) -> Exactness:
+def rounded_if_exact(operands: Operands) -> Exactness:
     """Return the exactness of a quotient or root, which of exact operands is rounded once."""
     return Exactness.ROUNDED if max(operands) is Exactness.EXACT else Exactness.INEXACT
 
 
-def same(operands: Operands) -> Exactness:
+def least_exact(operands: Operands) -> Exactness:
     """Return the exactness of a result that is one of the operands, or an operand without its sign."""
     return max(operands)

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from formulaseed.source.text import hundredth, value_node
+from formulaseed.source.text import percent_to_fraction, value_node
 
-_CHOICE = "write `a if condition else b`"
-_YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
+_WRITE_CONDITIONAL = "write `a if condition else b`"
+_DECLARE_YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
 _OPERATION = "`{}` is an operation: a formula uses its result by name"
-Kind = Literal["formula", "condition", "continuation", "v1"]
+FormulaKind = Literal["formula", "condition", "continuation", "v1"]
 
 
 @value_node
@@ -33,7 +33,7 @@ class Hint:
     example: str
     instead: str | Callable[[re.Match[str]], str] | None = None
     code: str = "FS103"
-    used_in: Kind | None = None
+    used_in: FormulaKind | None = None
     """The only kind of formula that it is for."""
     is_security: bool = False
     """Whether it is what formulas must not do, rather than another spelling of what they can."""
@@ -45,7 +45,7 @@ _NO_OPERATOR = "`{0}` is not an operator"
 _NO_SYNTAX = "`{0}` is not in the language"
 _NO_STATEMENT = "`{0}` is not in the language: a formula is one expression"
 _NO_NUMBER = "`{0}` is no number here"
-_TYPED = {
+_ASCII_FORMS = {
     **dict.fromkeys("−–—", "-"), **dict.fromkeys("×·", "*"), "÷": "/", "≥": ">=", "≤": "<=", "≠": "!=",
     **dict.fromkeys("‘’“”«»", "'"),
 }  # fmt: skip
@@ -95,7 +95,7 @@ HINTS = (
     Hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2"),
     Hint(r"(?<![\w.])(?P<at>([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)",
           "`%` is the remainder of a division, not per cent", "write {instead} for {2} %", "N * 10%",
-          lambda match: hundredth(match[2])),
+          lambda match: percent_to_fraction(match[2])),
     # --- Python
     Hint(r"\bfor\b[^()]*(?:\([^()]*\)[^()]*)*(?P<at>\bfor\b)", "a second loop cannot be inside the first",
           "write one `for`, with conditions behind `if`", "sum(1 for e in extractions for f in extractions)", used_in="v1"),
@@ -110,7 +110,7 @@ HINTS = (
     Hint(r"\[[^\]]*(?P<at>:)", "values cannot be cut into parts", "use the whole value",
           "sum(1 for e in extractions if e['note'][:3] == 'abc')", used_in="v1"),
     Hint(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)\s*\.\s*\w+|\b(?i:now|today)\(\)\s*\.\s*\w+",
-          "a formula does not know what day it is", _YEAR, "datetime.now().year - 5", is_security=True),
+          "a formula does not know what day it is", _DECLARE_YEAR, "datetime.now().year - 5", is_security=True),
     Hint(r"\b(?:lambda|for|while|def|import|return|class|yield|await|with|del|try)\b", _NO_STATEMENT,
           "use the operators and functions of formulas", "sum(1 for r in reviews)", is_security=True),
     Hint(r"\b[fF](?:'_*'|\"_*\")", "formatted strings are not in the language", "compare strings as they are", "f'{N}'",
@@ -132,7 +132,7 @@ HINTS = (
     # --- strings and characters
     Hint(r"[‘“«]([^'\"\\‘’“”«»\n]{0,200})[’”»]", "`{0}` is in typographic quotes", "write `'{1}'`",
           "1 if context.name == “Thai” else 0", "'{1}'", is_safe=True),
-    Hint(f"[{''.join(_TYPED)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_TYPED[match.group()]} ",
+    Hint(f"[{''.join(_ASCII_FORMS)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_ASCII_FORMS[match.group()]} ",
          is_safe=True),
     Hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " ", is_safe=True),
     Hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
@@ -140,7 +140,7 @@ HINTS = (
     Hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
           is_security=True),
     Hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}", is_security=True),
-    Hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _CHOICE, "N > 1 ? 2 : 3"),
+    Hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _WRITE_CONDITIONAL, "N > 1 ? 2 : 3"),
     Hint(r"<<|>>", _NO_OPERATOR, "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
     Hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta."),
     Hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
@@ -148,7 +148,7 @@ HINTS = (
 )  # fmt: skip
 """The first row that matches around the place is used."""
 
-CALLS = {
+FOREIGN_CALLS = {
     "if(condition, a, b)": "a if condition else b", "iif(condition, a, b)": "a if condition else b",
     "ifelse(condition, a, b)": "a if condition else b", "where(condition, a, b)": "a if condition else b",
     "and(a, b)": "a and b", "or(a, b)": "a or b", "not(a)": "not a", "xor(a, b)": "a != b",
@@ -176,20 +176,20 @@ CALLS = {
 """Functions of other languages, in lower case, and what a call of them is here; methods begin with a dot, and the value before
 it is their first argument. More arguments than two are joined alike."""
 FORMS_OF_WORDS = {
-    word: form for word in ("if", "and", "or") for call, form in CALLS.items() if call.startswith(f"{word}(")
+    word: form for word in ("if", "and", "or") for call, form in FOREIGN_CALLS.items() if call.startswith(f"{word}(")
 }
 """What to write for a word of the language that is called like a function."""
 
-PLACES = (".count", ".find", ".index", ".indexof")
+POSITION_METHODS = (".count", ".find", ".index", ".indexof")
 """Methods that give a number, where a formula only says whether there is one."""
 
-FORBIDDEN = (
+FORBIDDEN_FUNCTIONS = (
     "eval", "exec", "compile", "open", "input", "print", "import", "getattr", "setattr", "delattr", "hasattr", "globals",
     "locals", "vars", "dir", "type",
 )  # fmt: skip
 """Functions of Python that reach beyond values."""
 
-CLOCK = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
+CLOCK_FUNCTIONS = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
 
 FUNCTION_HELP: dict[str, str] = {
     **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`, or for reviews a step with the operation `mean`"),
@@ -204,6 +204,6 @@ FUNCTION_HELP: dict[str, str] = {
     **dict.fromkeys(("bool", "boolean"), "write a comparison, such as `x != 0`"),
     **dict.fromkeys(("str", "text", "concat", "upper", "lower", "trim", "replace", "substring", "left", "right", "format"),
                     "strings cannot be made or changed; compare them as they are"),
-    **dict.fromkeys(CLOCK, _YEAR),
+    **dict.fromkeys(CLOCK_FUNCTIONS, _DECLARE_YEAR),
 }  # fmt: skip
 """The help for functions that no call of ours is like."""

@@ -13,7 +13,7 @@ from operator import mul, truediv
 from formulaseed import limits
 from formulaseed.source.text import value_node
 
-_SAFE = 1e308
+_MAX_SAFE_BOUND = 1e308
 """Bounds up to here are far enough from the largest number that rounding cannot pass it."""
 
 
@@ -30,7 +30,7 @@ class Range:
     @property
     def is_bounded(self) -> bool:
         """True if every value is finite."""
-        return self.low >= -_SAFE and self.high <= _SAFE
+        return self.low >= -_MAX_SAFE_BOUND and self.high <= _MAX_SAFE_BOUND
 
     @property
     def is_zero(self) -> bool:
@@ -57,20 +57,20 @@ INPUT_INTEGER = Range(float(-limits.INTEGER_MAX), float(limits.INTEGER_MAX))
 COUNT = Range(0.0, float(2**63))
 """A number of reviews: no list in any memory is longer."""
 
-SHARE = Range(0.0, 1.0)
+SHARE_RANGE = Range(0.0, 1.0)
 """A part of a sum of which nothing is negative, divided by the sum: rounding moves no part above its sum."""
 
-REST = Range(0.0, math.inf)
+REST_RANGE = Range(0.0, math.inf)
 """A sum of which nothing is negative, without a part of it."""
 
-_UNLIKELY = 1e15
+_MIN_REMOTE_BOUND = 1e15
 """Bounds from here on come from the width of the types: to a reader they are no bounds."""
 
 MAX_EXACT = 2.0**53
 """Up to here a float holds every integer; beyond, bounds are moved outward, since integers are computed exactly."""
 
 
-def exactly(value: int | float) -> Range:
+def point(value: int | float) -> Range:
     """Return the range that holds one value; two neighbouring floats for an integer that no float is equal to."""
     return Range(round_down(value), -round_down(-value))
 
@@ -115,30 +115,30 @@ def bounds_text(a: Range) -> str:
 
 def is_any(a: Range) -> bool:
     """Return True if the range says nothing to a reader."""
-    return a.low <= -_UNLIKELY and a.high >= _UNLIKELY and not a.nonzero
+    return a.low <= -_MIN_REMOTE_BOUND and a.high >= _MIN_REMOTE_BOUND and not a.nonzero
 
 
-def is_open(bound: float) -> bool:
+def is_remote(bound: float) -> bool:
     """Return True if a bound is so far out that it says nothing to a reader."""
-    return abs(bound) >= _UNLIKELY
+    return abs(bound) >= _MIN_REMOTE_BOUND
 
 
 def _bound_text(bound: float) -> str | None:
     """Return a bound as people write it; None if no data come near it."""
-    if is_open(bound):
+    if is_remote(bound):
         return None
     if abs(bound) < 1e-300:
         return "0"
     return str(int(bound)) if bound == int(bound) else f"{bound:.6g}"
 
 
-_NEGATED = {"!=": "==", "<=": ">", ">=": "<"}
+_OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
 
 def compare(operator: str, a: Range, b: Range) -> bool | None:
     """Return the result of `a operator b` if it is the same for all numbers of the ranges, else None."""
-    if operator in _NEGATED:
-        opposite = compare(_NEGATED[operator], a, b)
+    if operator in _OPPOSITES:
+        opposite = compare(_OPPOSITES[operator], a, b)
         return None if opposite is None else not opposite
     if operator == "==":
         if a.low == a.high == b.low == b.high:
@@ -152,7 +152,7 @@ def compare(operator: str, a: Range, b: Range) -> bool | None:
     return False if a.low >= b.high else None
 
 
-def spanning(*ends: float) -> Range:
+def hull(*ends: float) -> Range:
     """Return the range from the smallest to the largest end; a NaN (such as 0 * inf) makes it unbounded."""
     if any(math.isnan(end) for end in ends):
         return Range(-math.inf, math.inf)
@@ -161,7 +161,7 @@ def spanning(*ends: float) -> Range:
 
 def _span_ends(function: Callable[[float, float], float], a: Range, b: Range) -> Range:
     """Return the range of a function that grows or falls steadily with either operand."""
-    return spanning(*(function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
+    return hull(*(function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
 
 
 def union(left: Range, right: Range) -> Range:
@@ -239,7 +239,7 @@ def power(a: Range, b: Range) -> Range:
         ends = [_power(a.low, int(b.low)), _power(a.high, int(b.low))]
         if b.low % 2 == 0 and a.low <= 0 <= a.high:
             ends.append(0.0 if b.low else 1.0)
-        return _widen_outward(spanning(*ends))
+        return _widen_outward(hull(*ends))
     if a.low > 0 or (a.low == 0 and b.low >= 0):
         return _widen_outward(_span_ends(_power, a, b))
     if is_whole and b.low > 0 and a.high < 0:
@@ -257,7 +257,7 @@ def _power(base: float, exponent: float) -> float:
     return result
 
 
-def above(low: float, *, strict: bool, integer: bool) -> Range:
+def range_above(low: float, *, strict: bool, integer: bool) -> Range:
     """Return the range of the values of `x` for which `x > low`, or `x >= low` if not `strict`."""
     if strict and integer:
         low = round_down(math.floor(low) + 1)
@@ -268,6 +268,6 @@ def above(low: float, *, strict: bool, integer: bool) -> Range:
     return Range(low, math.inf, nonzero=low > 0)
 
 
-def below(high: float, *, strict: bool, integer: bool) -> Range:
+def range_below(high: float, *, strict: bool, integer: bool) -> Range:
     """Return the range of the values of `x` for which `x < high`, or `x <= high` if not `strict`."""
-    return negate(above(-high, strict=strict, integer=integer))
+    return negate(range_above(-high, strict=strict, integer=integer))

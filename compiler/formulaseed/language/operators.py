@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.language import intervals
-from formulaseed.language.exactness import Exactness, exact_of_exact, inexact, nearest_of_exact
+from formulaseed.language.exactness import Exactness, always_inexact, exact_if_exact, rounded_if_exact
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value, join
@@ -59,7 +59,7 @@ class Fault(Exception):
 
 
 @value_node
-class Operands:
+class OperandFacts:
     """The operands of an operation, with their ranges and that of the result, where the operation is evaluated."""
 
     infos: Sequence[Info]
@@ -72,11 +72,11 @@ class Operands:
         return self.infos[index].ty.base is Base.INTEGER or (known.low == known.high and known.low.is_integer())
 
 
-Condition = Callable[[Operands], bool]
+OperandTest = Callable[[OperandFacts], bool]
 
 
 @value_node
-class Failure:
+class FailureMode:
     """A way in which an operation has no value for some operands, with what is said of it.
 
     `message` (the warning), `certain` (where it always fails) and `help` (what to do then) are templates: `{0}` names an operand,
@@ -85,20 +85,20 @@ class Failure:
     """
 
     kind: FaultKind
-    when: Condition
+    is_possible: OperandTest
     """Whether it fails for some of the operands."""
-    always: Condition
+    is_certain: OperandTest
     """Whether it fails for all of them."""
     message: str = ""
     certain: str = "this always fails{where}"
     help: str = "change the values, or leave the operation out"
-    guard: Callable[[Operands], tuple[int, str]] | None = None
+    guard: Callable[[OperandFacts], tuple[int, str]] | None = None
     """The operand to test before, and the test, such as `> 0`."""
     instead: str = ""
     """How an operand is bounded so that it does not fail; `{}` is the operand."""
     effect: Literal["raises", "infinite", "useless"] = "raises"
     """What the bare operation does: it may also give an infinite result, or one that cannot be wanted."""
-    is_warned: Condition | None = None
+    is_warned: OperandTest | None = None
     """Whether a warning is due, if not whenever it may fail."""
     fails: Callable[..., bool] | None = None
     """Whether it fails for these values."""
@@ -108,15 +108,15 @@ class Failure:
     """`fails` as data, for backends that write it out: an operand, a comparison, a number."""
 
 
-def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str, **more: Any) -> Failure:
+def comparison_failure(index: int, sign: str, bound: int, kind: FaultKind, message: str, **more: Any) -> FailureMode:
     """Return the failure of an operation that has no value where an operand compares so with a number."""
-    limit = intervals.exactly(bound)
+    limit = intervals.point(bound)
 
-    def guard(operands: Operands) -> tuple[int, str]:
+    def guard(operands: OperandFacts) -> tuple[int, str]:
         is_above = sign == "==" and operands.ranges[index].low >= bound
         return index, f"{'>' if is_above else NEGATED[sign]} {bound}"
 
-    return Failure(
+    return FailureMode(
         kind,
         lambda operands: intervals.compare(sign, operands.ranges[index], limit) is not False,
         lambda operands: intervals.compare(sign, operands.ranges[index], limit) is True,
@@ -128,23 +128,23 @@ def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str
     )
 
 
-def outside_domain(sign: str, bound: int, needs: str, **more: Any) -> Failure:
+def domain_failure(sign: str, bound: int, needs: str, **more: Any) -> FailureMode:
     """Return the failure of a function of one number that must not compare so with the bound; `needs` says it in words."""
     end, side, wanted = ("high", "most", "a larger") if sign in ("<", "<=") else ("low", "least", "a smaller")
-    return fails_where(
+    return comparison_failure(
         0, sign, bound, "domain", f"{needs}, and {{0}} is {{0.range}}",
         certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {side}",
         help=f"`{{name}}` needs {wanted} number", fault=f"{{shown}}: {needs}", **more,
     )  # fmt: skip
 
 
-def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
+def overflow_failure(*, is_warned: OperandTest | None = None, **more: Any) -> FailureMode:
     """Return the failure of a result beyond the largest number. It is warned of where the operands are bounded."""
 
-    def is_due(operands: Operands) -> bool:
+    def is_due(operands: OperandFacts) -> bool:
         return all(known.is_bounded for known in operands.ranges) and (is_warned is None or is_warned(operands))
 
-    return Failure(
+    return FailureMode(
         "overflow",
         lambda operands: not operands.result.is_bounded,
         lambda operands: operands.result.is_beyond,
@@ -190,10 +190,10 @@ class Operation:
     """The range of the result, from those of the operands."""
     apply: Callable[..., Any]
     """The result, for operands that it does not fail for."""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailureMode, ...] = ()
     is_float: bool = False
     """Whether the result is a float for integers, too."""
-    exactness: Callable[[Sequence[Exactness]], Exactness] = inexact
+    exactness: Callable[[Sequence[Exactness]], Exactness] = always_inexact
     """How exact a result is that is no integer, from the exactness of the operands."""
     spellings: Mapping[str, Spelling] = field(default_factory=dict)
     """By backend; a backend that is left out writes it as formulas do."""
@@ -212,21 +212,23 @@ class Operation:
         tests = (failure.test for failure in self.failures if failure.test is not None)
         return any(index == place and COMPARE[sign](0, bound) for index, sign, bound in tests)
 
-    def is_safe(self, operands: Operands) -> bool:
+    def is_safe(self, operands: OperandFacts) -> bool:
         """Return True if computing the operation cannot raise."""
-        return not any(failure.effect == "raises" and failure.when(operands) for failure in self.failures)
+        return not any(failure.effect == "raises" and failure.is_possible(operands) for failure in self.failures)
 
-    def value(self, *values: Any) -> Any:
+    def compute(self, *values: Any) -> Any:
         """Compute the result. Raises `Fault` if there is none."""
         for failure in self.failures:
             if failure.fails is not None and failure.fails(*values):
-                raise Fault(failure.kind, failure.fault.format(*map(repr, values), shown=self.shown(*values)), values)
+                raise Fault(
+                    failure.kind, failure.fault.format(*map(repr, values), shown=self.call_text(*values)), values
+                )
         try:
-            return finite(self.apply(*values))
+            return check_finite(self.apply(*values))
         except OverflowError:
-            raise Fault("overflow", f"{self.shown(*values)} is too large for a number", values) from None
+            raise Fault("overflow", f"{self.call_text(*values)} is too large for a number", values) from None
 
-    def shown(self, *values: Value) -> str:
+    def call_text(self, *values: Value) -> str:
         """Return the operation with its operands' values, as messages quote it."""
         return f"{self.name}({', '.join(map(repr, values))})"
 
@@ -237,26 +239,26 @@ class Operator(Operation):
 
     precedence: int
 
-    def shown(self, *values: Value) -> str:
+    def call_text(self, *values: Value) -> str:
         return f"{values[0]!r} {self.name} {values[1]!r}"
 
 
-def finite(value: Number) -> Number:
+def check_finite(value: Number) -> Number:
     """Return the value. Raises `Fault` if it is not finite or, for an integer, beyond the largest number."""
     if not -limits.NUMBER_MAX <= value <= limits.NUMBER_MAX:
         raise Fault("overflow", "the result is too large for a number")
     return value
 
 
-def widest(operands: Sequence[Info]) -> Type:
+def widest_type(operands: Sequence[Info]) -> Type:
     """Return integer if all operands are integers, else number."""
-    joined = operands[0].ty.present()
+    joined = operands[0].ty.non_null()
     for other in operands[1:]:
-        joined = join(joined, other.ty.present()) or NUMBER
+        joined = join(joined, other.ty.non_null()) or NUMBER
     return joined
 
 
-def a_number(_: Sequence[Info]) -> Type:
+def number_type(_: Sequence[Info]) -> Type:
     """Return the type number, for operations whose result always is a float."""
     return NUMBER
 
@@ -264,30 +266,30 @@ def a_number(_: Sequence[Info]) -> Type:
 def _power_type(operands: Sequence[Info]) -> Type:
     """Return integer if both operands are integers and the exponent is never negative, else number."""
     exponent = operands[1].range
-    is_whole = widest(operands) == INTEGER and exponent is not None and exponent.low >= 0
+    is_whole = widest_type(operands) == INTEGER and exponent is not None and exponent.low >= 0
     return INTEGER if is_whole else NUMBER
 
 
-def _power_guard(operands: Operands) -> tuple[int, str]:
+def _power_guard(operands: OperandFacts) -> tuple[int, str]:
     """Return the operand to test, and the test, that keep a power from dividing by zero."""
     if operands.infos[0].is_constant:
         return 1, ">= 0"
     return 0, "> 0" if operands.ranges[0].low >= 0 or not operands.is_whole(1) else "!= 0"
 
 
-def _may_grow(operands: Operands) -> bool:
+def _may_grow(operands: OperandFacts) -> bool:
     """Return True if a power may be too large and has no other failure: its exponent may be above 0."""
-    is_sound = not any(failure.when(operands) for failure in _POWER_DOMAIN)
+    is_sound = not any(failure.is_possible(operands) for failure in _POWER_DOMAIN)
     return is_sound and not (operands.infos[0].ty.base is Base.INTEGER and operands.ranges[1].high <= 0)
 
 
 _ALWAYS_ZERO = "this always divides by zero{where}"
-_ZERO_DIVISOR = fails_where(
+_ZERO_DIVISOR = comparison_failure(
     1, "==", 0, "division_by_zero", "this divides by zero where {1} is 0: it is {1.range}",
     certain=_ALWAYS_ZERO, help="divide by something else",
 )  # fmt: skip
 _POWER_DOMAIN = (
-    Failure(
+    FailureMode(
         "division_by_zero",
         lambda o: o.ranges[0].may_be_zero and o.ranges[1].low < 0,
         lambda o: o.ranges[0].is_zero and o.ranges[1].high < 0,
@@ -296,7 +298,7 @@ _POWER_DOMAIN = (
         guard=_power_guard,
         fails=lambda a, b: a == 0 and b < 0,
     ),
-    Failure(
+    FailureMode(
         "domain",
         lambda o: o.ranges[0].low < 0 and not o.is_whole(1),
         lambda o: o.ranges[0].high < 0 and o.ranges[1].is_fractional,
@@ -315,53 +317,53 @@ def _is_huge(base: Number, exponent: Number) -> bool:
     return is_whole and exponent > 0 and (abs(int(base)).bit_length() - 1) * exponent > 1024
 
 
-_CHECKED_LATER = (too_large(effect="infinite"),)
-_QUOTIENT = (_ZERO_DIVISOR, too_large(effect="infinite", is_warned=lambda operands: False))
+_INFINITE_RESULT = (overflow_failure(effect="infinite"),)
+_QUOTIENT_FAILURES = (_ZERO_DIVISOR, overflow_failure(effect="infinite", is_warned=lambda operands: False))
 
 OPERATORS: dict[str, Operator] = {
     entry.name: entry
     for entry in (
         Operator(
             name="+", precedence=ADDITIVE, description="Addition", examples=(("2 + 3", 5),),
-            result=widest, range=intervals.add, apply=operator.add, failures=_CHECKED_LATER,
-            exactness=exact_of_exact,
+            result=widest_type, range=intervals.add, apply=operator.add, failures=_INFINITE_RESULT,
+            exactness=exact_if_exact,
         ),
         Operator(
             name="-", precedence=ADDITIVE, description="Subtraction", examples=(("5 - 1.5", 3.5),),
-            result=widest, range=intervals.subtract, apply=operator.sub, failures=_CHECKED_LATER,
-            exactness=exact_of_exact,
+            result=widest_type, range=intervals.subtract, apply=operator.sub, failures=_INFINITE_RESULT,
+            exactness=exact_if_exact,
         ),
         Operator(
             name="*", precedence=MULTIPLICATIVE, description="Multiplication", examples=(("4 * 2", 8),),
-            result=widest, range=intervals.multiply, apply=operator.mul, failures=_CHECKED_LATER,
-            exactness=exact_of_exact,
+            result=widest_type, range=intervals.multiply, apply=operator.mul, failures=_INFINITE_RESULT,
+            exactness=exact_if_exact,
         ),
         Operator(
             name="/", precedence=MULTIPLICATIVE, description="Division; the result is a number", examples=(("6 / 4", 1.5),),
-            result=a_number, is_float=True, range=intervals.divide, apply=operator.truediv, failures=_QUOTIENT,
-            exactness=nearest_of_exact, spellings={"python": Spelling(helper="_divide")},
+            result=number_type, is_float=True, range=intervals.divide, apply=operator.truediv, failures=_QUOTIENT_FAILURES,
+            exactness=rounded_if_exact, spellings={"python": Spelling(helper="_divide")},
         ),
         Operator(
             name="//", precedence=MULTIPLICATIVE, description="Division rounded down", examples=(("7 // 2", 3), ("-7 // 2", -4)),
-            result=widest, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT,
-            exactness=exact_of_exact, spellings={"python": Spelling(helper="_floor_divide")},
+            result=widest_type, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT_FAILURES,
+            exactness=exact_if_exact, spellings={"python": Spelling(helper="_floor_divide")},
         ),
         Operator(
             name="%", precedence=MULTIPLICATIVE, description="Remainder, with the sign of the divisor",
             examples=(("7 % 4", 3), ("-7 % 4", 1)),
-            result=widest, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
-            exactness=exact_of_exact, spellings={"python": Spelling(helper="_modulo")},
+            result=widest_type, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
+            exactness=exact_if_exact, spellings={"python": Spelling(helper="_modulo")},
         ),
         Operator(
             name="**", precedence=POWER, description="Exponentiation", examples=(("2 ** 10", 1024), ("2 ** -1", 0.5)),
             result=_power_type, range=intervals.power, apply=operator.pow,
-            failures=(*_POWER_DOMAIN, too_large(is_warned=_may_grow, fails=_is_huge)),
+            failures=(*_POWER_DOMAIN, overflow_failure(is_warned=_may_grow, fails=_is_huge)),
             spellings={"python": Spelling(helper="_power", whole_helper="_whole_power")},
         ),
     )
 }  # fmt: skip
 
-BY_KIND: dict[str, dict[str, str]] = {
+OPERATORS_BY_KIND: dict[str, dict[str, str]] = {
     "arithmetic": {entry.name: entry.description for entry in OPERATORS.values()},
     "comparison": {**ORDERING, **MEMBERSHIP},
     "logical": LOGICAL,

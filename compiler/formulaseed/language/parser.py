@@ -17,13 +17,13 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems, Suggestion, diagnostic
 from formulaseed.language import ast
-from formulaseed.language.sizes import extent
-from formulaseed.language.tables import SyntaxFault, parser
+from formulaseed.language.sizes import measure
+from formulaseed.language.tables import SyntaxFault, load_parser
 from formulaseed.source.json_reader import JsonString, PlainText
 from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
-    from formulaseed.language.hints import Kind
+    from formulaseed.language.hints import FormulaKind
 
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?""")
 _BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
@@ -54,10 +54,10 @@ class _RewrittenText(JsonString):
     written: JsonString
     origins: Sequence[int]
 
-    def inside(self, start: int, end: int) -> Span:
-        return self.written.inside(self.origins[start], self.origins[end])
+    def subspan(self, start: int, end: int) -> Span:
+        return self.written.subspan(self.origins[start], self.origins[end])
 
-    def replaced(self, start: int, end: int, fix: str) -> _RewrittenText:
+    def apply_fix(self, start: int, end: int, fix: str) -> _RewrittenText:
         """Return a copy with a fix in place of some characters."""
         origins = self.origins
         places = (*origins[:start], *(origins[start],) * len(fix), *origins[end:])
@@ -68,33 +68,35 @@ class _RewrittenText(JsonString):
         return self.value[start:end] != self.written.value[self.origins[start] : self.origins[end]]
 
 
-def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
-    if too_large := _over_limit(text.value):
+def _parse(text: JsonString, kind: FormulaKind, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
+    if too_large := _find_excess(text.value):
         problems.report(catalogue.too_large(text.span, too_large))
         return None
     start = "formula" if kind == "condition" else kind
     name = subject.text if isinstance(subject, ast.Name) else ""
     reading = _RewrittenText(text.span, text.value, text, range(len(text.value) + 1))
     for _ in range(limits.SYNTAX_FAULTS):
-        builder = _Builder(reading, subject)
+        builder = _TreeBuilder(reading, subject)
         try:
-            expression, depth = parser("v1" if kind == "v1" else "formula").read(reading.value, start, builder.build)
+            expression, depth = load_parser("v1" if kind == "v1" else "formula").read(
+                reading.value, start, builder.build
+            )
             break
         except SyntaxFault as error:
-            from formulaseed.language.syntax_errors import explain  # most formulas have no such faults
+            from formulaseed.language.syntax_errors import explain_syntax_fault  # most formulas have no such faults
 
-            fault = explain(reading.value, error.position, error.expected, kind, name)
+            fault = explain_syntax_fault(reading.value, error.position, error.expected, kind, name)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already
             help: Help = fault.help
             if fault.fix is not None:
-                replacement = _spaced(reading.value, fault.start, fault.end, fault.fix)
-                help = Suggestion(fault.help, _escaped(replacement, text), is_verbatim=True)
-            span = reading.inside(fault.start, fault.end)
+                replacement = _add_spaces(reading.value, fault.start, fault.end, fault.fix)
+                help = Suggestion(fault.help, _escape_for_json(replacement, text), is_verbatim=True)
+            span = reading.subspan(fault.start, fault.end)
             problems.report(diagnostic(fault.code, span, fault.message, help, fault.is_security))
             if fault.fix is None:
                 return None
-            reading = reading.replaced(fault.start, fault.end, fault.fix)  # the rest is checked as if it was fixed
+            reading = reading.apply_fix(fault.start, fault.end, fault.fix)  # the rest is checked as if it was fixed
     else:
         return None
     if depth > limits.TREE_DEPTH:
@@ -106,7 +108,7 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
     return None if builder.faults else expression
 
 
-def _spaced(text: str, start: int, end: int, fix: str) -> str:
+def _add_spaces(text: str, start: int, end: int, fix: str) -> str:
     """Return the fix as a file shows it: an operator such as ` and ` has a space on each side, but no second one."""
     if fix.isspace():
         return fix
@@ -117,17 +119,17 @@ def _spaced(text: str, start: int, end: int, fix: str) -> str:
     return f"{head}{fix.strip()}{tail}"
 
 
-def _escaped(formula: str, text: JsonString) -> str:
+def _escape_for_json(formula: str, text: JsonString) -> str:
     """Return a part of a formula as the file writes it inside of `text`."""
     return formula if isinstance(text, PlainText) else json.dumps(formula, ensure_ascii=False)[1:-1]
 
 
-def _over_limit(text: str) -> str | None:
+def _find_excess(text: str) -> str | None:
     """Why the text is over a limit, or None; without recursion."""
     if len(text) > limits.FORMULA_CHARACTERS:
         return catalogue.too_many(len(text), "character", limits.FORMULA_CHARACTERS)
     listed = limits.LIST_ITEMS * (" in " in text)
-    size = extent([text])
+    size = measure([text])
     if size.terms > limits.FORMULA_TERMS + listed:
         return catalogue.too_many(size.terms, "term", limits.FORMULA_TERMS)
     if size.symbols > limits.FORMULA_TOKENS + 2 * listed:
@@ -169,7 +171,7 @@ _NODES: dict[str, Callable[[Span, list[Any]], Any]] = {
 """What the rules of the grammar make of their parts; the others are methods of the builder."""
 
 
-class _Builder:
+class _TreeBuilder:
     """What the rules of the grammar make of one text. Every method but `build` is named for a rule."""
 
     def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
@@ -179,7 +181,7 @@ class _Builder:
         self.faults: list[Diagnostic] = []
 
     def build(self, rule: str, start: int, end: int, parts: list[Any]) -> Any:
-        span, node = self.written.inside(start, end), _NODES.get(rule)
+        span, node = self.written.subspan(start, end), _NODES.get(rule)
         return node(span, parts) if node else getattr(self, rule)(span, start, parts)
 
     def continued_comparison(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
@@ -196,9 +198,9 @@ class _Builder:
 
     def keyword(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
         word, value = parts
-        return ast.Keyword(span, ast.Name(self.written.inside(start, start + len(word)), word), value)
+        return ast.Keyword(span, ast.Name(self.written.subspan(start, start + len(word)), word), value)
 
     def call(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
         word, arguments = parts
-        name = ast.Name(self.written.inside(start, start + len(word)), word)
+        name = ast.Name(self.written.subspan(start, start + len(word)), word)
         return ast.Call(span, name, tuple(arguments or ()))

@@ -21,16 +21,16 @@ def expression_text(expression: ast.Expr | Expr) -> str:
 
 def operand_text(expression: ast.Expr | Expr) -> str:
     """Return an expression as a side of a comparison: `a or b` in parentheses."""
-    return text_at(expression, ADDITIVE)
+    return text_beside(expression, ADDITIVE)
 
 
-def text_at(expression: ast.Expr | Expr, least: int) -> str:
+def text_beside(expression: ast.Expr | Expr, least: int) -> str:
     """Return an expression beside an operator of the precedence `least`, in parentheses if its own is lower."""
     text, precedence = _text(expression)
-    return parenthesized(text, precedence, least)
+    return parenthesize(text, precedence, least)
 
 
-def parenthesized(text: str, precedence: int, least: int) -> str:
+def parenthesize(text: str, precedence: int, least: int) -> str:
     """Return a text of some precedence, in parentheses if that is below `least`."""
     return text if precedence >= least else f"({text})"
 
@@ -41,7 +41,7 @@ def operand_precedences(symbol: str) -> tuple[int, int]:
     return (ATOM, UNARY) if symbol == "**" else (precedence, precedence + 1)
 
 
-def text_within(expression: Expr, most: int, otherwise: str = "…") -> str:
+def short_text(expression: Expr, most: int, otherwise: str = "…") -> str:
     """Return an expression, or `otherwise` if it has more than `most` characters, or more nodes."""
     if next(islice(typed.walk(expression), most, None), None) is not None:
         return otherwise
@@ -49,9 +49,9 @@ def text_within(expression: Expr, most: int, otherwise: str = "…") -> str:
     return text if len(text) <= most else otherwise
 
 
-def called(expression: Expr) -> str:
+def quote_expression(expression: Expr) -> str:
     """Return an expression in backticks, as messages name it; `this value` for a long one."""
-    text = text_within(expression, 40, "")
+    text = short_text(expression, 40, "")
     return f"`{text}`" if text else "this value"
 
 
@@ -87,27 +87,27 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
         case typed.Present(operand):
             return _text(operand)
         case ast.Unary(_, sign, operand) | typed.Unary(sign, operand):
-            return f"{sign}{text_at(operand, UNARY)}", UNARY
+            return f"{sign}{text_beside(operand, UNARY)}", UNARY
         case ast.Binary(_, symbol, left, right) | typed.Binary(symbol, left, right):
             before, behind = operand_precedences(symbol)
-            return f"{text_at(left, before)} {symbol} {text_at(right, behind)}", OPERATORS[symbol].precedence
+            return f"{text_beside(left, before)} {symbol} {text_beside(right, behind)}", OPERATORS[symbol].precedence
         case ast.Comparison(_, first, operators, rest) | typed.Comparison(first, operators, rest):
             pairs = zip(operators, map(operand_text, rest), strict=True)
             return " ".join([operand_text(first), *chain.from_iterable(pairs)]), COMPARISON
         case ast.Logical(_, word, operands) | typed.Logical(word, operands):
             precedence = AND if word == "and" else OR
-            return f" {word} ".join([text_at(operand, precedence + 1) for operand in operands]), precedence
+            return f" {word} ".join([text_beside(operand, precedence + 1) for operand in operands]), precedence
         case ast.Not(_, operand) | typed.Not(operand):
-            return f"not {text_at(operand, NOT)}", NOT
+            return f"not {text_beside(operand, NOT)}", NOT
         case ast.Conditional(_, condition, then, otherwise) | typed.Conditional(condition, then, otherwise):
-            text = f"{text_at(then, OR)} if {text_at(condition, OR)} else {text_at(otherwise, CONDITIONAL)}"
+            text = f"{text_beside(then, OR)} if {text_beside(condition, OR)} else {text_beside(otherwise, CONDITIONAL)}"
             return text, CONDITIONAL
         case ast.Call(_, ast.Name(_, name), arguments) | typed.Call(name, arguments):
             return f"{name}({_join_items(arguments)})", ATOM
         case ast.List(_, items) | typed.List(items):
             return f"[{_join_items(items)}]", ATOM
         case ast.Subscript(_, value, index):
-            return f"{text_at(value, ATOM)}[{text_at(index, CONDITIONAL)}]", ATOM
+            return f"{text_beside(value, ATOM)}[{text_beside(index, CONDITIONAL)}]", ATOM
         case ast.Comprehension() | ast.Keyword() | ast.Aggregate() | ast.Invalid():
             raise AssertionError("formulas to be printed have none of these")
 
@@ -118,4 +118,4 @@ def _aggregate_text(aggregate: typed.Aggregate) -> str:
 
 
 def _join_items(items: tuple[ast.Expr, ...] | tuple[Expr, ...]) -> str:
-    return ", ".join([text_at(item, CONDITIONAL) for item in items])
+    return ", ".join([text_beside(item, CONDITIONAL) for item in items])

@@ -36,7 +36,7 @@ class Extent(NamedTuple):
     symbols: int
 
 
-def extent(formulas: Iterable[str]) -> Extent:
+def measure(formulas: Iterable[str]) -> Extent:
     """Count the terms and symbols of all the formulas together."""
     text = "\n".join(formulas)
     if "'" in text or '"' in text:
@@ -78,7 +78,7 @@ _PART_LIMITS = {
 """The limits of sections, and of their parts."""
 
 
-def too_many(source: Source) -> Diagnostic | None:
+def find_excess(source: Source) -> Diagnostic | None:
     """Find the first section of a large file that is over its limit, or report that all its formulas together are."""
     text = source.text
     if len(text) < MIN_LARGE_TEXT:
@@ -89,9 +89,11 @@ def too_many(source: Source) -> Diagnostic | None:
         return None  # the reader says why
     for key, value, most in _sections(document):
         if isinstance(value, list | dict) and len(value) > most:
-            span = _span_of(source, re.escape(f'"{key}"'))
+            span = _find_span(source, re.escape(f'"{key}"'))
             return seed_catalogue.too_many(span, f"`{key}`", len(value), most)
-    return _large_filter(document, source) or (_too_large(document, source) if len(text) > limits.FILE_TERMS else None)
+    return _find_large_filter(document, source) or (
+        _find_large_total(document, source) if len(text) > limits.FILE_TERMS else None
+    )
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
@@ -109,7 +111,7 @@ def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
                 yield from ((name, part[name], most) for name, most in _PART_LIMITS.items() if name in part)
 
 
-def _large_filter(document: Any, source: Source) -> Diagnostic | None:
+def _find_large_filter(document: Any, source: Source) -> Diagnostic | None:
     """Find the first filter that is over its limit by the uses of earlier filters alone, each counted in full."""
     sizes: dict[str, tuple[int, int]] = {}
     steps = document.get("compute") if isinstance(document, dict) else None
@@ -117,11 +119,11 @@ def _large_filter(document: Any, source: Source) -> Diagnostic | None:
         if not isinstance(step, dict) or step.get("op") != "define_filter" or not isinstance(step.get("name"), str):
             continue
         name = step["name"]
-        used = [sizes[use] for text in _conditions_of(step) for use in _FILTER_USE.findall(text) if use in sizes]
+        used = [sizes[use] for text in _condition_texts(step) for use in _FILTER_USE.findall(text) if use in sizes]
         size = sum(size for size, _ in used)
         depth = max((depth for _, depth in used), default=0)
         if size > limits.FILTER_SIZE or depth >= limits.FILTER_NESTING:
-            span = _span_of(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
+            span = _find_span(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
             if size > limits.FILTER_SIZE:
                 return seed_catalogue.filter_too_large(span, name, size)
             return seed_catalogue.filters_nested_too_deeply(span, depth + 1)
@@ -129,22 +131,22 @@ def _large_filter(document: Any, source: Source) -> Diagnostic | None:
     return None
 
 
-def _conditions_of(step: dict[str, Any]) -> list[str]:
+def _condition_texts(step: dict[str, Any]) -> list[str]:
     """Return the texts of a filter that may use other filters: the keys of `where`, and `expr`."""
     where = step.get("where")
     expr = step.get("expr")
     return [*(where if isinstance(where, dict) else ()), *([expr] if isinstance(expr, str) else ())]
 
 
-def _too_large(document: Any, source: Source) -> Diagnostic | None:
+def _find_large_total(document: Any, source: Source) -> Diagnostic | None:
     """Report the formulas, conditions, tables and rules of the file if they are too large together, at the largest of them."""
-    sizes = [(name, _extent_of(part)) for name, part in _parts(document)]
+    sizes = [(name, _measure_part(part)) for name, part in _parts(document)]
     for index, (noun, most) in enumerate((("term", limits.FILE_TERMS), ("symbol", limits.FILE_SYMBOLS))):
         total = sum(size[index] for _, size in sizes)
         if total > most:
             name, largest = max(sizes, key=lambda part: part[1][index])
             written = re.escape(json.dumps(name, ensure_ascii=False))
-            span = _span_of(source, rf'"name"\s*:\s*{written}|{written}\s*:')
+            span = _find_span(source, rf'"name"\s*:\s*{written}|{written}\s*:')
             return catalogue.file_too_large(span, noun, total, most, str(name), largest[index])
     return None
 
@@ -177,7 +179,7 @@ def _parts(document: Any) -> Iterator[tuple[str, Any]]:
             yield name if isinstance(name, str) else place, item
 
 
-def _extent_of(part: Any) -> Extent:
+def _measure_part(part: Any) -> Extent:
     """Return the size of a step: of its formulas, and a term for each condition, entry of a table, and result of a rule."""
     formulas: list[str] = []
     values = 0
@@ -196,11 +198,11 @@ def _extent_of(part: Any) -> Extent:
                     stack.append(inner)
         else:
             values += 1
-    terms, symbols = extent(formulas) if formulas else (0, 0)
+    terms, symbols = measure(formulas) if formulas else (0, 0)
     return Extent(terms + values, symbols + values)
 
 
-def _span_of(source: Source, pattern: str) -> Span:
+def _find_span(source: Source, pattern: str) -> Span:
     """Return the span of the first match of a pattern; an empty one at the beginning if there is none."""
     match = re.search(pattern, source.text)
     return Span(source, *(match.span() if match else (0, 0)))

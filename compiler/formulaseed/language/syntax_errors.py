@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, Hint, Kind
+from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, FormulaKind, Hint
 from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
@@ -36,19 +36,21 @@ class SyntaxMistake:
     is_security: bool = False
 
 
-def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
+def explain_syntax_fault(
+    text: str, position: int, expected: set[str], kind: FormulaKind, subject: str
+) -> SyntaxMistake:
     """Return why a text is no formula, at which characters, and what to write instead; a continuation's subject is before it."""
     if not text.strip():
-        return _fault(0, len(text), catalogue.EMPTY_FORMULA)
+        return _build_mistake(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _missing_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return _fault(position, match.end(1), catalogue.word_called(match[1], FORMS_OF_WORDS[match[1]]))
+        return _build_mistake(position, match.end(1), catalogue.word_called(match[1], FORMS_OF_WORDS[match[1]]))
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
         match = _find_hint(hint, masked, position) if hint.used_in in (None, kind) else None
         if match is not None:
-            return _hint_mistake(hint, match, text)
+            return _apply_hint(hint, match, text)
     return _explain_token(text, position, expected, subject or "x")
 
 
@@ -67,7 +69,7 @@ def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hint_mistake(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
+def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
     """Return what the hint says of a match; `text` still has the strings that are masked in what was matched."""
     at = "at" if match.groupdict().get("at") else 0
     groups = [text[slice(*match.span(number))] for number in range(1, len(match.groups()) + 1)]
@@ -80,10 +82,10 @@ def _hint_mistake(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     end = start + len(whole) if whole else end
-    return _fault(start, end, (hint.code, message, help), instead if hint.is_safe else None, hint.is_security)
+    return _build_mistake(start, end, (hint.code, message, help), instead if hint.is_safe else None, hint.is_security)
 
 
-def _fault(
+def _build_mistake(
     start: int, end: int, mistake: catalogue.Mistake, fix: str | None = None, is_security: bool = False
 ) -> SyntaxMistake:
     code, message, help = mistake
@@ -100,31 +102,33 @@ def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
     bare = text[end:].strip()
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
-        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""))
+        return _build_mistake(0, end, catalogue.not_a_comparison(repeated, bare, ""))
     compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
     if assigned := re.match(r"=+([<>]?)", bare):
         compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
-    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
+    return _build_mistake(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
 
 
 def _explain_token(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
     """Explain a place that no hint matches."""
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
-        return _fault(last, len(text), catalogue.unfinished(expected))
+        return _build_mistake(last, len(text), catalogue.unfinished(expected))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
         mistake = catalogue.member(member[1], is_call=bool(member[2]))
-        return _fault(position, member.end(1), mistake, is_security=True)
+        return _build_mistake(position, member.end(1), mistake, is_security=True)
     if escape := _ESCAPE.match(text, position):
-        return _fault(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
+        return _build_mistake(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
     if character in "'\"" and not _STRING.match(text, position):
-        return _fault(position, len(text), catalogue.unclosed_string(character))
+        return _build_mistake(position, len(text), catalogue.unclosed_string(character))
     if ord(character) > 126 or not character.isprintable():
-        return _fault(position, position + 1, catalogue.unknown_character(character))
+        return _build_mistake(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
     token = match.group() if match else character
-    return _fault(position, position + len(token), _explain_misplacement(token, text, position, expected, subject))
+    return _build_mistake(
+        position, position + len(token), _explain_misplacement(token, text, position, expected, subject)
+    )
 
 
 def _explain_misplacement(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:

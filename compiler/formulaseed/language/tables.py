@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 from formulaseed.resources import read_resource, resource_folder
 
-_SAVED = "{}.tables.json"
+_TABLES_FILE = "{}.tables.json"
 _STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
 """The parsers: one for seeds v2, one for seeds v1, with their start rules."""
-_VALUES = ("NAME", "CONSTANT")
+_OVERLAPPING_TERMINALS = ("NAME", "CONSTANT")
 """Terminals whose texts overlap, also with operators that are words: a scanner finds those that its states accept."""
-Builder = Callable[[str, int, int, list[Any]], Any]
+BuildNode = Callable[[str, int, int, list[Any]], Any]
 """Makes the value of a rule from its name, start and end, and its parts: texts, and the values of rules."""
 
 
@@ -33,14 +33,14 @@ class SyntaxFault(Exception):
 
 
 @cache
-def parser(name: str) -> Parser:
+def load_parser(name: str) -> Parser:
     """Return the parser `formula` or `v1`, made when it is first needed."""
-    grammar = _grammar(name)
+    grammar = _read_grammar(name)
     try:
-        saved = json.loads(read_resource("grammar", _SAVED.format(name)))
+        saved = json.loads(read_resource("grammar", _TABLES_FILE.format(name)))
     except (OSError, ValueError):
         saved = {}
-    return Parser(saved if saved.get("grammar") == grammar else tables(name))
+    return Parser(saved if saved.get("grammar") == grammar else build_tables(name))
 
 
 class Parser:
@@ -52,7 +52,7 @@ class Parser:
         self._rows: list[dict[str, int]] = saved["states"]
         self._rules = saved["rules"]
         self._ignored = re.compile(f"(?:{saved['ignored']})*+")
-        accepts = [tuple(name in row for name in _VALUES) for row in self._rows]
+        accepts = [tuple(name in row for name in _OVERLAPPING_TERMINALS) for row in self._rows]
         scanners: dict[tuple[bool, ...], re.Pattern[str]] = {}
         for accepted in set(accepts):
             names = {name for row, own in zip(self._rows, accepts, strict=True) if own == accepted for name in row}
@@ -60,7 +60,7 @@ class Parser:
             scanners[accepted] = re.compile(rf"{self._ignored.pattern}(?:{'|'.join(terminals)}|\Z)")
         self._scanners = [scanners[accepted] for accepted in accepts]
 
-    def read(self, text: str, start: str, build: Builder) -> tuple[Any, int]:
+    def read(self, text: str, start: str, build: BuildNode) -> tuple[Any, int]:
         """Return the value that `build` makes of the text, and how deep its rules are nested. Raises `SyntaxFault`."""
         rows, rules, scanners = self._rows, self._rules, self._scanners
         last = self._ends[start]
@@ -133,12 +133,12 @@ class Parser:
         return action is not None
 
 
-def _grammar(name: str) -> str:
+def _read_grammar(name: str) -> str:
     grammar = read_resource("grammar", "formula.lark")
     return grammar if name == "v1" else grammar.partition("// --- loops")[0]
 
 
-def tables(name: str) -> dict[str, Any]:
+def build_tables(name: str) -> dict[str, Any]:
     """Make the tables of a parser, as JSON values.
 
     An action of 0 or more is the next state, any other a rule counted from the last. A rule is what it makes, of how many
@@ -146,7 +146,7 @@ def tables(name: str) -> dict[str, Any]:
     """
     from lark import Lark
 
-    grammar = _grammar(name)
+    grammar = _read_grammar(name)
     lark: Any = Lark(grammar, parser="lalr", start=list(_STARTS[name]), maybe_placeholders=True)
     table = lark.parser.parser._parse_table
     lexer = lark.parser.lexer.root_lexer
@@ -160,7 +160,7 @@ def tables(name: str) -> dict[str, Any]:
         "ends": {start: states[state] for start, state in sorted(table.end_states.items())},
         "terminals": {name: pattern for name, pattern in patterns.items() if name not in lexer.ignore_types},
         "ignored": "|".join(pattern for name, pattern in patterns.items() if name in lexer.ignore_types),
-        "rules": [_rule(rule) for rule in lark.rules],
+        "rules": [_encode_rule(rule) for rule in lark.rules],
         "states": [
             {
                 symbol: (rules if action.name == "Reduce" else states)[argument]
@@ -182,9 +182,9 @@ def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, i
     return {state: number for number, state in enumerate(order)}
 
 
-def _rule(rule: Any) -> list[Any]:
+def _encode_rule(rule: Any) -> list[Any]:
     """Return a rule as JSON: the name of its symbol, its size, the rule that builds its value, and its parts."""
-    parts = _parts_of(rule)
+    parts = _find_parts(rule)
     name = rule.alias or rule.options.template_source or rule.origin.name
     if rule.origin.name.startswith("_"):
         name = "*"
@@ -193,7 +193,7 @@ def _rule(rule: Any) -> list[Any]:
     return [rule.origin.name, len(rule.expansion), name, parts]
 
 
-def _parts_of(rule: Any) -> list[int | None]:
+def _find_parts(rule: Any) -> list[int | None]:
     """Return the places of a rule's symbols that are parts of its value; None for an empty one, below 0 for a repetition."""
     size = len(rule.expansion)
     parts: list[int | None] = []
@@ -210,12 +210,12 @@ def _parts_of(rule: Any) -> list[int | None]:
     return parts
 
 
-def save(*, is_check: bool) -> int:
+def save_tables(*, is_check: bool) -> int:
     """Save the tables beside the grammar, or with `is_check` only compare them; return 1 if saved tables are outdated, else 0."""
     outdated = 0
     for name in _STARTS:
-        path = resource_folder("grammar") / _SAVED.format(name)
-        text = json.dumps(tables(name), separators=(",", ":")) + "\n"
+        path = resource_folder("grammar") / _TABLES_FILE.format(name)
+        text = json.dumps(build_tables(name), separators=(",", ":")) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             outdated = 1
             if not is_check:
@@ -224,4 +224,4 @@ def save(*, is_check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(save(is_check="--check" in sys.argv))
+    sys.exit(save_tables(is_check="--check" in sys.argv))

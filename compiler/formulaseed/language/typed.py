@@ -203,7 +203,7 @@ class Aggregate:
     @property
     def needs_default(self) -> bool:
         """True if the aggregate has no value over no reviews."""
-        return self.default is None and self.entry.over_none is None
+        return self.default is None and self.entry.empty_value is None
 
 
 Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | Not | Conditional | List | Aggregate
@@ -248,7 +248,7 @@ def aggregates_in(expression: Expr) -> list[Aggregate]:
     return list(aggregates)
 
 
-def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
+def map_operands(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with each of its operands changed."""
     changed: dict[str, object] = {}
     for name in expression.__dataclass_fields__:

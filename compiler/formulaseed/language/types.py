@@ -61,7 +61,7 @@ class Type:
         noun = _NOUNS.get(self.base, self.base.value)
         return f"{noun} or null" if self.nullable and self.base is not Base.NULL else noun
 
-    def present(self) -> Type:
+    def non_null(self) -> Type:
         """Return the same type, not nullable."""
         return replace(self, nullable=False) if self.nullable else self
 
@@ -77,17 +77,17 @@ STRING = Type(Base.STRING)
 NULL = Type(Base.NULL, nullable=True)
 ERROR = Type(Base.ERROR)
 """The type of an expression with an error: it fits everywhere, so that each mistake is reported once."""
-_OF_VALUES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
+_LITERAL_TYPES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
 
 
-def enum_of(values: tuple[str, ...]) -> Type:
+def enum_type(values: tuple[str, ...]) -> Type:
     """Return the type of a string with these values only."""
     return Type(Base.STRING, values)
 
 
-def type_of(value: Value) -> Type:
+def literal_type(value: Value) -> Type:
     """Return the type of a literal. A string is an enum of itself."""
-    return enum_of((value,)) if isinstance(value, str) else _OF_VALUES[type(value)]
+    return enum_type((value,)) if isinstance(value, str) else _LITERAL_TYPES[type(value)]
 
 
 def join(left: Type, right: Type) -> Type | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from formulaseed import limits
-from formulaseed.source.text import Source, Span, hundredth, tree_node
+from formulaseed.source.text import Source, Span, percent_to_fraction, tree_node
 
 
 @tree_node
@@ -33,7 +33,7 @@ class JsonString:
     span: Span
     value: str
 
-    def inside(self, start: int, end: int) -> Span:
+    def subspan(self, start: int, end: int) -> Span:
         """Return the span in the file of the characters `start` to `end` of the decoded string."""
         source = self.span.source
         opened = self.span.start + 1
@@ -55,7 +55,7 @@ class JsonString:
 class PlainText(JsonString):
     """A string that its source holds without quotes and escapes."""
 
-    def inside(self, start: int, end: int) -> Span:
+    def subspan(self, start: int, end: int) -> Span:
         span = self.span
         return Span(span.source, span.start + start, span.start + end, span.pointer)
 
@@ -107,16 +107,16 @@ JsonValue = JsonString | JsonNumber | JsonLiteral | JsonArray | JsonObject
 Plain = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 
 
-def plain(value: JsonValue) -> Plain:
+def plain_value(value: JsonValue) -> Plain:
     """Return the value as `json.loads` does, without spans."""
     if isinstance(value, JsonObject):
-        return {member.key.value: plain(member.value) for member in value.members}
+        return {member.key.value: plain_value(member.value) for member in value.members}
     if isinstance(value, JsonArray):
-        return [plain(item) for item in value.items]
+        return [plain_value(item) for item in value.items]
     return value.value
 
 
-def value_at(document: JsonValue, pointer: str) -> JsonValue | None:
+def find_value(document: JsonValue, pointer: str) -> JsonValue | None:
     """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none."""
     value: JsonValue | None = document
     for part in pointer.split("/")[1:]:
@@ -146,15 +146,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
     """Read a document. The value is None if the text is not JSON at all; faults may accompany a value."""
-    return _Reader(source, source.text, 0, limits.JSON_DEPTH).read_document()
+    return _JsonReader(source, source.text, 0, limits.JSON_DEPTH).read_document()
 
 
-class _Stop(Exception):
+class _UnreadableJson(Exception):
     def __init__(self, fault: JsonFault) -> None:
         self.fault = fault
 
 
-class _Reader:
+class _JsonReader:
     """Recursive descent over one text, which begins at `offset` of its source.
 
     `position` is the end of what was read last. Positions refer to the text, spans to the source.
@@ -174,7 +174,7 @@ class _Reader:
         try:
             value = self.read_value(self.skip_space(0), "", 0)
             self.check_end()
-        except _Stop as stop:
+        except _UnreadableJson as stop:
             return None, [*self.faults, stop.fault]
         return value, self.faults
 
@@ -195,9 +195,9 @@ class _Reader:
         """Report a fault after which reading goes on."""
         self.faults.append(JsonFault(kind, span, details))
 
-    def stop(self, kind: str, start: int, end: int, *details: object) -> _Stop:
+    def stop(self, kind: str, start: int, end: int, *details: object) -> _UnreadableJson:
         """Return a fault after which nothing more can be read, to be raised."""
-        return _Stop(JsonFault(kind, self.span(start, end), details))
+        return _UnreadableJson(JsonFault(kind, self.span(start, end), details))
 
     def read_value(self, start: int, pointer: str, depth: int) -> JsonValue:
         """Read the value at `start`. Raises `_Stop` if there is none, or it nests too deeply."""
@@ -235,7 +235,7 @@ class _Reader:
         self.position = word.end()
         return JsonLiteral(span, value) if name else JsonNumber(span, 0)
 
-    def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
+    def no_value(self, start: int, word: re.Match[str] | None) -> _UnreadableJson:
         """Return the fault of a place where a value is expected."""
         if start >= len(self.text):
             if not self.text.strip():
@@ -252,7 +252,7 @@ class _Reader:
         kind = "quotes" if self.text[start] in "'‘’“”" else "no-value"
         return self.stop(kind, start, start + 1, self.text[start])
 
-    def comment(self, start: int) -> _Stop | None:
+    def comment(self, start: int) -> _UnreadableJson | None:
         """Return the fault of a comment at `start`; None if there is none."""
         match = _COMMENT.match(self.text, start)
         return self.stop("comment", start, match.end()) if match else None
@@ -317,7 +317,7 @@ class _Reader:
             self.report("trailing-comma", self.span(at, at + 1), noun, "")
         return after
 
-    def no_comma(self, start: int, at: int, close: str) -> _Stop:
+    def no_comma(self, start: int, at: int, close: str) -> _UnreadableJson:
         """Return the fault of an item that neither a comma nor the closing bracket follows."""
         character = self.text[at : at + 1]
         if not character:
@@ -329,7 +329,7 @@ class _Reader:
         if character in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             return self.stop("missing-comma", at, at + 1)
         if character == "%" and (percent := _PERCENT.search(self.text, max(at - MAX_PERCENT_CHARACTERS, 0), at)):
-            return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
+            return self.stop("percent", percent.start(), at + 1, percent[0], percent_to_fraction(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
     def read_string(self, start: int) -> JsonString:
@@ -353,7 +353,7 @@ class _Reader:
         self.report("typographic", span, match.group(), f'"{match[1]}"')
         return JsonString(span, match[1])
 
-    def broken_string(self, start: int, at: int) -> _Stop:
+    def broken_string(self, start: int, at: int) -> _UnreadableJson:
         character = self.text[at : at + 1]
         if not character:
             return self.stop("unclosed-string", start, start + 1)
@@ -389,7 +389,7 @@ def refuse_constant(word: str) -> NoReturn:
     raise JsonRefusal(f"`{word}` is not a JSON number")
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse duplicate keys: the `object_pairs_hook` of `json.loads`."""
     unique = dict(pairs)
     if len(unique) < len(pairs):

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from formulaseed.source.json_reader import JsonFault, JsonValue, _Reader, _Stop
+from formulaseed.source.json_reader import JsonFault, JsonValue, _JsonReader, _UnreadableJson
 from formulaseed.source.text import Source, Span
 
 
 def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
     """Read the document on one line of a file, nested at most `depth` levels deep."""
-    return _Reader(source, source.text[line.start : line.end], line.start, depth).read_document()
+    return _JsonReader(source, source.text[line.start : line.end], line.start, depth).read_document()
 
 
 FaultyValue = tuple[JsonValue, list[JsonFault]]
@@ -26,10 +26,10 @@ def read_json_values(source: Source, depth: int, most: int) -> tuple[list[Faulty
     Returns the values, and the faults outside of them; no values if the text is not JSON. Of more than `most` values, one
     more is returned, and what follows is not read.
     """
-    return _StreamReader(source, source.text, 0, depth).values(most)
+    return _JsonStreamReader(source, source.text, 0, depth).values(most)
 
 
-def json_lines(source: Source) -> Iterator[Span]:
+def iter_json_lines(source: Source) -> Iterator[Span]:
     """Return the lines of a JSON Lines file that are not blank, without their line breaks."""
     start = 0
     while start < len(source.text):
@@ -40,7 +40,7 @@ def json_lines(source: Source) -> Iterator[Span]:
         start = end + 1
 
 
-class _StreamReader(_Reader):
+class _JsonStreamReader(_JsonReader):
     """Reads values until the end of the text."""
 
     def values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
@@ -58,7 +58,7 @@ class _StreamReader(_Reader):
                 while at < len(self.text) and len(values) <= most:
                     values.append(self.read_faulty_value(at, ""))
                     at = self.skip_space(self.position)
-        except _Stop as stop:
+        except _UnreadableJson as stop:
             return [], [*self.faults, stop.fault]
         return values, self.faults
 

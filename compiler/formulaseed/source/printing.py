@@ -17,15 +17,15 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.replace("\t", " "))
 
 
-_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_HIDDEN_CHARACTERS = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
-def visible_json(text: str) -> str:
+def escape_hidden_characters(text: str) -> str:
     """Return JSON that says the same, with the characters escaped that hide or move text in a terminal."""
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _HIDDEN_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def columns(text: str) -> int:
+def display_width(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)

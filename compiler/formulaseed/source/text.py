@@ -78,7 +78,7 @@ class Span:
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
 
-def hundredth(percentage: str) -> str:
+def percent_to_fraction(percentage: str) -> str:
     """Return what so many per cent are, as people write it: `0.5` for `50`."""
     return f"{float(percentage) / 100:.12g}"
 
@@ -99,7 +99,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def free_name(name: str, taken: set[str]) -> str:
+def claim_name(name: str, taken: set[str]) -> str:
     """Return the name, with a number behind it if it is in `taken`, and add it there."""
     free = name
     number = 1
@@ -110,10 +110,10 @@ def free_name(name: str, taken: set[str]) -> str:
     return free
 
 
-REPR_CHARACTERS = 200
+MAX_REPR_CHARACTERS = 200
 
 
-def shortened(text: str, most: int = REPR_CHARACTERS) -> str:
+def shorten(text: str, most: int = MAX_REPR_CHARACTERS) -> str:
     """Return the text on one line, cut after `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

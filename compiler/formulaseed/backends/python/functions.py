@@ -92,7 +92,7 @@ def names_used() -> NamesUsed:
     ]
     for aggregate in AGGREGATES.values():
         spelling = aggregate.spellings[BACKEND]
-        texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.of_all]
+        texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.shortcut]
         texts += [text for entry in spelling.accumulators for text in (entry.start, entry.type)]
     text = " ".join(texts)
     return NamesUsed(

@@ -29,7 +29,7 @@ from formulaseed.backends.python.printed import Parts, Printed
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.backends.python.views import Alias, ConstantView, FieldView, TableView
 from formulaseed.ir import nodes
-from formulaseed.ir.hoisting import hoist
+from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.ir.sharing import share_filters
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
@@ -92,7 +92,7 @@ class _Planner:
         self.meta = self._row_fields(SymbolKind.META)
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
-        hoisted = hoist(program)
+        hoisted = hoist_aggregates(program)
         self.hoisted = replace(hoisted, program=share_filters(hoisted.program))
         declarations: list[nodes.Parameter | nodes.Step] = [*program.parameters, *program.steps]
         self.globals = Names({*_MODULE_NAMES, *(entry.name for entry in (*declarations, *used))})
@@ -311,7 +311,7 @@ class _Planner:
             for suffix in suffixes(step.aggregate) if step.aggregate is not None else ():
                 names[f"{suffix} {step.name}"] = scope.local(f"{step.name}_{suffix}")
             if step.aggregate is not None and step.aggregate.operand is not None:
-                types[f"operand {step.name}"] = self._type(step.aggregate.operand.info.ty.present(), step.name)
+                types[f"operand {step.name}"] = self._type(step.aggregate.operand.info.ty.non_null(), step.name)
         return Vocabulary(
             {symbol: Printed(code, ATOM, floats=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
             names,

@@ -113,7 +113,7 @@ class _Planner:
 
     def field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
         ty = field.ty
-        place = literal(self.program.spelled(field.name))
+        place = literal(self.program.short_name(field.name))
         comment = beside(field.name, field.description)
         if "." not in field.name:
             return FieldView(name, Code("bool | None"), local, comment)

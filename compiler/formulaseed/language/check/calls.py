@@ -14,25 +14,27 @@ from formulaseed.language.typed import Expr
 def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
     """Return the arguments of a call, those of a list one by one; None, with the problem reported, if their number is wrong."""
     arguments = node.arguments
-    least = function.least
+    least = function.min_arguments
     if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
         arguments = arguments[0].items
-        least = 0 if function.of_none is not None else 1
+        least = 0 if function.empty_value is not None else 1
     elif function.list_argument == "must":
-        problems.report(_list_needed(node, function))
+        problems.report(_explain_needed_list(node, function))
         return None
-    if len(arguments) >= least and (function.most is None or len(arguments) <= function.most):
+    if len(arguments) >= least and (function.max_arguments is None or len(arguments) <= function.max_arguments):
         return arguments
     if node.arguments and not arguments:
         problems.report(catalogue.empty_arguments(node.span, function.example))
     else:
         help = function.hints.get(len(arguments)) or catalogue.LIKE.format(function.example)
         count = len(arguments)
-        problems.report(catalogue.wrong_count(node.span, function.name, function.least, function.most, count, help))
+        problems.report(
+            catalogue.wrong_count(node.span, function.name, function.min_arguments, function.max_arguments, count, help)
+        )
     return None
 
 
-def _list_needed(node: ast.Call, function: Function) -> Diagnostic:
+def _explain_needed_list(node: ast.Call, function: Function) -> Diagnostic:
     """Return the diagnostic of a call that takes one list, and is written with several arguments."""
     spans = [argument.span for argument in node.arguments]
     texts = [span.source.text[span.start : span.end] for span in spans]
@@ -42,7 +44,7 @@ def _list_needed(node: ast.Call, function: Function) -> Diagnostic:
     return catalogue.needs_list(node.span, function.name, texts, are_plain=are_plain, example=function.example)
 
 
-def has_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
+def check_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
     """Return True if the last argument is a literal integer within bounds, or need not be one; report it otherwise."""
     if function.literal is None or len(arguments) < len(function.parameters):
         return True

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.comparisons import literal
+from formulaseed.language.check.comparisons import build_literal
 from formulaseed.language.check.facts import Facts, is_null
-from formulaseed.language.check.scope import Scope, error_at
+from formulaseed.language.check.scope import Scope, build_error
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr
@@ -17,10 +17,10 @@ from formulaseed.language.types import BOOLEAN, NULL, Base, Type, join
 from formulaseed.source.text import Span
 
 
-def null_test(value: Expr) -> Expr:
+def build_null_test(value: Expr) -> Expr:
     """Return the condition that a value is null."""
     span = value.info.span
-    return typed.Comparison(value, ("==",), (literal(None, span),), Info(BOOLEAN, span))
+    return typed.Comparison(value, ("==",), (build_literal(None, span),), Info(BOOLEAN, span))
 
 
 def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
@@ -30,15 +30,15 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
     """
     here, if_null = known
     if value.info.ty.is_error or default.info.ty.is_error:
-        return error_at(span)
-    ty = join(value.info.ty.present(), default.info.ty)
+        return build_error(span)
+    ty = join(value.info.ty.non_null(), default.info.ty)
     if value.info.ty.base is Base.NULL or (value.info.is_constant and value.info.constant is None):
         return default
     if ty is None:
-        scope.problems.report(catalogue.mixed_default(span, value.info.ty.present().noun, default.info.ty.noun))
-        return error_at(span)
+        scope.problems.report(catalogue.mixed_default(span, value.info.ty.non_null().noun, default.info.ty.noun))
+        return build_error(span)
     if not here.may_be_null(value):
-        return replace(value, info=replace(value.info, ty=ty.present()))
+        return replace(value, info=replace(value.info, ty=ty.non_null()))
     range = here.range_of(value)
     if default.info.ty.base is Base.NULL:
         ty = value.info.ty
@@ -47,7 +47,7 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
     return typed.Call("coalesce", (value, default), Info(ty, span, range))
 
 
-def type_of_choice(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
+def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
     """Return the type of the value of `and`, or else `or`; None if the operands have none in common."""
     joined: Type | None = operands[-1].info.ty
     for operand in reversed(operands[:-1]):
@@ -57,13 +57,13 @@ def type_of_choice(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> T
         if is_and and scope.is_entity(operand) and joined.base is not Base.BOOLEAN:
             ty = NULL  # an entity that is there is true, and so never is the result
         if not is_and:
-            ty = ty.present()
+            ty = ty.non_null()
         if is_and or ty.base is not Base.NULL:
             joined = join(ty, joined)
     return joined
 
 
-def constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
+def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
     """Return the operand that is the value of `and` or `or`; None if a value that is not constant may decide."""
     for operand in operands:
         if not operand.info.is_constant:
@@ -73,7 +73,7 @@ def constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
     return operands[-1]
 
 
-def range_of_choice(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
+def find_choice_range(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
     """Return the range of the value of `and`, or else `or`; None if it is no number, or never reached.
 
     `checked` has each operand with the facts where it is evaluated, `before` are those before the first. An operand that is not
@@ -95,7 +95,7 @@ def range_of_choice(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_
     return joined
 
 
-def range_of_branches(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
+def find_branch_range(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
     """Return the range of a conditional expression of the type `ty`; None if it is no number.
 
     `branches` has each branch with the facts where it is evaluated.

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check import wording
-from formulaseed.language.check.facts import Facts, Narrowing, constant_pair, is_null, items
+from formulaseed.language.check.facts import Facts, Narrowing, constant_result, is_null, list_items
 from formulaseed.language.check.nulls import report_difference
 from formulaseed.language.check.rounding import report_inexact
-from formulaseed.language.check.scope import Scope, error_at
+from formulaseed.language.check.scope import Scope, build_error
 from formulaseed.language.info import Info
 from formulaseed.language.operators import COMPARE
-from formulaseed.language.printer import called
+from formulaseed.language.printer import quote_expression
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join, literal_type
 from formulaseed.source.text import Span
 
 
@@ -42,7 +42,7 @@ class ComparisonChecker(ABC):
             self.problems.report(catalogue.constant_comparison(noted.span, noted.result, noted.reason, noted.help))
         self.forget_constants()
 
-    def particular_help(self) -> str:
+    def find_special_help(self) -> str:
         """Return the help of the first constant comparison noted that has its own; empty if none has."""
         return next((constant.help for constant in self.constants if constant.help), "")
 
@@ -96,11 +96,11 @@ class ComparisonChecker(ABC):
                 left, right = self._check_pair(operands[-1], operator, right, is_chain, facts)
             operands[-1:] = [left, right]
             if is_chain and not any(operand.info.ty.is_error for operand in operands):
-                pair_info = Info(BOOLEAN, _pair_span(left, right, node.span))
+                pair_info = Info(BOOLEAN, _find_pair_span(left, right, node.span))
                 facts, _ = self.split_facts(typed.Comparison(left, (operator,), (right,), pair_info), facts)
                 known.append(facts)
         if any(operand.info.ty.is_error for operand in operands):
-            return error_at(node.span)
+            return build_error(node.span)
         span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
         info = Info(BOOLEAN, span)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
@@ -108,7 +108,7 @@ class ComparisonChecker(ABC):
             report_difference(left, operator, right, self.scope, before)
             report_inexact(left, operator, right, node.span, self.scope, before, is_link=is_chain)
         if not is_chain and not _are_literals(operands[0], operands[1]):
-            plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
+            plain = _simplify_boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
         return self._split_chain(operands, links, node.operators, known, info)
@@ -151,7 +151,7 @@ class ComparisonChecker(ABC):
         left, right = operands
         operator = operators[0]
         if _are_literals(left, right):
-            return literal(COMPARE[operator](left.info.constant, _constant(right)), info.span)
+            return build_literal(COMPARE[operator](left.info.constant, _constant_value(right)), info.span)
         may_raise = typed.may_raise(right) or (is_first and typed.may_raise(left))
         if operator in ("==", "!=") and isinstance(left, typed.Literal) and _is_never_equal(left, operator, right):
             left, right = right, left
@@ -159,7 +159,7 @@ class ComparisonChecker(ABC):
         is_constant = self._is_constant(left, operator, right, facts)
         is_known = is_constant and (_is_null_test(left, right, facts) or isinstance(left, typed.Literal))
         if is_known and (is_present or not may_raise):  # the value tested has been computed before
-            return literal(operator in ("!=", "not in"), info.span)
+            return build_literal(operator in ("!=", "not in"), info.span)
         may_be_null = is_constant and left.info.ty.nullable and not is_present
         return typed.Comparison(left, operators, (right,), info, is_constant, may_be_null)
 
@@ -170,34 +170,36 @@ class ComparisonChecker(ABC):
         result, reason = self._constant_result(left, operator, right, facts)
         if result is None:
             return
-        span = _pair_span(left, right, whole)
+        span = _find_pair_span(left, right, whole)
         if _is_null_test(left, right, facts):
-            self.constants.append(_needless(items(right)[0] if is_null(left) else left, result, span))
+            self.constants.append(
+                _describe_needless_test(list_items(right)[0] if is_null(left) else left, result, span)
+            )
             return
         if not reason:
-            sides = [side for side in (left, *items(right)) if not side.info.is_constant]
-            texts = dict.fromkeys(wording.known_text(side, facts) for side in sides)
-            reason = wording.whole_text(left, right) or " and ".join(texts) or catalogue.BOTH_ARE_CONSTANTS
+            sides = [side for side in (left, *list_items(right)) if not side.info.is_constant]
+            texts = dict.fromkeys(wording.describe_known(side, facts) for side in sides)
+            reason = wording.explain_integer(left, right) or " and ".join(texts) or catalogue.BOTH_ARE_CONSTANTS
         self.constants.append(wording.ConstantComparison(span, result, reason))
 
     def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
         """Return the result of a comparison, None if it varies, and the reason if it is more than the facts about its sides."""
         results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
         if results is not None and right.info.constant not in results:
-            return operator == "!=", wording.only_values(left, results)
+            return operator == "!=", wording.describe_values(left, results)
         if left == right and not left.info.is_constant:
             return operator in ("==", "<=", ">=", "in"), catalogue.BOTH_ARE_SAME
         if _are_literals(left, right):
-            return COMPARE[operator](left.info.constant, _constant(right)), ""
-        return constant_pair(left, operator, right, facts), ""
+            return COMPARE[operator](left.info.constant, _constant_value(right)), ""
+        return constant_result(left, operator, right, facts), ""
 
     def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
         """Return True if a type checker, too, would see that a comparison is constant."""
         if _is_null_test(left, right, facts) or _is_apart(left, operator, right):
             return True
-        compared = [item.value for item in items(right) if isinstance(item, typed.Literal)]
+        compared = [item.value for item in list_items(right) if isinstance(item, typed.Literal)]
         known = self._possible_values(left, operator, right, compared, facts)
-        if known is None or len(compared) < len(items(right)) or isinstance(left, typed.Literal):
+        if known is None or len(compared) < len(list_items(right)) or isinstance(left, typed.Literal):
             return False
         if operator in ("in", "not in") and not isinstance(right, typed.List):
             return False
@@ -234,9 +236,9 @@ class ComparisonChecker(ABC):
             if not (ty.is_numeric or ty.base is Base.NULL):
                 span = operand.info.span
                 help = wording.help_for_order(operand, other)
-                problem = catalogue.wrong_order(span, operator, called(operand), ty.noun, help)
+                problem = catalogue.wrong_order(span, operator, quote_expression(operand), ty.noun, help)
                 self.scope.report_once(problem, f"{span.pointer} {span.start}")
-                return left, error_at(span)
+                return left, build_error(span)
         return self.require_present(left, facts), self.require_present(right, facts)
 
     def _check_comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
@@ -247,43 +249,48 @@ class ComparisonChecker(ABC):
             return right
         if join(a, b) is None:
             help = catalogue.IN_A_CHAIN if in_chain else wording.help_for_pair(left, right)
-            sides = (called(left), a.noun), (called(right), b.noun)
+            sides = (quote_expression(left), a.noun), (quote_expression(right), b.noun)
             self.problems.report(catalogue.incomparable(right.info.span, *sides, help))
-            return error_at(right.info.span)
+            return build_error(right.info.span)
         if a.values is None or b.values is None or set(a.values) & set(b.values):
             return right
-        if is_constant_text(left) and is_constant_text(right):  # needless only
+        if is_constant_string(left) and is_constant_string(right):  # needless only
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
-            sides = (called(left), wording.list_values(a.values)), (called(right), wording.list_values(b.values))
+            sides = (
+                (quote_expression(left), wording.list_values(a.values)),
+                (quote_expression(right), wording.list_values(b.values)),
+            )
             self.problems.report(catalogue.no_common_value(right.info.span, *sides))
-            return error_at(right.info.span)
+            return build_error(right.info.span)
         value, tested = (right, left) if isinstance(right, typed.Literal) else (left, right)
         text = (value.info.ty.values or ("",))[0]
         known = tested.info.ty.values or ()
-        elsewhere = {text} & self.scope.declared_values
-        self.problems.report(catalogue.unknown_value(value.info.span, called(tested), text, known, elsewhere))
-        return error_at(right.info.span)
+        elsewhere = {text} & self.scope.field_values
+        self.problems.report(catalogue.unknown_value(value.info.span, quote_expression(tested), text, known, elsewhere))
+        return build_error(right.info.span)
 
     def _check_membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
             written = [self._check_side(item, left.info.ty, facts) for item in node.items]
             if not written:
                 self.problems.report(catalogue.empty_list(node.span, operator))
-                return left, error_at(node.span)
+                return left, build_error(node.span)
             checked = [self._check_comparable(left, item) for item in written]
             if any(item.info.ty.is_error for item in (left, *checked)):
-                return left, error_at(node.span)
+                return left, build_error(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
-                self.constants += [_needless(left, False, item.info.span) for item in checked if is_null(item)]
+                self.constants += [
+                    _describe_needless_test(left, False, item.info.span) for item in checked if is_null(item)
+                ]
             return left, typed.List(tuple(checked), Info(left.info.ty, node.span))
         right = self.check(node, facts)
         for operand in (right, left):
             ty = operand.info.ty
             if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-                problem = catalogue.not_searchable(operand.info.span, operator, called(operand), ty.noun)
+                problem = catalogue.not_searchable(operand.info.span, operator, quote_expression(operand), ty.noun)
                 self.problems.report(problem)
-                return left, error_at(node.span)
+                return left, build_error(node.span)
         return self.require_present(left, facts, STRING), self.require_present(right, facts, STRING)
 
 
@@ -305,8 +312,8 @@ def join_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
 def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
     """Return True if a side that is not null here is tested for null."""
     if is_null(left):
-        return not any(map(facts.may_be_null, items(right)))
-    return not facts.may_be_null(left) and all(map(is_null, items(right)))
+        return not any(map(facts.may_be_null, list_items(right)))
+    return not facts.may_be_null(left) and all(map(is_null, list_items(right)))
 
 
 def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
@@ -314,7 +321,7 @@ def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
     if operator not in ("==", "!=") and not isinstance(right, typed.List):
         return False
     known = left.info.ty.values
-    other_values = [item.info.ty.values for item in items(right)]
+    other_values = [item.info.ty.values for item in list_items(right)]
     return known is not None and all(values is not None and not set(values) & set(known) for values in other_values)
 
 
@@ -325,7 +332,7 @@ def _is_never_equal(left: Expr, operator: str, right: Expr) -> bool:
 
 def _are_literals(left: Expr, right: Expr) -> bool:
     """Return True if both sides are constants, also a list of constants."""
-    return left.info.is_constant and all(item.info.is_constant for item in items(right))
+    return left.info.is_constant and all(item.info.is_constant for item in list_items(right))
 
 
 def _is_truth(expression: Expr, truth: bool) -> bool:
@@ -333,18 +340,18 @@ def _is_truth(expression: Expr, truth: bool) -> bool:
     return isinstance(expression, typed.Literal) and expression.value is truth
 
 
-def _constant(right: Expr) -> object:
+def _constant_value(right: Expr) -> object:
     """Return the value of a constant, or the values of a list of constants."""
     return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
 
 
-def literal(value: Value, span: Span) -> typed.Literal:
+def build_literal(value: Value, span: Span) -> typed.Literal:
     """Return a literal with its type and value noted."""
-    known = intervals.exactly(value) if isinstance(value, int | float) else None
-    return typed.Literal(value, Info(type_of(value), span, known, True, value))
+    known = intervals.point(value) if isinstance(value, int | float) else None
+    return typed.Literal(value, Info(literal_type(value), span, known, True, value))
 
 
-def is_constant_text(expression: Expr) -> bool:
+def is_constant_string(expression: Expr) -> bool:
     """Return True if a string is the same for all data: a literal, or a step that has one value."""
     ty = expression.info.ty
     if ty.values is None or len(ty.values) != 1 or ty.nullable:
@@ -352,17 +359,17 @@ def is_constant_text(expression: Expr) -> bool:
     return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(expression) if isinstance(node, typed.Ref))
 
 
-def _needless(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
+def _describe_needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
     """Return a test for null of a value that is never null, with the help against it."""
     if isinstance(tested, typed.Present) or tested.info.ty.nullable:
-        return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(called(tested)))
+        return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(quote_expression(tested)))
     help = catalogue.REMOVE_THE_TEST
     if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
         help = catalogue.declare_nullable(tested.symbol.name, tested.info.ty.base.value)
-    return wording.ConstantComparison(span, result, catalogue.NEVER_NULL.format(called(tested)), help)
+    return wording.ConstantComparison(span, result, catalogue.NEVER_NULL.format(quote_expression(tested)), help)
 
 
-def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:
+def _find_pair_span(left: Expr, right: Expr, whole: Span) -> Span:
     """Return the span of a comparison of a chain; that of its right side if the left one is written elsewhere."""
     here = left.info.span
     there = right.info.span
@@ -370,7 +377,7 @@ def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:
     return here.to(there) if together or here.pointer == there.pointer else there
 
 
-def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
+def _simplify_boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
     """Return `flag` for `flag == True`, `not flag` for `flag != True`, and None for any other comparison."""
     if operator not in ("==", "!=") or not isinstance(right, typed.Literal) or not isinstance(right.value, bool):
         return None

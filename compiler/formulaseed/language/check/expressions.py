@@ -11,16 +11,16 @@ from dataclasses import replace
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.calls import has_literal, unpack_arguments
+from formulaseed.language.check.calls import check_literal, unpack_arguments
 from formulaseed.language.check.choices import (
     build_coalesce,
-    constant_choice,
-    null_test,
-    range_of_branches,
-    range_of_choice,
-    type_of_choice,
+    build_null_test,
+    find_branch_range,
+    find_choice_range,
+    find_choice_type,
+    find_constant_choice,
 )
-from formulaseed.language.check.comparisons import ComparisonChecker, join_conditions, literal
+from formulaseed.language.check.comparisons import ComparisonChecker, build_literal, join_conditions
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.nulls import (
     is_unproven,
@@ -32,21 +32,26 @@ from formulaseed.language.check.nulls import (
 from formulaseed.language.check.partial_operations import (
     ALWAYS_NULL,
     CertainFailure,
-    certain_failure,
+    find_certain_failure,
     report_partial_operation,
 )
-from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.wording import ConstantComparison, example_test, number_in_quotes, reason_of
+from formulaseed.language.check.scope import Scope, build_error
+from formulaseed.language.check.wording import (
+    ConstantComparison,
+    explain_constant,
+    help_for_quoted_number,
+    propose_test,
+)
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import OPERATORS, Operands, Operator
-from formulaseed.language.printer import called, expression_text
+from formulaseed.language.operators import OPERATORS, OperandFacts, Operator
+from formulaseed.language.printer import expression_text, quote_expression
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
-_OF_IDENTICAL = {"-": 0, "%": 0, "/": 1, "//": 1}
+_RESULTS_FOR_EQUAL_OPERANDS = {"-": 0, "%": 0, "/": 1, "//": 1}
 """The results of operators for equal operands, if they have a value then."""
 
 
@@ -60,7 +65,7 @@ class ExpressionChecker(ComparisonChecker):
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
         match node:
             case ast.Literal(span, value):
-                return literal(value, span)
+                return build_literal(value, span)
             case ast.Name():
                 return self._check_shape(self.scope.resolve(node, self.per_review), node.text)
             case ast.FilterName():
@@ -81,11 +86,11 @@ class ExpressionChecker(ComparisonChecker):
                 return self._check_call(node, facts)
             case ast.List(span):
                 self.problems.report(catalogue.misplaced_list(span))
-                return error_at(span)
+                return build_error(span)
             case ast.Aggregate():
                 return self.check_aggregate(node, facts)
             case ast.Invalid(span):
-                return error_at(span)
+                return build_error(span)
             case _:
                 raise AssertionError("front ends leave no loops")
 
@@ -97,12 +102,14 @@ class ExpressionChecker(ComparisonChecker):
         """Return a branch, marked as present if its condition implies that in a way that type checkers do not follow."""
         return self.require_present(branch, facts) if self.scope.is_implied(branch, facts.is_present) else branch
 
-    def as_float(self, result: Expr) -> Expr:
+    def convert_to_float(self, result: Expr) -> Expr:
         """Return the result of a formula over a domain, converted to a float; a string stays one."""
         if result.info.ty.is_error or result.info.ty.base is Base.STRING:
             return self.require_present(result, Facts())
         argument = self._check_argument(TO_FLOAT, result, Facts())
-        return argument if argument.info.ty.is_error else self._apply(TO_FLOAT, [argument], result.info.span, Facts())
+        return (
+            argument if argument.info.ty.is_error else self._build_call(TO_FLOAT, [argument], result.info.span, Facts())
+        )
 
     def check_condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
         """Check an expression whose truth is tested. With `is_negated` it is under a `not`.
@@ -112,8 +119,10 @@ class ExpressionChecker(ComparisonChecker):
         checked = self._check_truth(node, facts)
         ty = checked.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
-            self.problems.report(catalogue.not_a_condition(node.span, called(checked), ty.noun, example_test(checked)))
-            return error_at(node.span)
+            self.problems.report(
+                catalogue.not_a_condition(node.span, quote_expression(checked), ty.noun, propose_test(checked))
+            )
+            return build_error(node.span)
         report_truth(checked, self.scope, facts, is_negated=is_negated)
         return checked
 
@@ -123,7 +132,7 @@ class ExpressionChecker(ComparisonChecker):
             return self._check_logical(node, facts, is_condition=True)
         return self.check(node, facts)
 
-    def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
+    def _report_certain_failure(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
         """Report an operation that always fails. Return True if that is an error, as the formula is sure to reach it.
 
         If the formula may reach it, it is a warning; if it never does, the condition that excludes it is noted.
@@ -131,7 +140,7 @@ class ExpressionChecker(ComparisonChecker):
         if facts.impossible:
             if facts.closed_by is not None:  # note the condition that keeps this from being reached
                 condition, truth, before = facts.closed_by
-                reason = reason_of(condition, self.constants, before, self.narrowing)
+                reason = explain_constant(condition, self.constants, before, self.narrowing)
                 noted = ConstantComparison(condition.info.span, truth, reason, catalogue.REMOVE_THE_BRANCH)
                 self.closed.append(noted)
         elif facts.is_certain or failure.is_useless:
@@ -150,19 +159,19 @@ class ExpressionChecker(ComparisonChecker):
         info = expression.info
         ty = info.ty
         if ty.base is Base.NULL or (info.is_constant and info.constant is None and not ty.is_error):
-            if self._is_refused(ALWAYS_NULL, info.span, facts):
-                return error_at(info.span)
-            present = wanted if ty.base is Base.NULL else ty.present()
+            if self._report_certain_failure(ALWAYS_NULL, info.span, facts):
+                return build_error(info.span)
+            present = wanted if ty.base is Base.NULL else ty.non_null()
             return typed.Present(
                 expression, Info(present, info.span, intervals.ANY_NUMBER if present.is_numeric else None)
             )
         if ty.is_error or not facts.may_be_null(expression):
             return expression
-        if is_unproven(expression, self.scope, facts) and not self._lacks_default(expression):
+        if is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
             report_null(expression, self.scope, facts)
-        return typed.Present(expression, Info(ty.present(), info.span, info.range))
+        return typed.Present(expression, Info(ty.non_null(), info.span, info.range))
 
-    def _lacks_default(self, expression: Expr) -> bool:
+    def _report_missing_default(self, expression: Expr) -> bool:
         """Report an aggregate without a default that needs one, itself or as a step. Return False for any other value."""
         is_step = isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.STEP
         return (is_step or isinstance(expression, typed.Aggregate)) and self.scope.report_missing_default(expression)
@@ -170,7 +179,7 @@ class ExpressionChecker(ComparisonChecker):
     def _check_shape(self, expression: Expr, text: str) -> Expr:
         if isinstance(expression, typed.Ref) and expression.symbol.is_per_review and not self.per_review:
             self.scope.report_once(catalogue.review_value(expression.info.span, text), text)
-            return error_at(expression.info.span)
+            return build_error(expression.info.span)
         return expression
 
     # --- arithmetic
@@ -180,17 +189,19 @@ class ExpressionChecker(ComparisonChecker):
         ty = operand.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
             is_flag = ty.base is Base.BOOLEAN
-            help = catalogue.AS_INTEGER.format(expression_text(operand)) if is_flag else number_in_quotes(operand)
-            self.problems.report(catalogue.needs_numbers(operand.info.span, operator, called(operand), ty.noun, help))
-            return error_at(operand.info.span)
+            help = catalogue.AS_INTEGER.format(expression_text(operand)) if is_flag else help_for_quoted_number(operand)
+            self.problems.report(
+                catalogue.needs_numbers(operand.info.span, operator, quote_expression(operand), ty.noun, help)
+            )
+            return build_error(operand.info.span)
         return self.require_present(operand, facts)
 
     def _check_unary(self, node: ast.Unary, facts: Facts) -> Expr:
         operand = self._require_number(self.check(node.operand, facts), node.operator, facts)
         if operand.info.ty.is_error:
-            return error_at(node.span)
+            return build_error(node.span)
         if isinstance(operand, typed.Literal) and isinstance(operand.value, int | float):
-            return literal(-operand.value if node.operator == "-" else operand.value, node.span)
+            return build_literal(-operand.value if node.operator == "-" else operand.value, node.span)
         known = facts.range_of(operand)
         if known is not None and node.operator == "-":
             known = intervals.negate(known)
@@ -198,17 +209,17 @@ class ExpressionChecker(ComparisonChecker):
         value = operand.info.constant
         if not isinstance(value, int | float):
             return negated
-        return _fold(negated, -value if node.operator == "-" else value)
+        return _note_value(negated, -value if node.operator == "-" else value)
 
     def _check_binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._require_number(self.check(node.left, facts), node.operator, facts)
         right = self._check_operand(OPERATORS[node.operator], 1, node.right, facts)
         if left.info.ty.is_error:
-            return error_at(node.span)
+            return build_error(node.span)
         right = self._require_number(right, node.operator, facts)
         if right.info.ty.is_error:
-            return error_at(node.span)
-        same = _OF_IDENTICAL.get(node.operator)
+            return build_error(node.span)
+        same = _RESULTS_FOR_EQUAL_OPERANDS.get(node.operator)
         if same is not None and left == right and not left.info.is_constant and not facts.is_silent:
             text = expression_text(left)
             self.problems.report(catalogue.identical_operands(node.span, node.operator, text, same))
@@ -224,10 +235,10 @@ class ExpressionChecker(ComparisonChecker):
         """Apply an operator or a function to operands of the right types that are present. Reports operands it fails for."""
         infos = [operand.info for operand in operands]
         ranges = [_known_range(operand, facts) for operand in operands]
-        known = Operands(infos, ranges, self._result_range(entry, operands, ranges))
-        failure = certain_failure(entry, operands, known)
-        if failure is not None and self._is_refused(failure, span, facts):
-            return error_at(span)
+        known = OperandFacts(infos, ranges, self._result_range(entry, operands, ranges))
+        failure = find_certain_failure(entry, operands, known)
+        if failure is not None and self._report_certain_failure(failure, span, facts):
+            return build_error(span)
         is_constant = failure is None and all(info.is_constant for info in infos)
         info = Info(entry.result(infos), span, intervals.ANY_NUMBER if failure else known.result.clip())
         is_safe = entry.is_safe(known)
@@ -238,7 +249,7 @@ class ExpressionChecker(ComparisonChecker):
         else:
             operation = typed.Call(entry.name, tuple(operands), info, is_safe)
         if is_constant:
-            return _fold(operation, entry.value(*(info.constant for info in infos)))
+            return _note_value(operation, entry.compute(*(info.constant for info in infos)))
         if failure is None and not facts.is_silent:
             report_partial_operation(self.scope, entry, operands, known, operation)
         return operation
@@ -247,19 +258,19 @@ class ExpressionChecker(ComparisonChecker):
         """Return the range of an operation; it is narrower if one operand is a part of the other."""
         result = entry.range(*ranges)
         if entry.name == "/" and self.scope.is_part(*operands):
-            return intervals.intersection(intervals.SHARE, result)
+            return intervals.intersection(intervals.SHARE_RANGE, result)
         if entry.name == "-" and self.scope.is_part(*reversed(operands)):
-            return intervals.intersection(intervals.REST, result)
+            return intervals.intersection(intervals.REST_RANGE, result)
         return result
 
     # --- conditions
 
     def _build_negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
         if operand.info.ty.is_error:
-            return error_at(span)
+            return build_error(span)
         report_negated_difference(operand, self.scope, facts)
         negation = typed.Not(operand, Info(BOOLEAN, span))
-        return _fold(negation, not operand.info.constant) if operand.info.is_constant else negation
+        return _note_value(negation, not operand.info.constant) if operand.info.is_constant else negation
 
     def _check_logical(
         self, node: ast.Logical, facts: Facts, *, is_condition: bool = False, refuses_zero: bool = False
@@ -272,22 +283,22 @@ class ExpressionChecker(ComparisonChecker):
         checked = self._operands_with_facts(node, facts, is_condition=is_condition)
         operands = [operand for operand, _ in checked]
         if any(operand.info.ty.is_error for operand in operands):
-            return error_at(node.span)
-        ty = type_of_choice(operands, self.scope, is_and=is_and)
+            return build_error(node.span)
+        ty = find_choice_type(operands, self.scope, is_and=is_and)
         if ty is None:
             nouns = [operand.info.ty.noun for operand in operands]
             self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
-            return error_at(node.span)
+            return build_error(node.span)
         report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
-        known = range_of_choice(checked, facts, is_and=is_and)
+        known = find_choice_range(checked, facts, is_and=is_and)
         if known is None and ty.is_numeric:
             known = intervals.ANY_NUMBER
         info = Info(ty, node.span, known)
         choice: Expr = typed.Logical(node.operator, tuple(operands), info)
         if ty == BOOLEAN:
             choice = join_conditions(node.operator, operands, info)
-        deciding = constant_choice(operands, is_and=is_and)
-        return choice if deciding is None else _fold(choice, deciding.info.constant)
+        deciding = find_constant_choice(operands, is_and=is_and)
+        return choice if deciding is None else _note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
         """Check the operands of `and` or `or`, each with the facts where it is evaluated: the ones before it did not decide."""
@@ -311,17 +322,17 @@ class ExpressionChecker(ComparisonChecker):
         then = self._require_implied(self.check(node.then, when_true), when_true)
         otherwise = self._require_implied(self.check(node.otherwise, when_false), when_false)
         if any(part.info.ty.is_error for part in (condition, then, otherwise)):
-            return error_at(node.span)
+            return build_error(node.span)
         branches = ((then, when_true), (otherwise, when_false))
-        ty = join(*(part.info.ty.present() if inner.is_present(part) else part.info.ty for part, inner in branches))
+        ty = join(*(part.info.ty.non_null() if inner.is_present(part) else part.info.ty for part, inner in branches))
         if ty is None:
             self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
-            return error_at(node.span)
-        info = Info(ty, node.span, range_of_branches(branches, ty))
+            return build_error(node.span)
+        info = Info(ty, node.span, find_branch_range(branches, ty))
         conditional = typed.Conditional(condition, then, otherwise, info)
         taken = then if condition.info.constant else otherwise
         if condition.info.is_constant and taken.info.is_constant:
-            return _fold(conditional, taken.info.constant)
+            return _note_value(conditional, taken.info.constant)
         return conditional
 
     # --- calls
@@ -334,28 +345,30 @@ class ExpressionChecker(ComparisonChecker):
             plain = [argument for argument in node.arguments if not isinstance(argument, ast.List)]
             checked = [self.check(argument, facts) for argument in plain]
             report_unknown_function(self.scope, node.name, checked if plain == [*node.arguments] else [], facts)
-            return error_at(node.span)
+            return build_error(node.span)
         arguments = unpack_arguments(node, function, self.problems)
         if arguments is None:
-            return error_at(node.span)
+            return build_error(node.span)
         if function.replaces_null:
             value = self.check(arguments[0], facts)
             if value.info.ty.is_error:
                 if_null = facts.as_unknown()
             else:
-                if_null, _ = self.split_facts(null_test(value), facts)
+                if_null, _ = self.split_facts(build_null_test(value), facts)
             return build_coalesce(value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null))
         checked = [
             self._check_argument(function, self._check_operand(function, place, argument, facts), facts)
             for place, argument in enumerate(arguments)
         ]
-        if any(argument.info.ty.is_error for argument in checked) or not has_literal(function, checked, self.problems):
-            return error_at(node.span)
-        return self._apply(function, checked, node.span, facts)
+        if any(argument.info.ty.is_error for argument in checked) or not check_literal(
+            function, checked, self.problems
+        ):
+            return build_error(node.span)
+        return self._build_call(function, checked, node.span, facts)
 
-    def _apply(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+    def _build_call(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         if not arguments:
-            return literal(function.of_none, span)
+            return build_literal(function.empty_value, span)
         if not function.folds:
             return self._build_operation(function, arguments, span, facts)
         total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
@@ -374,12 +387,14 @@ class ExpressionChecker(ComparisonChecker):
             if ty.base is Base.BOOLEAN:
                 help = catalogue.AS_INTEGER.format(expression_text(argument))
             elif not takes_strings:
-                help = number_in_quotes(argument) or self.scope.words.number_for_string
+                help = help_for_quoted_number(argument) or self.scope.words.number_for_string
             wanted = "a string" if takes_strings else "numbers"
             self.problems.report(
-                catalogue.wrong_argument(argument.info.span, function.name, wanted, called(argument), ty.noun, help)
+                catalogue.wrong_argument(
+                    argument.info.span, function.name, wanted, quote_expression(argument), ty.noun, help
+                )
             )
-            return error_at(argument.info.span)
+            return build_error(argument.info.span)
         return self.require_present(argument, facts, STRING if takes_strings else INTEGER)
 
 
@@ -388,7 +403,7 @@ def _known_range(operand: Expr, facts: Facts) -> Range:
     return facts.range_of(operand) or (intervals.ANY_NUMBER if operand.info.ty.is_numeric else Range(0.0, 1.0))
 
 
-def _fold(expression: Expr, value: Value) -> Expr:
+def _note_value(expression: Expr, value: Value) -> Expr:
     """Return an expression that is made of literals alone, with its value noted."""
-    known = intervals.exactly(value) if isinstance(value, int | float) else None
+    known = intervals.point(value) if isinstance(value, int | float) else None
     return replace(expression, info=replace(expression.info, range=known, is_constant=True, constant=value))

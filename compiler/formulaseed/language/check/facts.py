@@ -39,7 +39,7 @@ class Known(NamedTuple):
     is_implied: bool = False
     """It is not null for another reason, which a type checker of Python does not follow."""
 
-    def either(self, other: Known, info: Info) -> Known:
+    def merge(self, other: Known, info: Info) -> Known:
         """Return the facts that hold if either of the two holds, without a range that `info` states anyway."""
         known = intervals.union(self.range, other.range) if self.range and other.range else None
         values = None
@@ -151,11 +151,11 @@ class Facts:
     def as_uncertain(self) -> Facts:
         return self.with_changes(is_certain=False) if self.is_certain else self
 
-    def either(self, other: Facts) -> Facts:
+    def merge(self, other: Facts) -> Facts:
         """Return the facts that hold if either of the two holds. Both must have the same older facts."""
         if self.impossible or other.impossible:
             return other if self.impossible else self
-        both = {e: known.either(other.get(e), e.info) for e, known in self.recent.items()}
+        both = {e: known.merge(other.get(e), e.info) for e, known in self.recent.items()}
         return self.with_changes(recent={e: known for e, known in both.items() if known != _NO_FACTS})
 
     def compact(self) -> Facts:
@@ -176,7 +176,7 @@ class Narrowing:
     non_empty: Callable[[Expr], tuple[Expr, ...]]
     """Return the aggregates that have a value if this value, a count, is 1 or more."""
 
-    def truth(self, condition: Expr, facts: Facts) -> bool | None:
+    def constant_truth(self, condition: Expr, facts: Facts) -> bool | None:
         """Return the truth of a condition if it is the same for all data that reach it; None if it varies, or none do."""
         when_true, when_false = self.split(condition, facts)
         return None if when_true.impossible is when_false.impossible else when_false.impossible
@@ -190,11 +190,11 @@ class Narrowing:
             case typed.Not(operand):
                 return self._split(operand, facts)[::-1]
             case typed.Logical(operator, operands):
-                return self._sequence(operands, operator == "and", facts)
+                return self._split_sequence(operands, operator == "and", facts)
             case typed.Comparison(first, (operator,), (right,)):
-                return self._pair(first, operator, right, facts)
+                return self._split_pair(first, operator, right, facts)
             case typed.Comparison():
-                return self._sequence(links(condition), True, facts)
+                return self._split_sequence(split_chain(condition), True, facts)
             case typed.Ref(Symbol(SymbolKind.FILTER, name)):
                 inner = self.filter_condition(name)
                 when_true, when_false = self._split(inner, facts) if inner is not None else (facts, facts)
@@ -203,33 +203,33 @@ class Narrowing:
                 if_test, if_not = self._split(test, facts)
                 then_true, then_false = self._split(then, if_test)
                 otherwise_true, otherwise_false = self._split(otherwise, if_not)
-                when_true = then_true.either(otherwise_true).learn(condition, is_present=True)
-                return when_true, then_false.either(otherwise_false)
+                when_true = then_true.merge(otherwise_true).learn(condition, is_present=True)
+                return when_true, then_false.merge(otherwise_false)
             case _:
                 return _split_value(condition, facts)
 
-    def _sequence(self, operands: Sequence[Expr], is_and: bool, facts: Facts) -> tuple[Facts, Facts]:
+    def _split_sequence(self, operands: Sequence[Expr], is_and: bool, facts: Facts) -> tuple[Facts, Facts]:
         """Split by the operands of `and` or `or`, each of which is evaluated only if none before it decides."""
         passed = facts
         stopped = facts.as_impossible()
         for operand in operands:
             when_true, when_false = self._split(operand, passed)
             passed, left = (when_true, when_false) if is_and else (when_false, when_true)
-            stopped = stopped.either(left)
+            stopped = stopped.merge(left)
         return (passed, stopped) if is_and else (stopped, passed)
 
-    def _pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        result = constant_pair(left, operator, right, facts)
-        when_true = facts.as_impossible() if result is False else self._compare(left, operator, right, facts)
-        when_false = facts.as_impossible() if result else self._compare(left, NEGATED[operator], right, facts)
+    def _split_pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        result = constant_result(left, operator, right, facts)
+        when_true = facts.as_impossible() if result is False else self._assume_comparison(left, operator, right, facts)
+        when_false = facts.as_impossible() if result else self._assume_comparison(left, NEGATED[operator], right, facts)
         return when_true, when_false
 
-    def _compare(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
+    def _assume_comparison(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
         """Return the facts where the comparison is true."""
         facts = _narrow_values(left, operator, right, facts)
         if operator in ("in", "not in"):
             is_list = operator == "in" and isinstance(right, typed.List)
-            return self._member(left, items(right), facts) if is_list else facts
+            return self._narrow_member(left, list_items(right), facts) if is_list else facts
         for side, sign, other in ((left, operator, right), (right, MIRRORED[operator], left)):
             if side.info.is_constant:
                 continue
@@ -239,10 +239,10 @@ class Narrowing:
                 facts = facts.learn(side, is_implied=True)
             elif sign not in ("==", "!=") and isinstance(side, typed.Present):
                 facts = facts.learn(side.operand, is_implied=True)  # or evaluation fails at this very place
-            facts = self._bound(side, sign, other, facts)
+            facts = self._narrow_range(side, sign, other, facts)
         return facts
 
-    def _bound(self, side: Expr, sign: str, other: Expr, facts: Facts) -> Facts:
+    def _narrow_range(self, side: Expr, sign: str, other: Expr, facts: Facts) -> Facts:
         """Return the facts with the range that `side` has if it compares so with `other`."""
         mine = facts.range_of(side)
         limit = facts.range_of(other)
@@ -253,12 +253,12 @@ class Narrowing:
             low = 1.0 if is_whole and mine.low == 0 else mine.low
             return self._learn_range(side, Range(low, max(low, mine.high), nonzero=True), facts)
         if sign in (">", ">="):
-            limit = intervals.above(limit.low, strict=sign == ">", integer=is_whole)
+            limit = intervals.range_above(limit.low, strict=sign == ">", integer=is_whole)
         elif sign in ("<", "<="):
-            limit = intervals.below(limit.high, strict=sign == "<", integer=is_whole)
+            limit = intervals.range_below(limit.high, strict=sign == "<", integer=is_whole)
         return self._learn_range(side, intervals.intersection(mine, limit), facts)
 
-    def _member(self, left: Expr, members: Sequence[Expr], facts: Facts) -> Facts:
+    def _narrow_member(self, left: Expr, members: Sequence[Expr], facts: Facts) -> Facts:
         """Return the facts where a value is one of the `members` of a list."""
         if left.info.ty.nullable and not any(item.info.ty.nullable for item in members):
             facts = facts.learn(left, is_implied=True)
@@ -277,14 +277,14 @@ class Narrowing:
         return facts
 
 
-def links(chain: typed.Comparison) -> list[typed.Comparison]:
+def split_chain(chain: typed.Comparison) -> list[typed.Comparison]:
     """Return the comparisons of a chain, which must all be true."""
     sides = (chain.first, *chain.rest)
     pairs = zip(sides, chain.operators, chain.rest, strict=False)
     return [typed.Comparison(left, (operator,), (right,), chain.info) for left, operator, right in pairs]
 
 
-def items(right: Expr) -> tuple[Expr, ...]:
+def list_items(right: Expr) -> tuple[Expr, ...]:
     """Return the items of a list on the right side of a comparison; of any other value only itself."""
     return right.items if isinstance(right, typed.List) else (right,)
 
@@ -300,7 +300,7 @@ def is_whole_and_fraction(left: Expr, right: Expr) -> bool:
     return left.info.ty.base is Base.INTEGER and isinstance(value, float) and not value.is_integer()
 
 
-def constant_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
+def constant_result(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
     """Return the result of one comparison if it is the same for all data; None if it depends on them."""
     if operator in ("in", "not in"):
         contained = _constant_membership(left, right, facts)
@@ -343,7 +343,7 @@ def _constant_membership(left: Expr, right: Expr, facts: Facts) -> bool | None:
     """Return True if a value is always in a list, or a string in another; False if it never is; None if it depends on data."""
     known = facts.values_of(left)
     if isinstance(right, typed.List):
-        results = {constant_pair(left, "==", item, facts) for item in right.items}
+        results = {constant_result(left, "==", item, facts) for item in right.items}
         literals = {item.value for item in right.items if isinstance(item, typed.Literal)}
         if True in results or (known is not None and literals.issuperset(known) and not left.info.ty.nullable):
             return True
@@ -358,7 +358,7 @@ def _constant_membership(left: Expr, right: Expr, facts: Facts) -> bool | None:
 def _split_value(value: Expr, facts: Facts) -> tuple[Facts, Facts]:
     """Split by a value that is tested for being true: neither null nor 0, nor an empty string."""
     known = facts.range_of(value)
-    is_zero = intervals.compare("==", known, intervals.exactly(0)) if known is not None else None
+    is_zero = intervals.compare("==", known, intervals.point(0)) if known is not None else None
     if isinstance(value, typed.Literal):
         is_zero = not value.value
     elif is_zero is False and facts.may_be_null(value):
@@ -383,7 +383,7 @@ def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Fact
         return facts
     if operator in ("in", "not in") and not isinstance(right, typed.List):
         return facts
-    named = [item.value if isinstance(item, typed.Literal) else None for item in items(right)]
+    named = [item.value if isinstance(item, typed.Literal) else None for item in list_items(right)]
     if not all(isinstance(value, str) for value in named):
         return facts
     return facts.learn(left, values=tuple(value for value in known if (value in named) is (operator in ("==", "in"))))

@@ -10,11 +10,18 @@ from collections.abc import Sequence
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.diagnostics.catalogue.values import NullEffect
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.facts import Facts, items
+from formulaseed.language.check.facts import Facts, list_items
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import AND, NEGATED, OR
-from formulaseed.language.printer import called, expression_text, literal_text, operand_text, text_at, text_within
+from formulaseed.language.printer import (
+    expression_text,
+    literal_text,
+    operand_text,
+    quote_expression,
+    short_text,
+    text_beside,
+)
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span
@@ -48,7 +55,7 @@ def report_null(
     if len(text) <= MAX_QUOTED:
         default = _propose_default(value, other, facts)
         coalesced = f"coalesce({text}, {default})"
-        condition = _with_default(text, coalesced, sign, other) if other is not None else ""
+        condition = _compare_with_default(text, coalesced, sign, other) if other is not None else ""
         if effect == "truth" and value.info.ty.base is Base.STRING:
             coalesced = f"{coalesced} != ''"
     name = text if isinstance(value, typed.Ref) else f"({text})"
@@ -57,11 +64,13 @@ def report_null(
         is_boolean = value.info.ty.base is Base.BOOLEAN
         guarded = f"{name} {_TRUTH_TESTS[is_boolean, bool(sign)]}"
     negated = f"not {name}" if effect == "truth" and sign else ""
-    diagnostic = catalogue.may_be_null(value.info.span, called(value), coalesced, guarded, effect, condition, negated)
+    diagnostic = catalogue.may_be_null(
+        value.info.span, quote_expression(value), coalesced, guarded, effect, condition, negated
+    )
     scope.report_once(diagnostic, text)
 
 
-def _with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
+def _compare_with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
     """Return the comparison with the proposed default, which null no longer meets."""
     value = other.info.constant if other.info.is_constant else None
     if isinstance(value, bool):
@@ -71,7 +80,7 @@ def _with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
 
 def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
     """Return a default to propose: a value that is equal to `other`, or one that does not make the formula fail."""
-    first = items(other)[0] if other is not None and items(other) else None
+    first = list_items(other)[0] if other is not None and list_items(other) else None
     known = facts.range_of(value) or intervals.ANY_NUMBER
     values = facts.values_of(value)
     is_only = known.low == known.high or (values is not None and len(values) <= 1)
@@ -81,10 +90,10 @@ def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
         return "''"
     if value.info.ty.base is Base.BOOLEAN:
         return "False"
-    return _usual_number(known if other is None else intervals.ANY_NUMBER)
+    return _propose_number(known if other is None else intervals.ANY_NUMBER)
 
 
-def _usual_number(known: Range) -> str:
+def _propose_number(known: Range) -> str:
     """Return a number of the range as text: 0 or 1 if they are in it, else an end."""
     candidates = (0, 1, known.low, known.high)
     usual = (value for value in candidates if known.low <= value <= known.high and not (known.nonzero and value == 0))
@@ -103,10 +112,10 @@ def report_difference(left: Expr, sign: str, right: Expr, scope: Scope, facts: F
     """Report either side of `!=`, or of `not in` a list, that may be null, unless it is compared with null."""
     if sign not in ("!=", "not in") or (sign == "not in" and not isinstance(right, typed.List)):
         return
-    if any(side.info.ty.base is Base.NULL for side in (left, *items(right))):
+    if any(side.info.ty.base is Base.NULL for side in (left, *list_items(right))):
         return
     report_null(left, scope, facts, "difference", right, sign)
-    for value in items(right):
+    for value in list_items(right):
         report_null(value, scope, facts, "difference", left, sign)
 
 
@@ -120,14 +129,14 @@ def report_negated_difference(condition: Expr, scope: Scope, facts: Facts) -> No
 # --- `or`, which replaces more than null
 
 
-def is_replaced(operand: Expr, rest: Sequence[Expr]) -> bool:
+def is_boolean_default(operand: Expr, rest: Sequence[Expr]) -> bool:
     """Return True if `or` states the value that a boolean has instead of null, as in `flag or false`."""
     return operand.info.ty.nullable and all(
         value.info.is_constant and isinstance(value.info.constant, bool) for value in rest
     )
 
 
-def report_replaced(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Scope) -> None:
+def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Scope) -> None:
     """Report each operand of `or` that may be 0, an empty string or false, if what replaces it is another value.
 
     `checked` has each operand with the facts where it is evaluated. Two booleans joined by `or` are no value and its replacement.
@@ -135,15 +144,15 @@ def report_replaced(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Sc
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked[:-1]):
         rest = operands[place + 1 :]
-        falsy = _falsy_value(operand, rest, facts)
+        falsy = _find_falsy_value(operand, rest, facts)
         if facts.is_silent or not falsy or all(_is_falsy(value, facts) for value in rest):
             continue
         here = span if place == 0 else _include_parentheses(operand.info.span.to(span))
         nullable = facts.may_be_null(operand)
-        replacement = _replacement(operand, rest, falsy, nullable)
+        replacement = _propose_replacement(operand, rest, falsy, nullable)
         if replacement and not replacement.startswith("coalesce("):
-            replacement = enclose(replacement, here)
-        problem = catalogue.or_replaces_value(here, called(operand), falsy, nullable, replacement)
+            replacement = add_parentheses(replacement, here)
+        problem = catalogue.or_replaces_value(here, quote_expression(operand), falsy, nullable, replacement)
         scope.report_once(problem, f"{here.start} {here.end}")
 
 
@@ -158,7 +167,7 @@ def _include_parentheses(span: Span) -> Span:
     return Span(span.source, start, span.end, span.pointer)
 
 
-def _falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
+def _find_falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
     """Return the literal that an operand may be and that `or` takes for null; empty if there is none."""
     ty = operand.info.ty
     if ty.is_numeric:
@@ -167,7 +176,7 @@ def _falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
     if ty.base is Base.STRING:
         values = facts.values_of(operand)
         return "''" if values is None or "" in values else ""
-    return "False" if ty.base is Base.BOOLEAN and is_replaced(operand, rest) else ""
+    return "False" if ty.base is Base.BOOLEAN and is_boolean_default(operand, rest) else ""
 
 
 def _is_falsy(expression: Expr, facts: Facts) -> bool:
@@ -178,18 +187,18 @@ def _is_falsy(expression: Expr, facts: Facts) -> bool:
     return known is not None and known.is_zero and not expression.info.ty.nullable and expression.info.ty.is_numeric
 
 
-def _replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
+def _propose_replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
     """Return what to write for `operand or rest`; empty if it is too long."""
-    if not all(text_within(value, MAX_QUOTED, "") for value in (operand, *rest)):
+    if not all(short_text(value, MAX_QUOTED, "") for value in (operand, *rest)):
         return ""
     text = expression_text(operand)
     if nullable and rest[-1].info.ty.base is not Base.NULL:
-        return f"coalesce({text}, {' or '.join(text_at(value, AND) for value in rest)})"
-    default = " or ".join(text_at(value, AND if len(rest) > 1 else OR) for value in rest)
+        return f"coalesce({text}, {' or '.join(text_beside(value, AND) for value in rest)})"
+    default = " or ".join(text_beside(value, AND if len(rest) > 1 else OR) for value in rest)
     return f"{default} if {operand_text(operand)} == {falsy} else {text}"
 
 
-def enclose(text: str, span: Span) -> str:
+def add_parentheses(text: str, span: Span) -> str:
     """Return a formula in parentheses, unless it replaces a whole string of JSON, or `span` is in parentheses already."""
     before = span.source.text[: span.start].rstrip()[-1:]
     after = span.source.text[span.end :].lstrip()[:1]
@@ -212,7 +221,7 @@ def report_joined(
         rest = operands[place + 1 :]
         is_or = node.operator == "or" and len(rest) > 0
         joins_booleans = is_or and operand.info.ty.base is Base.BOOLEAN
-        if (is_condition or joins_booleans) and not (is_or and is_replaced(operand, rest)):
+        if (is_condition or joins_booleans) and not (is_or and is_boolean_default(operand, rest)):
             report_truth(operand, scope, facts)
     if node.operator == "or" and not is_condition and not refuses_zero:
-        report_replaced(checked, node.span, scope)
+        report_replaced_values(checked, node.span, scope)

@@ -13,8 +13,8 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.intervals import Range, describe
-from formulaseed.language.operators import Fault, FaultKind, Operands, Operation
-from formulaseed.language.printer import called, expression_text, operand_text, text_within
+from formulaseed.language.operators import Fault, FaultKind, OperandFacts, Operation
+from formulaseed.language.printer import expression_text, operand_text, quote_expression, short_text
 from formulaseed.language.typed import Expr
 from formulaseed.source.text import Span, value_node
 
@@ -36,14 +36,14 @@ ALWAYS_NULL = CertainFailure("null", catalogue.ALWAYS_NULL, catalogue.WRITE_A_VA
 
 
 @value_node
-class _Named:
+class _NamedOperand:
     """An operand, as the templates of failures name it."""
 
     operand: Expr
     known: Range
 
     def __str__(self) -> str:
-        return called(self.operand)
+        return quote_expression(self.operand)
 
     @property
     def range(self) -> str:
@@ -58,38 +58,38 @@ class _Named:
         return f"{self.known.high or 0:g}"
 
 
-def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
+def find_certain_failure(operation: Operation, operands: Sequence[Expr], known: OperandFacts) -> CertainFailure | None:
     """Return why the operation fails for all operands in the ranges; None if it may have a value."""
-    failure = next((failure for failure in operation.failures if failure.always(known)), None)
+    failure = next((failure for failure in operation.failures if failure.is_certain(known)), None)
     if all(info.is_constant for info in known.infos):
         try:
-            operation.value(*(info.constant for info in known.infos))
+            operation.compute(*(info.constant for info in known.infos))
         except Fault as fault:
             if fault.kind != "division_by_zero":
                 help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
                 return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
     if failure is None:
         return None
-    named = list(map(_Named, operands, known.ranges))
+    named = list(map(_NamedOperand, operands, known.ranges))
     text = failure.certain.format(*named, name=operation.name, where="{where}")
     return CertainFailure(failure.kind, text, failure.help.format(name=operation.name), failure.effect == "useless")
 
 
 def report_partial_operation(
-    scope: Scope, operation: Operation, operands: Sequence[Expr], known: Operands, whole: Expr
+    scope: Scope, operation: Operation, operands: Sequence[Expr], known: OperandFacts, whole: Expr
 ) -> None:
     """Warn of every way in which the operation may fail. `whole` is the operation itself."""
     for failure in operation.failures:
-        if not failure.when(known) or (failure.is_warned is not None and not failure.is_warned(known)):
+        if not failure.is_possible(known) or (failure.is_warned is not None and not failure.is_warned(known)):
             continue
-        named = list(map(_Named, operands, known.ranges))
+        named = list(map(_NamedOperand, operands, known.ranges))
         varying = [operand for operand in named if not operand.operand.info.is_constant]
         descriptions = dict.fromkeys(f"{operand} is {operand.range}" for operand in varying)
         message = failure.message.format(*named, all=" and ".join(descriptions))
         if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
             continue  # the help takes time to write
-        guarded = "" if failure.guard is None else _guard(whole, operands, *failure.guard(known))
-        bounded = failure.instead.format("…" if guarded else text_within(varying[-1].operand, _MAX_QUOTED))
+        guarded = "" if failure.guard is None else _write_guard(whole, operands, *failure.guard(known))
+        bounded = failure.instead.format("…" if guarded else short_text(varying[-1].operand, _MAX_QUOTED))
         scope.report_once(catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded), message)
 
 
@@ -99,10 +99,10 @@ def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None
         scope.report_once(catalogue.large_sum(span, describe(known), expression_text(term)), "")
 
 
-def _guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
+def _write_guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
     """Return the operation as a formula behind a test of the operand `index`, and of every part that may be null."""
     nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
     tests = [f"{operand_text(value)} != None" for value in dict.fromkeys(nullable)]
     operand = operand_text(operands[index])
     tests.append(f"{operand if len(operand) <= _MAX_QUOTED else '…'} {test}")
-    return f"{text_within(whole, _MAX_QUOTED)} if {' and '.join(tests)} else 0"
+    return f"{short_text(whole, _MAX_QUOTED)} if {' and '.join(tests)} else 0"

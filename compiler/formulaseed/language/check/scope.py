@@ -101,7 +101,7 @@ class Scope(ABC):
         return False
 
     @cached_property
-    def declared_values(self) -> frozenset[str]:
+    def field_values(self) -> frozenset[str]:
         """The values of all fields: one that a field does not have may belong to another."""
         return frozenset()
 
@@ -115,14 +115,14 @@ class Scope(ABC):
         text = node.span.source.text[node.span.start : node.span.end]
         if isinstance(node, ast.Literal) and node.value is None and text != "None" and text in (beside.values or ()):
             self.problems.report(catalogue.unquoted_null(node.span, text))  # `None` is how null is written
-            return error_at(node.span)
+            return build_error(node.span)
         if not isinstance(node, ast.Name) or self.is_known(node.text):
             return None
         help = self._help_for_string(node.text, beside.values)
         if help is None:
             return None
         self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
-        return error_at(node.span)
+        return build_error(node.span)
 
     def _help_for_string(self, name: str, values: tuple[str, ...] | None) -> Help | None:
         """Return the help that suggests quotes for a name; None if it is not one of the `values`, or likely to be a name."""
@@ -140,6 +140,6 @@ class Scope(ABC):
         return suggest(value_text(name), certain=False, more=QUOTED)
 
 
-def error_at(span: Span) -> typed.Expr:
+def build_error(span: Span) -> typed.Expr:
     """Return an expression of the type error, in place of one that was reported."""
     return typed.Literal(None, Info(ERROR, span))

@@ -18,14 +18,20 @@ from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.hints import CALLS, CLOCK, FORBIDDEN, FUNCTION_HELP, PLACES
+from formulaseed.language.hints import (
+    CLOCK_FUNCTIONS,
+    FORBIDDEN_FUNCTIONS,
+    FOREIGN_CALLS,
+    FUNCTION_HELP,
+    POSITION_METHODS,
+)
 from formulaseed.language.parser import parse_formula, parse_v1_formula
-from formulaseed.language.printer import called, expression_text
+from formulaseed.language.printer import expression_text, quote_expression
 from formulaseed.language.typed import Expr
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 
-_MAX_SHOWN = 80
+_MAX_REWRITTEN_CALL = 80
 """A longer rewriting is not shown."""
 _MODULES = ("math", "np", "numpy", "pd", "pandas", "statistics", "operator")
 
@@ -34,13 +40,13 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
     """Report a call of a name that is no function. `arguments` are empty if they are not all known."""
     module, _, last = name.text.rpartition(".")
     known = [] if any(argument.info.ty.is_error for argument in arguments) else arguments
-    is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK
+    is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK_FUNCTIONS
     if not is_function and (last not in FUNCTIONS or scope.is_known(module)):
         help = help_for_method(module, last, list(map(expression_text, known)))
         scope.problems.report(catalogue.method(name.span, last, scope.words, help))
         return
     problem = catalogue.unknown_function(name.span, name.text, _help_for_function(scope, name, known, facts))
-    is_security = last.lower() in FORBIDDEN or ast.has_inner_name(name.text)
+    is_security = last.lower() in FORBIDDEN_FUNCTIONS or ast.has_inner_name(name.text)
     scope.problems.report(replace(problem, is_security=is_security))
 
 
@@ -50,7 +56,7 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
         return catalogue.STEP_CALLED.format(name.text)
     if module and last in FUNCTIONS:
         return f"write `{last}`"
-    if help := _foreign_help(last.lower(), arguments, facts):
+    if help := _help_for_foreign_call(last.lower(), arguments, facts):
         return help
     # a function of Python is no misspelt one of the language
     is_elsewhere = hasattr(builtins, last.lower()) or hasattr(math, last.lower())
@@ -58,20 +64,20 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
     return did_you_mean(typed_name, scope.functions, what="functions", limit=20)
 
 
-def _foreign_help(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
+def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
     """Return the help for a function of another language; empty for any other name."""
-    forms = [template for call, template in CALLS.items() if call.partition("(")[0] == name]
+    forms = [template for call, template in FOREIGN_CALLS.items() if call.partition("(")[0] == name]
     if not forms:
         return FUNCTION_HELP.get(name, "")
     rewritten = _rewrite_call(name, list(map(expression_text, arguments)))
     if rewritten.endswith("= None") and not facts.may_be_null(arguments[0]):
-        return catalogue.TEST_OF_PRESENT.format(called(arguments[0]))
+        return catalogue.TEST_OF_PRESENT.format(quote_expression(arguments[0]))
     return f"write `{rewritten or forms[0]}`"
 
 
 def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
     """Return a call of a function of another language as a formula; empty if there is no form for it, or it is too long."""
-    for call, template in CALLS.items():
+    for call, template in FOREIGN_CALLS.items():
         function, _, rest = call.rstrip(")").partition("(")
         parameters = rest.split(", ")
         if function != name or len(arguments) < len(parameters):
@@ -86,7 +92,7 @@ def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
         written = PlainText(Span(Source("", text), 0, len(text)), text)
         formula = parse_formula(written, Problems()) or parse_v1_formula(written, Problems())
         text = expression_text(formula) if formula is not None else ""
-        if len(text) > _MAX_SHOWN:
+        if len(text) > _MAX_REWRITTEN_CALL:
             return ""
         is_or = isinstance(formula, ast.Logical) and formula.operator == "or" and name != "or"
         return f"({text})" if is_or else text
@@ -99,4 +105,8 @@ def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
     text = _rewrite_call(method, [value, *arguments]) or _rewrite_call(name.lower(), [value, *arguments])
     if not text and name in FUNCTIONS:
         text = f"{name}({', '.join([value, *arguments])})"
-    return catalogue.rewritten_method(text, is_number=method in PLACES) if 0 < len(text) <= _MAX_SHOWN else ""
+    return (
+        catalogue.rewritten_method(text, is_number=method in POSITION_METHODS)
+        if 0 < len(text) <= _MAX_REWRITTEN_CALL
+        else ""
+    )

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, items, links
+from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, list_items, split_chain
 from formulaseed.language.intervals import describe, is_any
-from formulaseed.language.printer import called, expression_text, literal_text, operand_text, value_text
+from formulaseed.language.printer import expression_text, literal_text, operand_text, quote_expression, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import NUMBER, Base, Type, Value
 from formulaseed.source.text import Span, value_node
@@ -39,9 +39,9 @@ class ConstantComparison:
     """What to do about this one in particular."""
 
 
-def reason_of(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
+def explain_constant(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
     """Return why a condition is always true, or never. `noted` are the constant comparisons found when it was checked."""
-    reasons = dict.fromkeys(_Reasons(noted, narrowing).find(condition, facts))
+    reasons = dict.fromkeys(_Reasons(noted, narrowing).explain_parts(condition, facts))
     return " and ".join(list(reasons)[:_MAX_REASONS]) or catalogue.CONTRADICTORY
 
 
@@ -52,7 +52,7 @@ class _Reasons:
     noted: Sequence[ConstantComparison]
     narrowing: Narrowing
 
-    def find(self, condition: Expr, facts: Facts) -> Iterator[str]:
+    def explain_parts(self, condition: Expr, facts: Facts) -> Iterator[str]:
         """Yield the reasons why a condition is constant where `facts` hold."""
         truth = facts.get(condition).truth
         if truth is not None:
@@ -64,32 +64,32 @@ class _Reasons:
                 reasons = [d.reason for d in self.noted if span.covers(d.span) or d.span.covers(span)]
                 yield from reasons or [catalogue.IS_CONSTANT.format(expression_text(condition))]
             case typed.Not(operand):
-                yield from self.find(operand, facts)
+                yield from self.explain_parts(operand, facts)
             case typed.Logical(operator, operands):
                 yield from self._operand_reasons(operator == "and", operands, facts)
             case typed.Comparison(first, _, (right,)):
                 yield from _comparison_reasons(first, condition.operators[0], right, facts)
             case typed.Comparison():
-                yield from self._operand_reasons(True, links(condition), facts)
+                yield from self._operand_reasons(True, split_chain(condition), facts)
             case typed.Ref(Symbol(SymbolKind.FILTER, name)):
                 yield from self._filter_reasons(name, facts)
             case typed.Conditional(test, then, otherwise):
-                taken = self.narrowing.truth(test, facts)
+                taken = self.narrowing.constant_truth(test, facts)
                 for branch, is_then in ((then, True), (otherwise, False)):
                     if taken is None or taken is is_then:
-                        yield from self.find(branch, facts)
+                        yield from self.explain_parts(branch, facts)
             case _:
-                yield from _known([condition], facts)
+                yield from _describe_all_known([condition], facts)
 
     def _filter_reasons(self, name: str, facts: Facts) -> Iterator[str]:
         condition = self.narrowing.filter_condition(name)
         if condition is None:
             return
-        truth = self.narrowing.truth(condition, Facts())
+        truth = self.narrowing.constant_truth(condition, Facts())
         if truth is not None:
             yield (catalogue.EVERY_REVIEW if truth else catalogue.NO_REVIEW).format(name)
         else:
-            yield from _Reasons((), self.narrowing).find(condition, facts)
+            yield from _Reasons((), self.narrowing).explain_parts(condition, facts)
 
     def _operand_reasons(self, is_and: bool, operands: Sequence[Expr], facts: Facts) -> Iterator[str]:
         """Yield the reason of the operand that makes the whole constant; those of all operands if none does so alone."""
@@ -98,7 +98,7 @@ class _Reasons:
             when_true, when_false = self.narrowing.split(operand, facts)
             passed, stopped = (when_true, when_false) if is_and else (when_false, when_true)
             is_constant = passed.impossible is not stopped.impossible
-            reasons = list(self.find(operand, facts)) if is_constant else []
+            reasons = list(self.explain_parts(operand, facts)) if is_constant else []
             if is_constant and passed.impossible:
                 text = expression_text(operand)
                 if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED and reasons:
@@ -113,38 +113,40 @@ class _Reasons:
 
 def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) -> Iterator[str]:
     if operator in ("==", "!=") and (is_null(left) or is_null(right)):
-        yield catalogue.NEVER_NULL.format(called(right if is_null(left) else left))
-    elif reason := whole_text(left, right):
+        yield catalogue.NEVER_NULL.format(quote_expression(right if is_null(left) else left))
+    elif reason := explain_integer(left, right):
         yield reason
     else:
-        yield from _known([side for side in (left, *items(right)) if not side.info.is_constant], facts)
+        yield from _describe_all_known(
+            [side for side in (left, *list_items(right)) if not side.info.is_constant], facts
+        )
 
 
-def _known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
+def _describe_all_known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
     """Yield what is known of each expression, if anything is."""
     for expression in expressions:
         known = facts.range_of(expression)
         if facts.values_of(expression) is not None or (known is not None and not is_any(known)):
-            yield known_text(expression, facts)
+            yield describe_known(expression, facts)
 
 
-def known_text(expression: Expr, facts: Facts) -> str:
+def describe_known(expression: Expr, facts: Facts) -> str:
     """Return what is known of an expression, in words."""
     values: Sequence[Value] | None = facts.values_of(expression)
     if values is not None:
         may_be_null = facts.may_be_null(expression) and not facts.get(expression).is_implied
-        return only_values(expression, [*values, None] if may_be_null else values)
+        return describe_values(expression, [*values, None] if may_be_null else values)
     known = facts.range_of(expression)
     if known is None:
-        return catalogue.TESTED_BEFORE.format(called(expression))
+        return catalogue.TESTED_BEFORE.format(quote_expression(expression))
     if expression.info.ty.base is Base.BOOLEAN:
-        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(expression))
-    return catalogue.HAS_RANGE.format(called(expression), describe(known))
+        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(quote_expression(expression))
+    return catalogue.HAS_RANGE.format(quote_expression(expression), describe(known))
 
 
-def only_values(expression: Expr, values: Sequence[Value]) -> str:
+def describe_values(expression: Expr, values: Sequence[Value]) -> str:
     """Return that an expression can only be one of `values`, in words."""
-    return catalogue.ONLY_VALUES.format(called(expression), list_values(values))
+    return catalogue.ONLY_VALUES.format(quote_expression(expression), list_values(values))
 
 
 def list_values(values: Sequence[Value]) -> str:
@@ -152,18 +154,18 @@ def list_values(values: Sequence[Value]) -> str:
     return catalogue.join_values([value_text(value) for value in values])
 
 
-def whole_text(left: Expr, right: Expr) -> str:
+def explain_integer(left: Expr, right: Expr) -> str:
     """Return why an integer equals none of the numbers that it is compared with; empty if it may equal one."""
-    for whole, numbers in ((left, items(right)), (right, (left,))):
+    for whole, numbers in ((left, list_items(right)), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in numbers):
-            return catalogue.IS_INTEGER.format(called(whole))
+            return catalogue.IS_INTEGER.format(quote_expression(whole))
     return ""
 
 
 # --- values of the wrong type
 
 
-def number_in_quotes(expression: Expr) -> Help:
+def help_for_quoted_number(expression: Expr) -> Help:
     """Return the help for a number in quotes, here or in the step that is named here; empty for any other value."""
     values = expression.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
@@ -173,7 +175,7 @@ def number_in_quotes(expression: Expr) -> Help:
     if not help:
         return ""
     if isinstance(expression, typed.Ref):
-        return f"{help} in {called(expression)}"
+        return f"{help} in {quote_expression(expression)}"
     is_certain = isinstance(expression, typed.Literal) and text == values[0]
     return help if is_certain else str(help)
 
@@ -193,7 +195,7 @@ def help_for_quotes(value: object, wanted: Type) -> Help:
     return Suggestion(catalogue.WITHOUT_QUOTES.format(value), value, is_verbatim=True)
 
 
-def example_test(expression: Expr) -> str:
+def propose_test(expression: Expr) -> str:
     """Return a test to write for a value that is neither true nor false: for one that it can have, or for its presence."""
     ty = expression.info.ty
     text = operand_text(expression)
@@ -208,7 +210,7 @@ def example_test(expression: Expr) -> str:
 def help_for_order(operand: Expr, other: Expr) -> Help:
     """Return the help for ordering a value that is no number."""
     ty = operand.info.ty
-    if other.info.ty.is_numeric and (number := number_in_quotes(operand)):
+    if other.info.ty.is_numeric and (number := help_for_quoted_number(operand)):
         return number
     if isinstance(operand, typed.Ref) and operand.symbol == Symbol(SymbolKind.META, "date"):
         return catalogue.parts_of_date(operand.text)
@@ -226,7 +228,7 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
     if ty.is_numeric and isinstance(field, typed.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
         return catalogue.OPEN_IS_A_NUMBER
     if ty.is_numeric:
-        help = number_in_quotes(value) or catalogue.WRITE_A_NUMBER
+        help = help_for_quoted_number(value) or catalogue.WRITE_A_NUMBER
         return help if value is right else str(help)
     if ty.values is not None:
         return catalogue.one_of_values(ty.values)
@@ -234,7 +236,7 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
     return catalogue.IN_QUOTES.format(written) if is_number else catalogue.COMPARE_ALIKE
 
 
-def with_default(call: Span) -> str:
+def add_default(call: Span) -> str:
     """Return the call of `max` or `min` over a loop with a default added."""
     name, _, rest = call.source.text[call.start : call.end].partition("(")
     loop = rest.strip().removesuffix(")").strip()

@@ -7,12 +7,12 @@ explanations, the JSON Schema, the docs and the prompts read the entry; no other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from formulaseed.language import intervals
-from formulaseed.language.exactness import Exactness, Operands, exact_if_exact, least_exact, rounded_if_exact
+from formulaseed.language.exactness import Exactness, exact_if_exact, least_exact, rounded_if_exact
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import check_finite
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value
@@ -58,47 +58,48 @@ class LoopSpelling:
     result: str = ""
     """The value after the loop; empty if it is `{state}`."""
     is_empty: str = ""
-    """What is true after the loop if no row matched."""
+    """A condition that is true after the loop if no row matched."""
     shortcut: str = ""
-    """The value over all rows without a look at any of them; empty if there is no such short form."""
+    """An expression for the value over all rows that needs no loop; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateFunction:
-    """An aggregate of the language.
+    """An entry of the table: an aggregate of the language.
 
-    `start`, `step` and `finish` define its value. `start` takes the type of the operand, and returns the first state.
-    `step` returns the state after one more operand, and may change the state that it is given. `finish` returns the value.
+    `start`, `step` and `finish` compute its value. `start` takes the type of the operand, and returns the first state.
+    `step` takes a state and one more operand, and returns the next state; it may change the old one. `finish` returns the value.
     """
 
     name: str
     description: str
     keys: tuple[str, ...]
-    """The keys of a step with this operation; of `field` and `expr` a step has exactly one if both are listed."""
+    """The keys of a step with this operation. If `field` and `expr` are listed, a step has exactly one of them."""
     takes: Takes
     result: Callable[[Type], Type]
-    """The type of the value, given that of the operand. An aggregate that takes nothing is given INTEGER."""
+    """Return the type of the value from the type of the operand, which is INTEGER if the aggregate takes nothing."""
     range: Callable[[Range], Range]
-    """The range of a numeric value over one or more reviews, given that of the operand."""
+    """Return the range of a numeric value over one or more reviews from the range of the operand."""
     start: Callable[[Type], Any]
     step: Callable[[Any, Any], Any]
     finish: Callable[[Any], Value] = lambda state: state
     purpose: Purpose = "other"
     intermediate: Callable[[Range], Range] | None = None
-    """The range of the numbers on the way to the value; None if none can be larger than an operand or a count."""
-    exactness: Callable[[Operands], Exactness] = least_exact
-    """How exactly the value is known, if it is no integer, given that of the operand."""
+    """Return the range of the numbers on the way to the value; None if these are never larger than an operand or a count."""
+    exactness: Callable[[Sequence[Exactness]], Exactness] = least_exact
+    """Return the exactness of a value that is not an integer from the exactness of the operand."""
     depends_on_order: bool = False
-    """Whether another order of the rows may give another rounding, if the operands are floats."""
+    """Whether a different order of the rows may round differently, if the operands are floats."""
     keeps_integers: bool = True
     """Whether the value over integers is an integer."""
     ignores_null: bool = False
-    """Whether a review without a value is left out; otherwise it is a partial operation."""
+    """Whether a review whose operand is null is left out; otherwise the aggregate fails for it."""
     phrase: str = "{}"
-    """What the value is of the reviews, in words, before "over" or "of" and these reviews: `{}` is the operand."""
+    """A description of the value for explanations, such as `the sum of {}`; `{}` is the operand."""
     preposition: Literal["over", "of"] = "over"
+    """The word between the `phrase` and the reviews."""
     others_have: str = ""
-    """For a selection: what the matching reviews have that do not have the value."""
+    """For a selection: `more` or `less`, by how the operands of the other matching reviews compare with the value."""
     result_doc: str
     """The type of the value, in words."""
     example: Mapping[str, Any]
@@ -106,12 +107,13 @@ class AggregateFunction:
     examples: tuple[tuple[tuple[Value, ...], Value], ...]
     """Operands of reviews with the value over them; they run as tests in every evaluator."""
     also_called: str = ""
-    """Names that other tools have for it."""
+    """The names of the aggregate in other tools, separated by spaces."""
     spellings: Mapping[str, LoopSpelling] = field(default_factory=dict)
+    """The code by backend."""
 
     @property
     def empty_value(self) -> Value:
-        """The value over no reviews; None if a step states it as `default`."""
+        """The value over no reviews; None if a step must state it as `default`."""
         return self.finish(self.start(INTEGER))
 
     @property
@@ -125,9 +127,9 @@ class AggregateFunction:
         return self.purpose == "selection"
 
     def compute(self, operands: Iterable[Any], ty: Type) -> Any:
-        """Compute the value over the operands of the matching reviews, whose type is `ty`.
+        """Compute the value over `operands`, one for each matching review, of the type `ty`.
 
-        Returns None over no reviews for an aggregate that has no value then. Raises `Fault` for a value that is too large.
+        Returns None over no reviews if the aggregate then has no value. Raises `Fault` if the value is too large.
         """
         state = self.start(ty)
         for operand in operands:
@@ -149,10 +151,14 @@ def _sum_range(term: Range) -> Range:
 
 
 def _mean_range(term: Range) -> Range:
-    """Return the range of the operand, with room for the rounding of the sum; rounding keeps the sign."""
+    """Return the range of the operand, widened by the rounding of the sum; rounding keeps the sign."""
     error = _MEAN_ERROR * max(abs(term.low), abs(term.high))
-    low = max(term.low - error, term.low * (1 - _MEAN_ERROR)) if term.low >= 0 else term.low - error
-    high = min(term.high + error, term.high * (1 - _MEAN_ERROR)) if term.high <= 0 else term.high + error
+    low = term.low - error
+    if term.low >= 0:
+        low = max(low, term.low * (1 - _MEAN_ERROR))
+    high = term.high + error
+    if term.high <= 0:
+        high = min(high, term.high * (1 - _MEAN_ERROR))
     return Range(low, high)
 
 
@@ -165,17 +171,22 @@ def _keep_smaller(state: Any, operand: Any) -> Any:
 
 
 def _finish_mean(state: tuple[Any, int]) -> Value:
+    """Return the mean from the total and the number of operands; None if there are none. Raises `Fault` if it is too large."""
     total, number = state
-    return float(check_finite(total) / number) if number else None
+    if number == 0:
+        return None
+    return float(check_finite(total) / number)
 
 
 def _add_distinct(state: set[Any], operand: Any) -> set[Any]:
+    """Add an operand to the set `state`, unless it is null, and return the set."""
     if operand is not None:
         state.add(operand)
     return state
 
 
 def _selection_spellings(sign: str) -> Mapping[str, LoopSpelling]:
+    """Return the code that keeps the extreme operand; `sign`, `>` or `<`, compares an operand with the extreme so far."""
     python = LoopSpelling(
         accumulators=(Accumulator(start="None", type="{type} | None"),),
         test=f"{{state}} is None or {{value}} {sign} {{state}}",
@@ -187,6 +198,7 @@ def _selection_spellings(sign: str) -> Mapping[str, LoopSpelling]:
 
 
 def _flag_spellings(start: bool) -> Mapping[str, LoopSpelling]:
+    """Return the code of a flag that is `start` until an operand is the opposite."""
     update = f"{{state}} = {not start}"
     return {"python": LoopSpelling(accumulators=(Accumulator(start=str(start)),), update=update, updates_if=not start)}
 
@@ -294,4 +306,4 @@ AGGREGATES: dict[str, AggregateFunction] = {
     )
 }  # fmt: skip
 COUNT = AGGREGATES["count"]
-"""What the sum of a condition is, in formulas of seeds v1."""
+"""The aggregate that seeds v1 write as the sum of a condition."""

@@ -26,32 +26,33 @@ from formulaseed.language.types import ERROR, INTEGER, Base, Value, join
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(Operation):
-    """A function. `parameters` names what it takes; a last name of `...` takes any number more."""
+    """An entry of the table: a function of the language. If the last name in `parameters` is `...`, any number more may follow."""
 
     parameters: tuple[str, ...]
     returns: str = "number"
     """The name of the result's type in documents."""
     optional: int = 0
-    """The number of last parameters that may be left out."""
+    """The number of parameters, from the last one on, that may be left out."""
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
+    """The types of arguments that the function accepts."""
     list_argument: Literal["no", "may", "must"] = "no"
-    """Whether the arguments are given as one list."""
+    """Whether the arguments may or must be written as one list."""
     literal: tuple[int, int] | None = None
-    """The bounds of the last parameter where that must be a literal integer."""
+    """The bounds of the last parameter if that must be a literal integer."""
     operator: str = ""
-    """The operator that it is another name for."""
+    """The operator that the function is another name for."""
     folds: str = ""
-    """The operator that a call stands for, between the items of its list."""
+    """The operator that a call is replaced by, between the items of its list."""
     empty_value: Value = None
-    """The value of an empty list."""
+    """The value for an empty list; None if the list must have an item."""
     is_rounding: bool = False
-    """Whether the result is the argument, or next to it."""
+    """Whether the result is the argument, or a number next to it."""
     is_conversion: bool = False
-    """Whether the result is the argument where that has the type of the result."""
+    """Whether the result is the argument if that already has the type of the result."""
     selects: bool = False
     """Whether the result is one of the arguments."""
     replaces_null: bool = False
-    """Whether the first argument may be null; only then the second is evaluated, and is the result."""
+    """Whether the first argument may be null; then, and only then, the second one is evaluated and is the result."""
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
     hints: Mapping[int, str] = field(default_factory=dict)
@@ -59,29 +60,34 @@ class Function(Operation):
 
     @property
     def chooses(self) -> bool:
-        """True if the result is one of the arguments, so that it is a float if they are floats."""
+        """True if the result is one of the arguments, also in place of null: it is a float if they are floats."""
         return self.selects or self.replaces_null
 
     @property
     def signature(self) -> str:
         """The call with the names of its parameters, such as `max(a, b, ...)`."""
         parameters = ", ".join(self.parameters)
-        return f"{self.name}([{parameters}])" if self.list_argument == "must" else f"{self.name}({parameters})"
+        if self.list_argument == "must":
+            parameters = f"[{parameters}]"
+        return f"{self.name}({parameters})"
 
     def call_text(self, *values: Value) -> str:
+        """Return the call with the values of its arguments, written with the `operator` if the function is a name for one."""
         if self.operator:
             return f"{values[0]!r} {self.operator} {values[1]!r}"
         return super(Function, self).call_text(*values)
 
     @property
     def min_arguments(self) -> int:
-        """The smallest number of arguments."""
+        """The smallest number of arguments of a call."""
         return len(self.parameters) - self.optional - self.is_variadic
 
     @property
     def max_arguments(self) -> int | None:
-        """The largest number of arguments; None if any number is allowed."""
-        return None if self.is_variadic else len(self.parameters)
+        """The largest number of arguments of a call; None if any number is allowed."""
+        if self.is_variadic:
+            return None
+        return len(self.parameters)
 
     @property
     def is_variadic(self) -> bool:
@@ -89,18 +95,18 @@ class Function(Operation):
         return self.parameters[-1] == "..."
 
     def spelling(self, backend: str) -> Spelling:
-        """Return the code of the function in a backend; a call by its own name if the entry has none."""
+        """Return the code of the function in `backend`; a call by the function's own name if the entry has none."""
         return self.spellings.get(backend) or Spelling(f"{self.name}({{}})")
 
 
 def is_partial(name: str) -> bool:
-    """Return True if an operator or function has no value for some numbers of ordinary size."""
+    """Return True if the operator or function `name` has no value for some numbers of ordinary size; False for any other name."""
     entry = OPERATORS.get(name) or FUNCTIONS.get(name)
     return entry is not None and entry.is_partial
 
 
 def function_table() -> str:
-    """Return the functions as a Markdown table, as docs/language.md has it."""
+    """Return the functions as the Markdown table of docs/language.md."""
     rows = [f"| `{entry.signature}` | {entry.description} | `{entry.example}` |" for entry in FUNCTIONS.values()]
     return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
 
@@ -117,22 +123,31 @@ def _min_range(*args: Range) -> Range:
 
 
 def _abs_range(a: Range) -> Range:
-    low = 0.0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
-    return Range(low, max(abs(a.low), abs(a.high)), a.nonzero)
+    ends = (abs(a.low), abs(a.high))
+    low = min(ends)
+    if a.low <= 0 <= a.high:
+        low = 0.0
+    return Range(low, max(ends), a.nonzero)
 
 
 def _log_range(a: Range) -> Range:
-    low = _widen(math.log(a.low), -1) if a.low > 0 else -746.0
-    return Range(low, _widen(math.log(a.high), 1) if a.high > 0 else 710.0)
+    """Return the range of the logarithm of the positive numbers in the range, from that of the smallest float, -746, to 710."""
+    low = -746.0
+    if a.low > 0:
+        low = _move(math.log(a.low), -1)
+    high = 710.0
+    if a.high > 0:
+        high = _move(math.log(a.high), 1)
+    return Range(low, high)
 
 
 def _whole_range(a: Range) -> Range:
-    """Return the range between the next integers outside."""
+    """Return the range with its bounds moved outward to the next integers."""
     return Range(float(math.floor(a.low)), float(math.ceil(a.high)))
 
 
 def _decimals_range(a: Range, digits: Range | None = None) -> Range:
-    """Return the range of values rounded to a number of digits, which is a literal.
+    """Return the range of values rounded to a number of decimal places, the literal `digits`; without one, to integers.
 
     Rounding keeps the order of two values, so the rounded bounds are bounds. Bounds that a float does not hold exactly are
     moved outward by one unit of the last digit instead.
@@ -142,12 +157,17 @@ def _decimals_range(a: Range, digits: Range | None = None) -> Range:
     places = int(digits.low)
     unit = 10.0 ** max(0, -places)
     wider = intervals.add(a, Range(-unit, unit))
-    low = round(a.low, places) if abs(a.low) < intervals.MAX_EXACT else wider.low
-    high = round(a.high, places) if abs(a.high) < intervals.MAX_EXACT else wider.high
+    low = wider.low
+    if abs(a.low) < intervals.MAX_EXACT:
+        low = round(a.low, places)
+    high = wider.high
+    if abs(a.high) < intervals.MAX_EXACT:
+        high = round(a.high, places)
     return Range(low, high)
 
 
-def _widen(value: float, direction: int) -> float:
+def _move(value: float, direction: int) -> float:
+    """Return the value moved up, for the `direction` 1, or down, for -1, by more than the error of a logarithm."""
     return value + direction * 1e-9 * max(1.0, abs(value))
 
 
@@ -168,7 +188,7 @@ TO_FLOAT = Function(
     result=number_type, is_float=True, range=lambda a: a, apply=float, is_rounding=True, is_conversion=True,
     exactness=least_exact,
 )  # fmt: skip
-"""The conversion that formulas over a domain end with."""
+"""The conversion that is applied to the result of a formula over a domain."""
 
 FUNCTIONS: dict[str, Function] = {
     entry.name: entry

@@ -1,7 +1,7 @@
 """Lists syntax of other languages and typing errors in formulas, each with the form to write.
 
-Pure data. `syntax_errors` looks up what stops the parser, `check.unknown_calls` what is called and is no function. Adding a hint
-is one row; the examples are tests.
+Pure data. `syntax_errors` looks up the text at which the parser stops, `check.unknown_calls` the names of unknown functions.
+Adding a hint is one row; the examples are tests.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FormulaKind = Literal["formula", "condition", "continuation", "v1"]
 
 @value_node
 class Hint:
-    """Syntax that is not in the language, recognised around the place where the parser stops.
+    """A row of the table: syntax that is not in the language, recognised around the place where the parser stops.
 
-    In the texts `{0}` is what the pattern matches (its group `at` if it has one, which is also what is underlined), `{1}` its
-    first group, and `{instead}` is what to write. If the row `is_safe`, `instead` is a fix, and is read in its place, so that the
-    rest is checked; else nothing more is reported of the formula.
+    In the texts, `{0}` is the match (of the group `at` if the pattern has one; this part is underlined), `{1}` its first group,
+    and `{instead}` the replacement. If the row `is_safe`, `instead` is a fix: the parser goes on as if it had been applied. After
+    any other hint nothing more is reported about the formula.
     """
 
     pattern: str
@@ -34,11 +34,11 @@ class Hint:
     instead: str | Callable[[re.Match[str]], str] | None = None
     code: str = "FS103"
     used_in: FormulaKind | None = None
-    """The only kind of formula that it is for."""
+    """The only kind of formula that the hint is for; None for all."""
     is_security: bool = False
-    """Whether it is what formulas must not do, rather than another spelling of what they can."""
+    """Whether the syntax is for things that formulas must not do, rather than another spelling of what they can do."""
     is_safe: bool = False
-    """Whether it can only mean `instead`, whatever is around it, so that a fix writes that."""
+    """Whether the match can only mean `instead`, in any context, so that a fix can write it."""
 
 
 _NO_OPERATOR = "`{0}` is not an operator"
@@ -49,7 +49,7 @@ _ASCII_FORMS = {
     **dict.fromkeys("−–—", "-"), **dict.fromkeys("×·", "*"), "÷": "/", "≥": ">=", "≤": "<=", "≠": "!=",
     **dict.fromkeys("‘’“”«»", "'"),
 }  # fmt: skip
-"""What a word processor makes of the keyboard's characters."""
+"""Characters that word processors put in place of ASCII ones, which are the values."""
 
 HINTS = (
     # --- operators of other languages
@@ -146,7 +146,7 @@ HINTS = (
     Hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
     Hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2", is_security=True),
 )  # fmt: skip
-"""The first row that matches around the place is used."""
+"""The hints in order: the first one that matches around the place is used."""
 
 FOREIGN_CALLS = {
     "if(condition, a, b)": "a if condition else b", "iif(condition, a, b)": "a if condition else b",
@@ -173,23 +173,24 @@ FOREIGN_CALLS = {
     )},
     ".length(text)": "len(text)", ".size(text)": "len(text)", ".equals(text, other)": "text == other",
 }  # fmt: skip
-"""Functions of other languages, in lower case, and what a call of them is here; methods begin with a dot, and the value before
-it is their first argument. More arguments than two are joined alike."""
+"""Calls of functions of other languages, in lower case, with the formulas to write. Methods begin with a dot, and the value
+before it is their first argument. Formulas for two arguments joined by an operator also apply to more arguments."""
 FORMS_OF_WORDS = {
     word: form for word in ("if", "and", "or") for call, form in FOREIGN_CALLS.items() if call.startswith(f"{word}(")
 }
-"""What to write for a word of the language that is called like a function."""
+"""The formulas to write for words of the language that are called like functions."""
 
 POSITION_METHODS = (".count", ".find", ".index", ".indexof")
-"""Methods that give a number, where a formula only says whether there is one."""
+"""Methods that return a number, for which the proposed formula only says whether the text contains the part."""
 
 FORBIDDEN_FUNCTIONS = (
     "eval", "exec", "compile", "open", "input", "print", "import", "getattr", "setattr", "delattr", "hasattr", "globals",
     "locals", "vars", "dir", "type",
 )  # fmt: skip
-"""Functions of Python that reach beyond values."""
+"""Functions of Python that access files, code or objects: calling one is reported as a security problem."""
 
 CLOCK_FUNCTIONS = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
+"""Functions of other languages that return the current date or time."""
 
 FUNCTION_HELP: dict[str, str] = {
     **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`, or for reviews a step with the operation `mean`"),
@@ -206,4 +207,4 @@ FUNCTION_HELP: dict[str, str] = {
                     "strings cannot be made or changed; compare them as they are"),
     **dict.fromkeys(CLOCK_FUNCTIONS, _DECLARE_YEAR),
 }  # fmt: skip
-"""The help for functions that no call of ours is like."""
+"""The help for functions of other languages that no formula replaces."""

@@ -354,7 +354,9 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
         assert not known.is_bounded or value.kind != "overflow", values
         assert operation.name not in _BARE or value.kind == "overflow" or not operation.is_safe(operands)
         return
-    assert not any(failure.is_certain(operands) for failure in operation.failures if failure.effect != "useless"), values
+    assert not any(failure.is_certain(operands) for failure in operation.failures if failure.effect != "useless"), (
+        values
+    )
     assert known.low <= value <= known.high, (values, value, known)
     assert value != 0 or not known.nonzero, (values, value, known)
 

@@ -95,9 +95,10 @@ def find_excess(source: Source) -> Diagnostic | None:
         if isinstance(value, list | dict) and len(value) > most:
             span = _find_span(source, re.escape(f'"{key}"'))
             return seed_catalogue.too_many(span, f"`{key}`", len(value), most)
-    return _find_large_filter(document, source) or (
-        _find_large_total(document, source) if len(text) > limits.FILE_TERMS else None
-    )
+    diagnostic = _find_large_filter(document, source)
+    if diagnostic is None and len(text) > limits.FILE_TERMS:
+        diagnostic = _find_large_total(document, source)
+    return diagnostic
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:

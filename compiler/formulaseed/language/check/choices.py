@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.comparisons import build_literal
-from formulaseed.language.check.facts import Facts, is_null
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.literals import build_literal
+from formulaseed.language.check.narrowing import is_null
 from formulaseed.language.check.scope import Scope, build_error
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.language import ast, intervals, typed
+from formulaseed.language import ast, typed
 from formulaseed.language.check import wording
-from formulaseed.language.check.facts import Facts, Narrowing, constant_result, is_null, list_items
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.literals import build_literal, is_constant_string, join_conditions
+from formulaseed.language.check.narrowing import Narrowing, constant_result, is_null, list_items
 from formulaseed.language.check.nulls import report_difference
 from formulaseed.language.check.rounding import report_inexact
 from formulaseed.language.check.scope import Scope, build_error
@@ -16,7 +18,7 @@ from formulaseed.language.info import Info
 from formulaseed.language.operators import COMPARE
 from formulaseed.language.printer import quote_expression
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join, literal_type
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
 
@@ -294,21 +296,6 @@ class ComparisonChecker(ABC):
         return self.require_present(left, facts, STRING), self.require_present(right, facts, STRING)
 
 
-def join_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
-    """Return conditions joined by `and` or `or`, without literals that change nothing: `x and True` is `x`.
-
-    A literal that decides makes the conditions behind it needless, and those before it, too, if they cannot fail.
-    """
-    decisive = word == "or"
-    last = next((place for place, part in enumerate(parts) if _is_truth(part, decisive)), len(parts) - 1)
-    if _is_truth(parts[last], decisive) and not any(map(typed.may_raise, parts[:last])):
-        return parts[last]
-    left = parts[: last + 1]
-    if all(part.info.ty == BOOLEAN for part in left):  # `flag or False` is false where the flag is null
-        left = [part for part in left if not _is_truth(part, not decisive)] or parts[:1]
-    return left[0] if len(left) == 1 else typed.Logical(word, tuple(left), info)
-
-
 def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
     """Return True if a side that is not null here is tested for null."""
     if is_null(left):
@@ -335,28 +322,9 @@ def _are_literals(left: Expr, right: Expr) -> bool:
     return left.info.is_constant and all(item.info.is_constant for item in list_items(right))
 
 
-def _is_truth(expression: Expr, truth: bool) -> bool:
-    """Return True if an expression is the literal `truth`."""
-    return isinstance(expression, typed.Literal) and expression.value is truth
-
-
 def _constant_value(right: Expr) -> object:
     """Return the value of a constant, or the values of a list of constants."""
     return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
-
-
-def build_literal(value: Value, span: Span) -> typed.Literal:
-    """Return a literal with its type and value noted."""
-    known = intervals.point(value) if isinstance(value, int | float) else None
-    return typed.Literal(value, Info(literal_type(value), span, known, True, value))
-
-
-def is_constant_string(expression: Expr) -> bool:
-    """Return True if a string is the same for all data: a literal, or a step that has one value."""
-    ty = expression.info.ty
-    if ty.values is None or len(ty.values) != 1 or ty.nullable:
-        return False
-    return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(expression) if isinstance(node, typed.Ref))
 
 
 def _describe_needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:

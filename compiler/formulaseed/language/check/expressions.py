@@ -6,35 +6,15 @@ everywhere, so that each mistake is reported once.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check import choices, nulls, partial_operations
 from formulaseed.language.check.calls import check_literal, unpack_arguments
-from formulaseed.language.check.choices import (
-    build_coalesce,
-    build_null_test,
-    find_branch_range,
-    find_choice_range,
-    find_choice_type,
-    find_constant_choice,
-)
-from formulaseed.language.check.comparisons import ComparisonChecker, build_literal, join_conditions
-from formulaseed.language.check.facts import Facts, Narrowing
-from formulaseed.language.check.nulls import (
-    is_unproven,
-    report_joined,
-    report_negated_difference,
-    report_null,
-    report_truth,
-)
-from formulaseed.language.check.partial_operations import (
-    ALWAYS_NULL,
-    CertainFailure,
-    find_certain_failure,
-    report_partial_operation,
-)
+from formulaseed.language.check.comparisons import ComparisonChecker
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.literals import build_literal, join_conditions, note_value
+from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.check.scope import Scope, build_error
 from formulaseed.language.check.wording import (
     ConstantComparison,
@@ -48,7 +28,7 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, OperandFacts, Operator
 from formulaseed.language.printer import expression_text, quote_expression
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, join
 from formulaseed.source.text import Span
 
 _RESULTS_FOR_EQUAL_OPERANDS = {"-": 0, "%": 0, "/": 1, "//": 1}
@@ -123,7 +103,7 @@ class ExpressionChecker(ComparisonChecker):
                 catalogue.not_a_condition(node.span, quote_expression(checked), ty.noun, propose_test(checked))
             )
             return build_error(node.span)
-        report_truth(checked, self.scope, facts, is_negated=is_negated)
+        nulls.report_truth(checked, self.scope, facts, is_negated=is_negated)
         return checked
 
     def _check_truth(self, node: ast.Expr, facts: Facts) -> Expr:
@@ -132,7 +112,7 @@ class ExpressionChecker(ComparisonChecker):
             return self._check_logical(node, facts, is_condition=True)
         return self.check(node, facts)
 
-    def _report_certain_failure(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
+    def _report_certain_failure(self, failure: partial_operations.CertainFailure, span: Span, facts: Facts) -> bool:
         """Report an operation that always fails. Return True if that is an error, as the formula is sure to reach it.
 
         If the formula may reach it, it is a warning; if it never does, the condition that excludes it is noted.
@@ -159,7 +139,7 @@ class ExpressionChecker(ComparisonChecker):
         info = expression.info
         ty = info.ty
         if ty.base is Base.NULL or (info.is_constant and info.constant is None and not ty.is_error):
-            if self._report_certain_failure(ALWAYS_NULL, info.span, facts):
+            if self._report_certain_failure(partial_operations.ALWAYS_NULL, info.span, facts):
                 return build_error(info.span)
             present = wanted if ty.base is Base.NULL else ty.non_null()
             return typed.Present(
@@ -167,8 +147,8 @@ class ExpressionChecker(ComparisonChecker):
             )
         if ty.is_error or not facts.may_be_null(expression):
             return expression
-        if is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
-            report_null(expression, self.scope, facts)
+        if nulls.is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
+            nulls.report_null(expression, self.scope, facts)
         return typed.Present(expression, Info(ty.non_null(), info.span, info.range))
 
     def _report_missing_default(self, expression: Expr) -> bool:
@@ -209,7 +189,7 @@ class ExpressionChecker(ComparisonChecker):
         value = operand.info.constant
         if not isinstance(value, int | float):
             return negated
-        return _note_value(negated, -value if node.operator == "-" else value)
+        return note_value(negated, -value if node.operator == "-" else value)
 
     def _check_binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._require_number(self.check(node.left, facts), node.operator, facts)
@@ -236,7 +216,7 @@ class ExpressionChecker(ComparisonChecker):
         infos = [operand.info for operand in operands]
         ranges = [_known_range(operand, facts) for operand in operands]
         known = OperandFacts(infos, ranges, self._result_range(entry, operands, ranges))
-        failure = find_certain_failure(entry, operands, known)
+        failure = partial_operations.find_certain_failure(entry, operands, known)
         if failure is not None and self._report_certain_failure(failure, span, facts):
             return build_error(span)
         is_constant = failure is None and all(info.is_constant for info in infos)
@@ -249,9 +229,9 @@ class ExpressionChecker(ComparisonChecker):
         else:
             operation = typed.Call(entry.name, tuple(operands), info, is_safe)
         if is_constant:
-            return _note_value(operation, entry.compute(*(info.constant for info in infos)))
+            return note_value(operation, entry.compute(*(info.constant for info in infos)))
         if failure is None and not facts.is_silent:
-            report_partial_operation(self.scope, entry, operands, known, operation)
+            partial_operations.report_partial_operation(self.scope, entry, operands, known, operation)
         return operation
 
     def _result_range(self, entry: Operator | Function, operands: list[Expr], ranges: list[Range]) -> Range:
@@ -268,9 +248,9 @@ class ExpressionChecker(ComparisonChecker):
     def _build_negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
         if operand.info.ty.is_error:
             return build_error(span)
-        report_negated_difference(operand, self.scope, facts)
+        nulls.report_negated_difference(operand, self.scope, facts)
         negation = typed.Not(operand, Info(BOOLEAN, span))
-        return _note_value(negation, not operand.info.constant) if operand.info.is_constant else negation
+        return note_value(negation, not operand.info.constant) if operand.info.is_constant else negation
 
     def _check_logical(
         self, node: ast.Logical, facts: Facts, *, is_condition: bool = False, refuses_zero: bool = False
@@ -284,21 +264,21 @@ class ExpressionChecker(ComparisonChecker):
         operands = [operand for operand, _ in checked]
         if any(operand.info.ty.is_error for operand in operands):
             return build_error(node.span)
-        ty = find_choice_type(operands, self.scope, is_and=is_and)
+        ty = choices.find_choice_type(operands, self.scope, is_and=is_and)
         if ty is None:
             nouns = [operand.info.ty.noun for operand in operands]
             self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
             return build_error(node.span)
-        report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
-        known = find_choice_range(checked, facts, is_and=is_and)
+        nulls.report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
+        known = choices.find_choice_range(checked, facts, is_and=is_and)
         if known is None and ty.is_numeric:
             known = intervals.ANY_NUMBER
         info = Info(ty, node.span, known)
         choice: Expr = typed.Logical(node.operator, tuple(operands), info)
         if ty == BOOLEAN:
             choice = join_conditions(node.operator, operands, info)
-        deciding = find_constant_choice(operands, is_and=is_and)
-        return choice if deciding is None else _note_value(choice, deciding.info.constant)
+        deciding = choices.find_constant_choice(operands, is_and=is_and)
+        return choice if deciding is None else note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
         """Check the operands of `and` or `or`, each with the facts where it is evaluated: the ones before it did not decide."""
@@ -328,11 +308,11 @@ class ExpressionChecker(ComparisonChecker):
         if ty is None:
             self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
             return build_error(node.span)
-        info = Info(ty, node.span, find_branch_range(branches, ty))
+        info = Info(ty, node.span, choices.find_branch_range(branches, ty))
         conditional = typed.Conditional(condition, then, otherwise, info)
         taken = then if condition.info.constant else otherwise
         if condition.info.is_constant and taken.info.is_constant:
-            return _note_value(conditional, taken.info.constant)
+            return note_value(conditional, taken.info.constant)
         return conditional
 
     # --- calls
@@ -354,8 +334,10 @@ class ExpressionChecker(ComparisonChecker):
             if value.info.ty.is_error:
                 if_null = facts.as_unknown()
             else:
-                if_null, _ = self.split_facts(build_null_test(value), facts)
-            return build_coalesce(value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null))
+                if_null, _ = self.split_facts(choices.build_null_test(value), facts)
+            return choices.build_coalesce(
+                value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null)
+            )
         checked = [
             self._check_argument(function, self._check_operand(function, place, argument, facts), facts)
             for place, argument in enumerate(arguments)
@@ -401,9 +383,3 @@ class ExpressionChecker(ComparisonChecker):
 def _known_range(operand: Expr, facts: Facts) -> Range:
     """Return the range of a number, or of a boolean, which `int` and `float` take; any range for a string: it is not used."""
     return facts.range_of(operand) or (intervals.ANY_NUMBER if operand.info.ty.is_numeric else Range(0.0, 1.0))
-
-
-def _note_value(expression: Expr, value: Value) -> Expr:
-    """Return an expression that is made of literals alone, with its value noted."""
-    known = intervals.point(value) if isinstance(value, int | float) else None
-    return replace(expression, info=replace(expression.info, range=known, is_constant=True, constant=value))

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.diagnostics.catalogue.values import NullEffect
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.facts import Facts, list_items
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.narrowing import list_items
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import AND, NEGATED, OR

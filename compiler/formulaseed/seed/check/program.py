@@ -13,7 +13,7 @@ from formulaseed.diagnostics.model import Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.facts import Narrowing
+from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type

@@ -15,7 +15,7 @@ from formulaseed.diagnostics.catalogue.seed import as_filter
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.facts import list_items
+from formulaseed.language.check.narrowing import list_items
 from formulaseed.language.check.nulls import add_parentheses
 from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import MIRRORED

@@ -9,7 +9,7 @@ from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, typed
-from formulaseed.language.check.facts import list_items
+from formulaseed.language.check.narrowing import list_items
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import describe, is_remote
 from formulaseed.language.printer import expression_text, literal_text, value_text

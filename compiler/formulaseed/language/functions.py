@@ -26,7 +26,7 @@ from formulaseed.language.types import ERROR, INTEGER, Base, Value, join
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(Operation):
-    """An entry of the table: a function of the language. If the last name in `parameters` is `...`, any number more may follow."""
+    """An entry of the table: a function of the language. If the last name in `parameters` is `...`, any number may follow."""
 
     parameters: tuple[str, ...]
     returns: str = "number"

@@ -49,7 +49,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class Fault(Exception):
-    """Raised when an operation has no value for its operands. The interpreter turns it into an `EvaluationError` with the step."""
+    """Raised when an operation has no value for its operands. The interpreter raises an `EvaluationError` with the step."""
 
     def __init__(self, kind: FaultKind, message: str, operands: tuple[Value, ...] = ()) -> None:
         self.kind: FaultKind = kind
@@ -172,8 +172,8 @@ def overflow_failure(*, is_warned: OperandTest | None = None, **more: Any) -> Fa
 class Spelling:
     """The code of an operation in a backend.
 
-    `text` is a template for operands for which the operation cannot fail: `{0}` is the first operand, `{}` all of them. If several
-    operands may raise and `text` changes their order, `in_order` is used instead. `helper` is the function to call if the
+    `text` is a template for operands for which the operation cannot fail: `{0}` is the first operand, `{}` all of them. If
+    several operands may raise and `text` changes their order, `in_order` is used instead. `helper` is the function to call if the
     operation may fail, and `whole_helper` that function if the result is also an integer.
     """
 

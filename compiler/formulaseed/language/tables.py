@@ -1,6 +1,6 @@
 """Parses texts by the LALR tables of the formula grammar, and builds the tables.
 
-In: a text. Out: the value that a caller's function builds from it, or a `SyntaxFault`. Lark builds the tables of the grammar once;
+In: a text. Out: its value, built by a callback, or a `SyntaxFault`. Lark builds the tables of the grammar once;
 they are saved beside it (`python -m formulaseed.language.tables`), and built again in memory if the grammar has changed since.
 """
 
@@ -19,7 +19,7 @@ _TABLES_FILE = "{}.tables.json"
 _STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
 """The parsers: one for seeds v2, one for seeds v1, with their start rules."""
 _OVERLAPPING_TERMINALS = ("NAME", "CONSTANT")
-"""Terminals whose texts overlap with each other or with operators that are words: a scanner matches those that a state accepts."""
+"""Terminals that overlap with each other or with operators that are words: a scanner matches those that a state accepts."""
 BuildNode = Callable[[str, int, int, list[Any]], Any]
 """Return the value of a rule from its name, its start and end, and its parts: texts, and the values of rules."""
 
@@ -34,7 +34,7 @@ class SyntaxFault(Exception):
 
 @cache
 def load_parser(name: str) -> Parser:
-    """Return the parser `formula` or `v1`, which is built when it is first needed. Builds its tables if the saved ones are old."""
+    """Return the parser `formula` or `v1`, built when first needed. Builds its tables if the saved ones are old."""
     grammar = _read_grammar(name)
     try:
         saved = json.loads(read_resource("grammar", _TABLES_FILE.format(name)))
@@ -231,7 +231,7 @@ def _find_parts(rule: Any) -> list[int | None]:
 
 
 def save_tables(*, is_check: bool) -> int:
-    """Save the tables beside the grammar and return 0. With `is_check`, only compare them: return 1 if saved ones are outdated."""
+    """Save the tables beside the grammar and return 0. With `is_check`, only compare them: return 1 if they are outdated."""
     outdated = 0
     for name in _STARTS:
         path = resource_folder("grammar") / _TABLES_FILE.format(name)

@@ -1,4 +1,4 @@
-"""Checks the arguments of calls: their number, as a list or one by one, and where a literal is required."""
+"""Checks the arguments of calls: their number, whether they are in a list, and that a literal is one where it is required."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from formulaseed.language.typed import Expr
 
 
 def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
-    """Return the arguments of a call, those of a list one by one; None, with the problem reported, if their number is wrong."""
+    """Return the arguments of a call, also those in a list. Reports a wrong number of them, and then returns None."""
     arguments = node.arguments
     least = function.min_arguments
     if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
         arguments = arguments[0].items
-        least = 0 if function.empty_value is not None else 1
+        least = int(function.empty_value is None)
     elif function.list_argument == "must":
         problems.report(_explain_needed_list(node, function))
         return None
@@ -45,7 +45,7 @@ def _explain_needed_list(node: ast.Call, function: Function) -> Diagnostic:
 
 
 def check_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
-    """Return True if the last argument is a literal integer within bounds, or need not be one; report it otherwise."""
+    """Return True if the last argument is a literal integer within bounds, or need not be one. Otherwise, report it."""
     if function.literal is None or len(arguments) < len(function.parameters):
         return True
     low, high = function.literal

@@ -1,4 +1,4 @@
-"""Results that are one of several operands: ranges of `and`, `or` and conditional expressions, and the call of `coalesce`."""
+"""Finds types and ranges of results that are one of several operands: of `and`, `or`, conditional expressions and `coalesce`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build_null_test(value: Expr) -> Expr:
 def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
     """Return `coalesce(value, default)`, or the one of the two that is known to be the result.
 
-    `known` are the facts where each is evaluated. Reports operands without a common type, and returns an error then.
+    `known` holds the facts at each of the two. Reports operands without a common type, and then returns an error.
     """
     here, if_null = known
     if value.info.ty.is_error or default.info.ty.is_error:
@@ -49,7 +49,7 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
 
 
 def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
-    """Return the type of the value of `and`, or else `or`; None if the operands have none in common."""
+    """Return the type of the value of `and`, or else `or`; None if the operands have no common type."""
     joined: Type | None = operands[-1].info.ty
     for operand in reversed(operands[:-1]):
         if joined is None:
@@ -65,7 +65,7 @@ def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) ->
 
 
 def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
-    """Return the operand that is the value of `and` or `or`; None if a value that is not constant may decide."""
+    """Return the operand that is the value of `and`, or else `or`; None if an operand that is not constant may decide."""
     for operand in operands:
         if not operand.info.is_constant:
             return None
@@ -75,38 +75,44 @@ def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | No
 
 
 def find_choice_range(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
-    """Return the range of the value of `and`, or else `or`; None if it is no number, or never reached.
+    """Return the range of the value of `and`, or else `or`; None if it is not a number, or never reached.
 
-    `checked` has each operand with the facts where it is evaluated, `before` are those before the first. An operand that is not
-    the last adds the values with which it decides.
+    `checked` holds each operand with the facts at its place; `before` are the facts before the first operand. An operand that is
+    not the last one contributes only the values with which it decides.
     """
     joined: Range | None = None
     for place, (operand, facts) in enumerate(checked):
         if operand.info.ty.base is Base.NULL or (facts.impossible and not before.impossible):
             continue
         known = facts.range_of(operand)
-        if known is not None and place < len(checked) - 1:
-            is_whole = operand.info.ty.base is not Base.NUMBER
-            known = intervals.false_part(known) if is_and else intervals.true_part(known, is_whole=is_whole)
-            if known is None:
-                continue
         if known is None:
             return None
-        joined = known if joined is None else intervals.union(joined, known)
+        if place < len(checked) - 1:
+            if is_and:
+                known = intervals.false_part(known)
+            else:
+                known = intervals.true_part(known, is_whole=operand.info.ty.base is not Base.NUMBER)
+            if known is None:
+                continue
+        if joined is not None:
+            known = intervals.union(joined, known)
+        joined = known
     return joined
 
 
 def find_branch_range(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
-    """Return the range of a conditional expression of the type `ty`; None if it is no number.
+    """Return the range of a conditional expression of the type `ty`; None if it is not a number.
 
-    `branches` has each branch with the facts where it is evaluated.
+    `branches` holds each branch with the facts at its place.
     """
     (then, when_true), (otherwise, when_false) = branches
     a = when_true.range_of(then)
     b = when_false.range_of(otherwise)
-    joined = intervals.union(a, b) if a and b else None
-    if when_true.impossible is not when_false.impossible:  # only the other branch ever is the result
+    joined = None
+    if when_true.impossible is not when_false.impossible:  # the result is always that of the other branch
         joined = b if when_true.impossible else a
+    elif a and b:
+        joined = intervals.union(a, b)
     if joined is None and ty.is_numeric:
         if is_null(otherwise):
             joined = a

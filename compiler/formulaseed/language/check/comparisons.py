@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, typed
 from formulaseed.language.check import wording
 from formulaseed.language.check.facts import Facts
@@ -23,16 +24,16 @@ from formulaseed.source.text import Span
 
 
 class ComparisonChecker(ABC):
-    """Checks comparisons; `check` checks their operands."""
+    """The part of the expression checker for comparisons. A subclass checks their operands."""
 
     def __init__(self, scope: Scope, narrowing: Narrowing) -> None:
         self.scope = scope
         self.problems = scope.problems
         self.narrowing = narrowing
         self.constants: list[wording.ConstantComparison] = []
-        """Not reported yet: if they make a whole rule or filter constant, that is reported instead."""
+        """Constant comparisons noted, but not reported yet: if they make a whole rule or filter constant, that is reported."""
         self.closed: list[wording.ConstantComparison] = []
-        """The constant conditions that keep an operation from being reached that always fails."""
+        """The constant conditions because of which an operation that always fails is never reached."""
 
     def report_constants(self) -> None:
         """Report the constant comparisons noted so far, and forget them."""
@@ -45,45 +46,49 @@ class ComparisonChecker(ABC):
         self.forget_constants()
 
     def find_special_help(self) -> str:
-        """Return the help of the first constant comparison noted that has its own; empty if none has."""
+        """Return the help of the first noted constant comparison that has its own help; empty if none has."""
         return next((constant.help for constant in self.constants if constant.help), "")
 
     def forget_constants(self) -> None:
-        """Forget the constant comparisons noted so far, which are then never reported."""
+        """Forget the constant comparisons noted so far without reporting them."""
         self.constants.clear()
         self.closed.clear()
 
     @abstractmethod
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an expression, and return it typed. Reports problems, and returns an error for what is wrong."""
+        """Check an expression, and return it typed. Reports problems; a wrong expression becomes one of the type error."""
 
     @abstractmethod
     def require_present(self, expression: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
-        """Return the expression for a place that null does not fit; `wanted` is the type of a literal null."""
+        """Return an expression that is not null, for a place that excludes null. `wanted` is the type of a literal null."""
 
     def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """Return the facts where the condition is true, and those where it is false.
+        """Return the facts if the condition is true, and those if it is false.
 
-        If a condition is always true or false, the facts of the other case are impossible, and say that it made them so.
+        If a condition is constant, the facts for the other result are impossible, and `closed_by` the condition.
         """
-        split = self.narrowing.split(condition, facts)
+        when_true, when_false = self.narrowing.split(condition, facts)
         if facts.impossible:
-            return split
-        when_true, when_false = (
-            known.with_changes(closed_by=(condition, truth, facts)) if known.impossible else known
-            for known, truth in zip(split, (False, True), strict=True)
-        )
-        return (
-            when_true if when_false.impossible else when_true.as_uncertain(),
-            when_false if when_true.impossible else when_false.as_uncertain(),
-        )
+            return when_true, when_false
+        if when_true.impossible:
+            when_true = when_true.with_changes(closed_by=(condition, False, facts))
+        else:
+            when_false = when_false.as_uncertain()
+        if when_false.impossible:
+            when_false = when_false.with_changes(closed_by=(condition, True, facts))
+        else:
+            when_true = when_true.as_uncertain()
+        return when_true, when_false
 
     def _check_side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
         """Check a side of a comparison; the other side has the type `beside`."""
         return self.scope.report_unquoted(node, beside) or self.check(node, facts)
 
     def check_comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        """Check a comparison, or a chain of them, each link where those before it hold."""
+        """Check a comparison, or a chain, each of whose comparisons is checked with the facts if those before it are true.
+
+        Notes constant comparisons. Reports sides that may be null, and results that rounding may decide.
+        """
         is_chain = len(node.operators) > 1
         first = self._check_side(node.first, self.scope.type_of(node.rest[0]), facts)
         operands = [first]
@@ -103,7 +108,9 @@ class ComparisonChecker(ABC):
                 known.append(facts)
         if any(operand.info.ty.is_error for operand in operands):
             return build_error(node.span)
-        span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
+        span = node.span
+        if span.source is first.info.span.source:
+            span = span.to(operands[-1].info.span)
         info = Info(BOOLEAN, span)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
             self._note_if_constant(left, operator, right, before, node.span)
@@ -120,11 +127,11 @@ class ComparisonChecker(ABC):
     ) -> Expr:
         """Return a chain as one comparison, or as several joined by `and` if one cannot express it.
 
-        A chain is split where a link may be null for the comparison on its left alone: `0 == n < 5` is `0 == n and n < 5`, and
+        A chain is split at a value that may be null only for the comparison on its left: `0 == n < 5` is `0 == n and n < 5`, and
         Python tests the order only if `n` is 0. It is also split beside a pair that a type checker would report. `links` are the
         left sides before they were required to be present, `known` the facts where each pair is evaluated.
         """
-        rights = [*links[1:], operands[-1]]  # as the comparison on their left has them: null may still be null
+        rights = [*links[1:], operands[-1]]  # as in the comparison on their left, for which null is allowed
         pairs = zip(operands, operators, rights, known, strict=False)
         alone = [_is_null_test(a, b, at) or _is_apart(a, sign, b) or _are_literals(a, b) for a, sign, b, at in pairs]
         parts: list[Expr] = []
@@ -134,7 +141,9 @@ class ComparisonChecker(ABC):
             is_equality = operators[place - 1] in ("==", "!=")
             is_link_null = not is_last and operands[place] is not links[place] and is_equality
             if is_last or is_link_null or alone[place - 1] or alone[place]:
-                part = [*operands[start:place], links[place] if is_link_null else operands[place]]
+                part = operands[start : place + 1]
+                if is_link_null:
+                    part[-1] = links[place]
                 parts.append(
                     self._build_comparison(part, operators[start:place], known[start], info, is_first=start == 0)
                 )
@@ -144,9 +153,9 @@ class ComparisonChecker(ABC):
     def _build_comparison(
         self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
     ) -> Expr:
-        """Return a comparison that is printed as one, or a literal if it is constant and cannot fail.
+        """Return a comparison, or a literal if it is constant and cannot fail.
 
-        Unless `is_first` in its chain, the first operand has been computed by the comparison before.
+        `is_first`: it is the first of its chain, so that its left side has not been computed by the comparison before.
         """
         if len(operands) > 2:
             return typed.Comparison(operands[0], operators, tuple(operands[1:]), info)
@@ -166,7 +175,7 @@ class ComparisonChecker(ABC):
         return typed.Comparison(left, operators, (right,), info, is_constant, may_be_null)
 
     def _note_if_constant(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
-        """Note a comparison whose result is the same for all data, as the ranges and values of its sides show."""
+        """Add a comparison to `constants` if its result is the same for all data, by the ranges and values of its sides."""
         if facts.is_silent:
             return
         result, reason = self._constant_result(left, operator, right, facts)
@@ -185,10 +194,11 @@ class ComparisonChecker(ABC):
         self.constants.append(wording.ConstantComparison(span, result, reason))
 
     def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
-        """Return the result of a comparison, None if it varies, and the reason if it is more than the facts about its sides."""
-        results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
-        if results is not None and right.info.constant not in results:
-            return operator == "!=", wording.describe_values(left, results)
+        """Return the result of a comparison, None if it varies, and the reason, empty if the facts about its sides are enough."""
+        if operator in ("==", "!=") and right.info.is_constant:
+            results = self._results_of(left)
+            if results is not None and right.info.constant not in results:
+                return operator == "!=", wording.describe_values(left, results)
         if left == right and not left.info.is_constant:
             return operator in ("==", "<=", ">=", "in"), catalogue.BOTH_ARE_SAME
         if _are_literals(left, right):
@@ -196,7 +206,7 @@ class ComparisonChecker(ABC):
         return constant_result(left, operator, right, facts), ""
 
     def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Return True if a type checker, too, would see that a comparison is constant."""
+        """Return True if also a type checker of the generated code would see that a comparison is constant."""
         if _is_null_test(left, right, facts) or _is_apart(left, operator, right):
             return True
         compared = [item.value for item in list_items(right) if isinstance(item, typed.Literal)]
@@ -213,7 +223,7 @@ class ComparisonChecker(ABC):
     def _possible_values(
         self, left: Expr, operator: str, right: Expr, compared: Sequence[Value], facts: Facts
     ) -> Sequence[Value] | None:
-        """Return the values that the left side can have as far as type checkers know; None if they do not."""
+        """Return the values that the left side can have as far as a type checker knows; None if it knows none."""
         if operator in ("==", "!=") and right.info.ty.is_numeric:
             results = self._results_of(left)
             if results is not None and not set(results) & set(compared):
@@ -228,7 +238,7 @@ class ComparisonChecker(ABC):
         return self.scope.results_of(expression.symbol.name)
 
     def _check_pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
-        """Return the sides of a comparison as its operator takes them. Reports a side that it does not take."""
+        """Return the sides of a comparison, checked for its operator. Reports a side of the wrong type, and returns an error."""
         if left.info.ty.is_error or right.info.ty.is_error:
             return left, right
         if operator in ("==", "!="):
@@ -244,13 +254,18 @@ class ComparisonChecker(ABC):
         return self.require_present(left, facts), self.require_present(right, facts)
 
     def _check_comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
-        """Return the right side if the two can be equal: strings with known values must have one in common. Reports others."""
+        """Return the right side if the two sides can be equal. Reports other sides, and returns an error.
+
+        Enums must have a value in common.
+        """
         a = left.info.ty
         b = right.info.ty
         if Base.NULL in (a.base, b.base):
             return right
         if join(a, b) is None:
-            help = catalogue.IN_A_CHAIN if in_chain else wording.help_for_pair(left, right)
+            help: Help = catalogue.IN_A_CHAIN
+            if not in_chain:
+                help = wording.help_for_pair(left, right)
             sides = (quote_expression(left), a.noun), (quote_expression(right), b.noun)
             self.problems.report(catalogue.incomparable(right.info.span, *sides, help))
             return build_error(right.info.span)
@@ -265,7 +280,11 @@ class ComparisonChecker(ABC):
             )
             self.problems.report(catalogue.no_common_value(right.info.span, *sides))
             return build_error(right.info.span)
-        value, tested = (right, left) if isinstance(right, typed.Literal) else (left, right)
+        value = left
+        tested = right
+        if isinstance(right, typed.Literal):
+            value = right
+            tested = left
         text = (value.info.ty.values or ("",))[0]
         known = tested.info.ty.values or ()
         elsewhere = {text} & self.scope.field_values
@@ -273,6 +292,7 @@ class ComparisonChecker(ABC):
         return build_error(right.info.span)
 
     def _check_membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
+        """Check the right side of `in` or `not in`, a list or a string, and return both sides. Reports wrong ones."""
         if isinstance(node, ast.List):
             written = [self._check_side(item, left.info.ty, facts) for item in node.items]
             if not written:
@@ -297,14 +317,14 @@ class ComparisonChecker(ABC):
 
 
 def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
-    """Return True if a side that is not null here is tested for null."""
+    """Return True if a comparison is a test for null of a value that is not null here."""
     if is_null(left):
         return not any(map(facts.may_be_null, list_items(right)))
     return not facts.may_be_null(left) and all(map(is_null, list_items(right)))
 
 
 def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
-    """Return True if by its type a string never equals any of the strings that it is compared with."""
+    """Return True if by its type a string is never equal to any of the strings that it is compared with."""
     if operator not in ("==", "!=") and not isinstance(right, typed.List):
         return False
     known = left.info.ty.values
@@ -324,11 +344,13 @@ def _are_literals(left: Expr, right: Expr) -> bool:
 
 def _constant_value(right: Expr) -> object:
     """Return the value of a constant, or the values of a list of constants."""
-    return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
+    if isinstance(right, typed.List):
+        return [item.info.constant for item in right.items]
+    return right.info.constant
 
 
 def _describe_needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
-    """Return a test for null of a value that is never null, with the help against it."""
+    """Return the reason and help for a test for null of a value that is never null."""
     if isinstance(tested, typed.Present) or tested.info.ty.nullable:
         return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(quote_expression(tested)))
     help = catalogue.REMOVE_THE_TEST
@@ -338,11 +360,13 @@ def _describe_needless_test(tested: Expr, result: bool, span: Span) -> wording.C
 
 
 def _find_pair_span(left: Expr, right: Expr, whole: Span) -> Span:
-    """Return the span of a comparison of a chain; that of its right side if the left one is written elsewhere."""
+    """Return the span of a comparison of a chain; the span of its right side if the left one is in another JSON value."""
     here = left.info.span
     there = right.info.span
     together = there.pointer.startswith(here.pointer) and whole.pointer != there.pointer
-    return here.to(there) if together or here.pointer == there.pointer else there
+    if together or here.pointer == there.pointer:
+        return here.to(there)
+    return there
 
 
 def _simplify_boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
@@ -351,4 +375,6 @@ def _simplify_boolean_test(left: Expr, operator: str, right: Expr, info: Info) -
         return None
     if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:
         return None
-    return left if right.value is (operator == "==") else typed.Not(left, info)
+    if right.value is (operator == "=="):
+        return left
+    return typed.Not(left, info)

@@ -1,6 +1,6 @@
 """Checks expressions as written and builds typed ones: the type rules of the language.
 
-In: an `ast.Expr`, a scope, the facts that hold there. Out: a typed expression. A wrong one has the type `error`, which fits
+In: an `ast.Expr`, a scope, the facts at its place. Out: a typed expression. A wrong expression has the type `error`, which fits
 everywhere, so that each mistake is reported once.
 """
 
@@ -32,7 +32,7 @@ from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, joi
 from formulaseed.source.text import Span
 
 _RESULTS_FOR_EQUAL_OPERANDS = {"-": 0, "%": 0, "/": 1, "//": 1}
-"""The results of operators for equal operands, if they have a value then."""
+"""The results of operators whose two operands are the same, unless they fail."""
 
 
 class ExpressionChecker(ComparisonChecker):
@@ -43,6 +43,7 @@ class ExpressionChecker(ComparisonChecker):
         self.per_review = per_review
 
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
+        """Check an expression at a place with these facts, and return it typed, or as an error if something was reported."""
         match node:
             case ast.Literal(span, value):
                 return build_literal(value, span)
@@ -75,12 +76,14 @@ class ExpressionChecker(ComparisonChecker):
                 raise AssertionError("front ends leave no loops")
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate inside a formula. Only formulas of seeds v1 have any, and their checker overrides this."""
+        """Check an aggregate inside a formula. Only formulas of seeds v1 have aggregates, and their checker overrides this."""
         raise AssertionError("there are no reviews")
 
     def _require_implied(self, branch: Expr, facts: Facts) -> Expr:
         """Return a branch, marked as present if its condition implies that in a way that type checkers do not follow."""
-        return self.require_present(branch, facts) if self.scope.is_implied(branch, facts.is_present) else branch
+        if self.scope.is_implied(branch, facts.is_present):
+            return self.require_present(branch, facts)
+        return branch
 
     def convert_to_float(self, result: Expr) -> Expr:
         """Return the result of a formula over a domain, converted to a float; a string stays one."""
@@ -92,9 +95,9 @@ class ExpressionChecker(ComparisonChecker):
         )
 
     def check_condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
-        """Check an expression whose truth is tested. With `is_negated` it is under a `not`.
+        """Check an expression that is used as a condition, under a `not` if `is_negated`. Reports a value that may be null.
 
-        A number is reported, unless it may be null: then the test is whether there is a value.
+        Reports a string or number, and returns an error, unless it may be null: then it is a test for a value.
         """
         checked = self._check_truth(node, facts)
         ty = checked.info.ty
@@ -107,18 +110,18 @@ class ExpressionChecker(ComparisonChecker):
         return checked
 
     def _check_truth(self, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an expression of which only the truth counts."""
+        """Check an expression that is only tested for being true, so that the operands of its `and` and `or` are conditions."""
         if isinstance(node, ast.Logical):
             return self._check_logical(node, facts, is_condition=True)
         return self.check(node, facts)
 
     def _report_certain_failure(self, failure: partial_operations.CertainFailure, span: Span, facts: Facts) -> bool:
-        """Report an operation that always fails. Return True if that is an error, as the formula is sure to reach it.
+        """Report an operation that always fails. Returns True if that is an error, since every evaluation reaches it.
 
-        If the formula may reach it, it is a warning; if it never does, the condition that excludes it is noted.
+        If some evaluations may reach it, that is a warning; if none does, the condition that excludes it is added to `closed`.
         """
         if facts.impossible:
-            if facts.closed_by is not None:  # note the condition that keeps this from being reached
+            if facts.closed_by is not None:
                 condition, truth, before = facts.closed_by
                 reason = explain_constant(condition, self.constants, before, self.narrowing)
                 noted = ConstantComparison(condition.info.span, truth, reason, catalogue.REMOVE_THE_BRANCH)
@@ -132,19 +135,19 @@ class ExpressionChecker(ComparisonChecker):
         return False
 
     def require_present(self, expression: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
-        """Return the expression for a place that null does not fit, checked at run time unless it is known to be present.
+        """Return an expression that is not null, with a check at run time unless it is known to be present.
 
-        Reports an expression that may be null. `wanted` is the type of a literal null.
+        Reports an expression that may be null. `wanted` is the type that a literal null is taken to have.
         """
         info = expression.info
         ty = info.ty
         if ty.base is Base.NULL or (info.is_constant and info.constant is None and not ty.is_error):
             if self._report_certain_failure(partial_operations.ALWAYS_NULL, info.span, facts):
                 return build_error(info.span)
-            present = wanted if ty.base is Base.NULL else ty.non_null()
-            return typed.Present(
-                expression, Info(present, info.span, intervals.ANY_NUMBER if present.is_numeric else None)
-            )
+            if ty.base is not Base.NULL:
+                wanted = ty.non_null()
+            known = intervals.ANY_NUMBER if wanted.is_numeric else None
+            return typed.Present(expression, Info(wanted, info.span, known))
         if ty.is_error or not facts.may_be_null(expression):
             return expression
         if nulls.is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
@@ -152,11 +155,12 @@ class ExpressionChecker(ComparisonChecker):
         return typed.Present(expression, Info(ty.non_null(), info.span, info.range))
 
     def _report_missing_default(self, expression: Expr) -> bool:
-        """Report an aggregate without a default that needs one, itself or as a step. Return False for any other value."""
+        """Report an aggregate, or a step that is one, that needs a default. Returns False for any other value."""
         is_step = isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.STEP
         return (is_step or isinstance(expression, typed.Aggregate)) and self.scope.report_missing_default(expression)
 
     def _check_shape(self, expression: Expr, text: str) -> Expr:
+        """Return the expression of a name. Reports a value of single reviews where there is no review, and returns an error."""
         if isinstance(expression, typed.Ref) and expression.symbol.is_per_review and not self.per_review:
             self.scope.report_once(catalogue.review_value(expression.info.span, text), text)
             return build_error(expression.info.span)
@@ -165,11 +169,12 @@ class ExpressionChecker(ComparisonChecker):
     # --- arithmetic
 
     def _require_number(self, operand: Expr, operator: str, facts: Facts) -> Expr:
-        """Return the operand as a number that is present. Reports, and returns an error for, any other value."""
+        """Return an operand that is a number, not null. Reports an operand of another type, and returns an error."""
         ty = operand.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            is_flag = ty.base is Base.BOOLEAN
-            help = catalogue.AS_INTEGER.format(expression_text(operand)) if is_flag else help_for_quoted_number(operand)
+            help = help_for_quoted_number(operand)
+            if ty.base is Base.BOOLEAN:
+                help = catalogue.AS_INTEGER.format(expression_text(operand))
             self.problems.report(
                 catalogue.needs_numbers(operand.info.span, operator, quote_expression(operand), ty.noun, help)
             )
@@ -180,16 +185,15 @@ class ExpressionChecker(ComparisonChecker):
         operand = self._require_number(self.check(node.operand, facts), node.operator, facts)
         if operand.info.ty.is_error:
             return build_error(node.span)
-        if isinstance(operand, typed.Literal) and isinstance(operand.value, int | float):
-            return build_literal(-operand.value if node.operator == "-" else operand.value, node.span)
         known = facts.range_of(operand)
-        if known is not None and node.operator == "-":
-            known = intervals.negate(known)
-        negated = typed.Unary(node.operator, operand, Info(operand.info.ty, node.span, known))
         value = operand.info.constant
-        if not isinstance(value, int | float):
-            return negated
-        return note_value(negated, -value if node.operator == "-" else value)
+        if node.operator == "-":
+            known = known and intervals.negate(known)
+            value = -value if isinstance(value, int | float) else None
+        if isinstance(operand, typed.Literal):
+            return build_literal(value, node.span)
+        signed = typed.Unary(node.operator, operand, Info(operand.info.ty, node.span, known))
+        return signed if value is None else note_value(signed, value)
 
     def _check_binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._require_number(self.check(node.left, facts), node.operator, facts)
@@ -206,15 +210,18 @@ class ExpressionChecker(ComparisonChecker):
         return self._build_operation(OPERATORS[node.operator], [left, right], node.span, facts)
 
     def _check_operand(self, entry: Operator | Function, place: int, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an operand. `n or 1` is not reported where the operation has no value for 0: there it is meant."""
+        """Check an operand of the operation `entry`. If the operation fails for 0, `n or 1` is intended and not reported."""
         if isinstance(node, ast.Logical) and entry.refuses_zero(place):
             return self._check_logical(node, facts, refuses_zero=True)
         return self.check(node, facts)
 
     def _build_operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
-        """Apply an operator or a function to operands of the right types that are present. Reports operands it fails for."""
+        """Return an operator or function of operands of the right types. Reports operands for which it may fail.
+
+        Returns an error if it always fails, and a constant if all operands are constants.
+        """
         infos = [operand.info for operand in operands]
-        ranges = [_known_range(operand, facts) for operand in operands]
+        ranges = [facts.operand_range(operand) for operand in operands]
         known = OperandFacts(infos, ranges, self._result_range(entry, operands, ranges))
         failure = partial_operations.find_certain_failure(entry, operands, known)
         if failure is not None and self._report_certain_failure(failure, span, facts):
@@ -235,7 +242,7 @@ class ExpressionChecker(ComparisonChecker):
         return operation
 
     def _result_range(self, entry: Operator | Function, operands: list[Expr], ranges: list[Range]) -> Range:
-        """Return the range of an operation; it is narrower if one operand is a part of the other."""
+        """Return the range of an operation, which is narrower if one operand is known to be a part of the other."""
         result = entry.range(*ranges)
         if entry.name == "/" and self.scope.is_part(*operands):
             return intervals.intersection(intervals.SHARE_RANGE, result)
@@ -246,18 +253,21 @@ class ExpressionChecker(ComparisonChecker):
     # --- conditions
 
     def _build_negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
+        """Return the negation of a condition. Reports sides of a comparison under it that may be null."""
         if operand.info.ty.is_error:
             return build_error(span)
         nulls.report_negated_difference(operand, self.scope, facts)
         negation = typed.Not(operand, Info(BOOLEAN, span))
-        return note_value(negation, not operand.info.constant) if operand.info.is_constant else negation
+        if operand.info.is_constant:
+            return note_value(negation, not operand.info.constant)
+        return negation
 
     def _check_logical(
         self, node: ast.Logical, facts: Facts, *, is_condition: bool = False, refuses_zero: bool = False
     ) -> Expr:
-        """Check `and` or `or`, whose value is one of the operands, as in Python.
+        """Check `and` or `or`, whose value is one of the operands, as in Python. Reports values that are lost by it.
 
-        `is_condition` says that only the truth of the result counts, `refuses_zero` that the result must not be 0.
+        `is_condition`: the result is only tested for being true. `refuses_zero`: the operation around it fails for 0.
         """
         is_and = node.operator == "and"
         checked = self._operands_with_facts(node, facts, is_condition=is_condition)
@@ -278,13 +288,16 @@ class ExpressionChecker(ComparisonChecker):
         if ty == BOOLEAN:
             choice = join_conditions(node.operator, operands, info)
         deciding = choices.find_constant_choice(operands, is_and=is_and)
-        return choice if deciding is None else note_value(choice, deciding.info.constant)
+        if deciding is None:
+            return choice
+        return note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
-        """Check the operands of `and` or `or`, each with the facts where it is evaluated: the ones before it did not decide."""
+        """Check the operands of `and` or `or`. Returns each with the facts at its place: the ones before it did not decide."""
         checked: list[tuple[Expr, Facts]] = []
+        check = self._check_truth if is_condition else self.check
         for operand_node in node.operands:
-            operand = self._check_truth(operand_node, facts) if is_condition else self.check(operand_node, facts)
+            operand = check(operand_node, facts)
             checked.append((operand, facts))
             if operand.info.ty.is_error:
                 facts = facts.as_uncertain()
@@ -324,7 +337,9 @@ class ExpressionChecker(ComparisonChecker):
 
             plain = [argument for argument in node.arguments if not isinstance(argument, ast.List)]
             checked = [self.check(argument, facts) for argument in plain]
-            report_unknown_function(self.scope, node.name, checked if plain == [*node.arguments] else [], facts)
+            if len(checked) < len(node.arguments):
+                checked = []
+            report_unknown_function(self.scope, node.name, checked, facts)
             return build_error(node.span)
         arguments = unpack_arguments(node, function, self.problems)
         if arguments is None:
@@ -349,6 +364,7 @@ class ExpressionChecker(ComparisonChecker):
         return self._build_call(function, checked, node.span, facts)
 
     def _build_call(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+        """Return a call of checked arguments; the operations between them if the function stands for an operator."""
         if not arguments:
             return build_literal(function.empty_value, span)
         if not function.folds:
@@ -361,7 +377,7 @@ class ExpressionChecker(ComparisonChecker):
         return total
 
     def _check_argument(self, function: Function, argument: Expr, facts: Facts) -> Expr:
-        """Return an argument of a type that the function takes, present. Reports, and returns an error for, any other."""
+        """Return an argument, not null, of a type that the function takes. Reports any other, and returns an error."""
         ty = argument.info.ty
         takes_strings = Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
@@ -378,8 +394,3 @@ class ExpressionChecker(ComparisonChecker):
             )
             return build_error(argument.info.span)
         return self.require_present(argument, facts, STRING if takes_strings else INTEGER)
-
-
-def _known_range(operand: Expr, facts: Facts) -> Range:
-    """Return the range of a number, or of a boolean, which `int` and `float` take; any range for a string: it is not used."""
-    return facts.range_of(operand) or (intervals.ANY_NUMBER if operand.info.ty.is_numeric else Range(0.0, 1.0))

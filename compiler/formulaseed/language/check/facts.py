@@ -110,6 +110,13 @@ class Facts:
             expression = expression.operand
         return self.get(expression).range or expression.info.range
 
+    def operand_range(self, operand: Expr) -> Range:
+        """Return the range of a number, or of a boolean, which `int` and `float` take; for a string, one that is not used."""
+        known = self.range_of(operand)
+        if known is None:
+            known = intervals.ANY_NUMBER if operand.info.ty.is_numeric else Range(0.0, 1.0)
+        return known
+
     def values_of(self, expression: Expr) -> tuple[str, ...] | None:
         """Return the values that a string can have here; None if they are not known."""
         if isinstance(expression, typed.Present):

@@ -7,27 +7,32 @@ from dataclasses import replace
 
 from formulaseed.language import intervals, typed
 from formulaseed.language.info import Info
+from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, Value, literal_type
 from formulaseed.source.text import Span
 
 
 def build_literal(value: Value, span: Span) -> typed.Literal:
-    """Return a literal with its type and value noted."""
-    known = intervals.point(value) if isinstance(value, int | float) else None
-    return typed.Literal(value, Info(literal_type(value), span, known, True, value))
+    """Return a typed literal of a value."""
+    return typed.Literal(value, Info(literal_type(value), span, _value_range(value), True, value))
 
 
 def note_value(expression: Expr, value: Value) -> Expr:
-    """Return an expression that is made of literals alone, with its value noted."""
-    known = intervals.point(value) if isinstance(value, int | float) else None
-    return replace(expression, info=replace(expression.info, range=known, is_constant=True, constant=value))
+    """Return an expression that is made of literals alone, marked as constant with this value."""
+    info = replace(expression.info, range=_value_range(value), is_constant=True, constant=value)
+    return replace(expression, info=info)
+
+
+def _value_range(value: Value) -> Range | None:
+    """Return the range of one value; None for a string or null."""
+    return intervals.point(value) if isinstance(value, int | float) else None
 
 
 def join_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
-    """Return conditions joined by `and` or `or`, without literals that change nothing: `x and True` is `x`.
+    """Return conditions joined by `word`, `and` or `or`, without literals that change nothing: `x and True` is `x`.
 
-    A literal that decides makes the conditions behind it needless, and those before it, too, if they cannot fail.
+    A literal that decides makes the conditions after it needless, and also those before it if they cannot fail.
     """
     decisive = word == "or"
     last = next((place for place, part in enumerate(parts) if _is_truth(part, decisive)), len(parts) - 1)
@@ -36,7 +41,9 @@ def join_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
     left = parts[: last + 1]
     if all(part.info.ty == BOOLEAN for part in left):  # `flag or False` is false where the flag is null
         left = [part for part in left if not _is_truth(part, not decisive)] or parts[:1]
-    return left[0] if len(left) == 1 else typed.Logical(word, tuple(left), info)
+    if len(left) == 1:
+        return left[0]
+    return typed.Logical(word, tuple(left), info)
 
 
 def _is_truth(expression: Expr, truth: bool) -> bool:

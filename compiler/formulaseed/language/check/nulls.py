@@ -1,6 +1,6 @@
-"""Reports null, and values that `or` replaces like null, where a formula silently goes on with another value.
+"""Reports null, and values that `or` replaces like null, if a formula silently continues with another value.
 
-In: a checked expression, the facts that hold there, what null counts as. A guard that proves a value present silences the report.
+In: a checked expression, the facts at its place, the effect of null there. Nothing is reported if a condition excludes null.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
 MAX_QUOTED = 60
-"""A longer operand is not repeated in a help."""
+"""A longer operand is not quoted in a help."""
 _TRUTH_TESTS = {(True, False): "== True", (True, True): "== False", (False, False): "!= None", (False, True): "== None"}
 """The explicit tests for the truth of a value, by whether it is a boolean, and whether it is under a `not`."""
 
 
 def is_unproven(expression: Expr, scope: Scope, facts: Facts) -> bool:
-    """Return True if the value may be null here, as far as the conditions on the way show."""
+    """Return True if no condition on the way to this place excludes that the value is null."""
     if facts.is_silent or not facts.may_be_null(expression):
         return False
     return not (facts.get(expression).is_implied or scope.is_implied(expression, facts.is_present))
@@ -43,7 +43,7 @@ def is_unproven(expression: Expr, scope: Scope, facts: Facts) -> bool:
 def report_null(
     value: Expr, scope: Scope, facts: Facts, effect: NullEffect = "value", other: Expr | None = None, sign: str = ""
 ) -> None:
-    """Report a value that may be null, once for the same text in a step; nothing if it is known to be present.
+    """Report a value that may be null, once for the same text in a step. Does nothing if it is known to be present.
 
     `other` is the value that `sign`, `!=` or `not in`, compares it with. With the effect `truth`, `sign` may be `not`.
     """
@@ -56,15 +56,19 @@ def report_null(
     if len(text) <= MAX_QUOTED:
         default = _propose_default(value, other, facts)
         coalesced = f"coalesce({text}, {default})"
-        condition = _compare_with_default(text, coalesced, sign, other) if other is not None else ""
+        if other is not None:
+            condition = _compare_with_default(text, coalesced, sign, other)
         if effect == "truth" and value.info.ty.base is Base.STRING:
             coalesced = f"{coalesced} != ''"
     name = text if isinstance(value, typed.Ref) else f"({text})"
-    guarded = f"… if {name} != None else …" if effect == "value" else f"{name} != None and …"
-    if effect == "truth":
+    negated = ""
+    guarded = f"{name} != None and …"
+    if effect == "value":
+        guarded = f"… if {name} != None else …"
+    elif effect == "truth":
         is_boolean = value.info.ty.base is Base.BOOLEAN
         guarded = f"{name} {_TRUTH_TESTS[is_boolean, bool(sign)]}"
-    negated = f"not {name}" if effect == "truth" and sign else ""
+        negated = f"not {name}" if sign else ""
     diagnostic = catalogue.may_be_null(
         value.info.span, quote_expression(value), coalesced, guarded, effect, condition, negated
     )
@@ -72,16 +76,15 @@ def report_null(
 
 
 def _compare_with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
-    """Return the comparison with the proposed default, which null no longer meets."""
-    value = other.info.constant if other.info.is_constant else None
-    if isinstance(value, bool):
-        return f"{text} == {not value}"
+    """Return a comparison to propose, with the default in place of null, for which null does not meet it."""
+    if other.info.is_constant and isinstance(other.info.constant, bool):
+        return f"{text} == {not other.info.constant}"
     return f"{coalesced} {sign} {operand_text(other)}"
 
 
 def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
-    """Return a default to propose: a value that is equal to `other`, or one that does not make the formula fail."""
-    first = list_items(other)[0] if other is not None and list_items(other) else None
+    """Return a default to propose: a value that is equal to `other`, or one for which the formula does not fail."""
+    first = next(iter(list_items(other)), None) if other is not None else None
     known = facts.range_of(value) or intervals.ANY_NUMBER
     values = facts.values_of(value)
     is_only = known.low == known.high or (values is not None and len(values) <= 1)
@@ -91,26 +94,33 @@ def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
         return "''"
     if value.info.ty.base is Base.BOOLEAN:
         return "False"
-    return _propose_number(known if other is None else intervals.ANY_NUMBER)
+    if other is not None:
+        known = intervals.ANY_NUMBER
+    return _propose_number(known)
 
 
 def _propose_number(known: Range) -> str:
-    """Return a number of the range as text: 0 or 1 if they are in it, else an end."""
+    """Return a number of the range as text: 0 or 1 if it is in the range, else a bound."""
     candidates = (0, 1, known.low, known.high)
     usual = (value for value in candidates if known.low <= value <= known.high and not (known.nonzero and value == 0))
     number = next(usual, 0)
-    return repr(int(number) if float(number).is_integer() else number)
+    if float(number).is_integer():
+        number = int(number)
+    return repr(number)
 
 
 def report_truth(condition: Expr, scope: Scope, facts: Facts, *, is_negated: bool = False) -> None:
-    """Report a boolean or string that decides as a condition and may be null. A number in its place is taken as a guard."""
+    """Report a boolean or string that is a condition, under a `not` if `is_negated`, and may be null.
+
+    A number as a condition is taken as a test for a value, and not reported.
+    """
     is_guard = condition.info.ty.base not in (Base.BOOLEAN, Base.STRING) or scope.is_entity(condition)
     if not is_guard and not isinstance(condition, typed.Logical):  # the operands of one were reported
         report_null(condition, scope, facts, "truth", sign="not" if is_negated else "")
 
 
 def report_difference(left: Expr, sign: str, right: Expr, scope: Scope, facts: Facts) -> None:
-    """Report either side of `!=`, or of `not in` a list, that may be null, unless it is compared with null."""
+    """Report either side of `!=`, or of `not in` with a list, that may be null. Does nothing for a comparison with null."""
     if sign not in ("!=", "not in") or (sign == "not in" and not isinstance(right, typed.List)):
         return
     if any(side.info.ty.base is Base.NULL for side in (left, *list_items(right))):
@@ -121,7 +131,7 @@ def report_difference(left: Expr, sign: str, right: Expr, scope: Scope, facts: F
 
 
 def report_negated_difference(condition: Expr, scope: Scope, facts: Facts) -> None:
-    """Report a side that may be null of a comparison under a `not`, which makes it `!=` or `not in`."""
+    """Report sides that may be null of a condition under a `not`, if it is `==` or `in`, which become `!=` and `not in`."""
     if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
         sign = NEGATED[condition.operators[0]]
         report_difference(condition.first, sign, condition.rest[0], scope, facts)
@@ -131,16 +141,16 @@ def report_negated_difference(condition: Expr, scope: Scope, facts: Facts) -> No
 
 
 def is_boolean_default(operand: Expr, rest: Sequence[Expr]) -> bool:
-    """Return True if `or` states the value that a boolean has instead of null, as in `flag or false`."""
+    """Return True if the operands after a boolean are its default for null, as in `flag or false`."""
     return operand.info.ty.nullable and all(
         value.info.is_constant and isinstance(value.info.constant, bool) for value in rest
     )
 
 
 def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Scope) -> None:
-    """Report each operand of `or` that may be 0, an empty string or false, if what replaces it is another value.
+    """Report each operand of `or` that may be 0, an empty string or false, and is then replaced by a different value.
 
-    `checked` has each operand with the facts where it is evaluated. Two booleans joined by `or` are no value and its replacement.
+    `checked` holds each operand with the facts at its place. Booleans are only reported if they are nullable and have a default.
     """
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked[:-1]):
@@ -148,7 +158,9 @@ def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, sc
         falsy = _find_falsy_value(operand, rest, facts)
         if facts.is_silent or not falsy or all(_is_falsy(value, facts) for value in rest):
             continue
-        here = span if place == 0 else _include_parentheses(operand.info.span.to(span))
+        here = span
+        if place > 0:
+            here = _include_parentheses(operand.info.span.to(span))
         nullable = facts.may_be_null(operand)
         replacement = _propose_replacement(operand, rest, falsy, nullable)
         if replacement and not replacement.startswith("coalesce("):
@@ -158,7 +170,7 @@ def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, sc
 
 
 def _include_parentheses(span: Span) -> Span:
-    """Return the span, extended by the opening parentheses before it that are closed inside."""
+    """Return the span, extended to the left by the opening parentheses that are closed inside it."""
     text = span.source.text
     start = span.start
     unopened = text.count(")", start, span.end) - text.count("(", start, span.end)
@@ -169,15 +181,17 @@ def _include_parentheses(span: Span) -> Span:
 
 
 def _find_falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
-    """Return the literal that an operand may be and that `or` takes for null; empty if there is none."""
+    """Return the literal, other than null, that an operand may be and that `or` replaces; empty if there is none."""
     ty = operand.info.ty
-    if ty.is_numeric:
-        known = facts.range_of(operand)
-        return "0" if known is None or known.may_be_zero else ""
-    if ty.base is Base.STRING:
-        values = facts.values_of(operand)
-        return "''" if values is None or "" in values else ""
-    return "False" if ty.base is Base.BOOLEAN and is_boolean_default(operand, rest) else ""
+    known = facts.range_of(operand)
+    values = facts.values_of(operand)
+    if ty.is_numeric and (known is None or known.may_be_zero):
+        return "0"
+    if ty.base is Base.STRING and (values is None or "" in values):
+        return "''"
+    if ty.base is Base.BOOLEAN and is_boolean_default(operand, rest):
+        return "False"
+    return ""
 
 
 def _is_falsy(expression: Expr, facts: Facts) -> bool:
@@ -189,21 +203,24 @@ def _is_falsy(expression: Expr, facts: Facts) -> bool:
 
 
 def _propose_replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
-    """Return what to write for `operand or rest`; empty if it is too long."""
+    """Return a formula to propose for `operand or rest`; empty if it is too long."""
     if not all(short_text(value, MAX_QUOTED, "") for value in (operand, *rest)):
         return ""
     text = expression_text(operand)
     if nullable and rest[-1].info.ty.base is not Base.NULL:
         return f"coalesce({text}, {' or '.join(text_beside(value, AND) for value in rest)})"
-    default = " or ".join(text_beside(value, AND if len(rest) > 1 else OR) for value in rest)
+    precedence = AND if len(rest) > 1 else OR
+    default = " or ".join(text_beside(value, precedence) for value in rest)
     return f"{default} if {operand_text(operand)} == {falsy} else {text}"
 
 
 def add_parentheses(text: str, span: Span) -> str:
-    """Return a formula in parentheses, unless it replaces a whole string of JSON, or `span` is in parentheses already."""
+    """Return a formula in parentheses, unless `span`, which it is to replace, is a whole JSON string or in parentheses."""
     before = span.source.text[: span.start].rstrip()[-1:]
     after = span.source.text[span.end :].lstrip()[:1]
-    return text if (before, after) in (('"', '"'), ("(", ")")) else f"({text})"
+    if (before, after) in (('"', '"'), ("(", ")")):
+        return text
+    return f"({text})"
 
 
 # --- `and` and `or`
@@ -212,10 +229,10 @@ def add_parentheses(text: str, span: Span) -> str:
 def report_joined(
     node: ast.Logical, checked: Sequence[tuple[Expr, Facts]], scope: Scope, *, is_condition: bool, refuses_zero: bool
 ) -> None:
-    """Report null and 0 where they silently count as false in `and` and `or`.
+    """Report operands of `and` or `or` that may be null, and operands of `or` that it replaces although they are not null.
 
-    `checked` has each operand with the facts where it is evaluated. `is_condition` says that only the truth of the result counts,
-    `refuses_zero` that the result must not be 0.
+    `checked` holds each operand with the facts at its place. `is_condition`: the result is only tested for being true.
+    `refuses_zero`: the operation around the result fails for 0, so that `or` is a guard.
     """
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked):

@@ -1,7 +1,7 @@
-"""Reports equality of numbers that were computed from rounded ones: rounding decides the result.
+"""Reports comparisons for equality of numbers that were computed from rounded ones, so that rounding decides the result.
 
-A quotient of integers is not reported beside a literal: each is the float nearest to the number that is meant. Nor is anything
-reported beside 0, which guards a division.
+A quotient of integers compared with a literal is not reported: each of the two is the float nearest to the true number.
+Comparisons with 0 are not reported either: they are guards of divisions.
 """
 
 from __future__ import annotations
@@ -23,27 +23,30 @@ from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
 _EQUALITIES = {"==": "<", "!=": ">=", "in": "in", "not in": "not in"}
-"""The operators that rounding may decide, each with the one that compares the distance of the sides with a tolerance."""
+"""The operators whose result rounding may decide, with those that compare the difference of the sides with a tolerance."""
 
 
 def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
-    """Return how exact a number is; `of_step` returns how exact a step is. Raises `AssertionError` for a list."""
+    """Return the exactness of a number; `of_step` returns that of a step. Raises `AssertionError` for a list."""
     if number.info.ty.base is not Base.NUMBER:
         return Exactness.EXACT
     match number:
         case typed.Literal(value):
             return literal_exactness(value)
-        case typed.Ref(symbol):
-            return of_step(symbol.name) if symbol.kind is SymbolKind.STEP else Exactness.ROUNDED
+        case typed.Ref(symbol) if symbol.kind is SymbolKind.STEP:
+            return of_step(symbol.name)
+        case typed.Ref():
+            return Exactness.ROUNDED
         case typed.Logical(_, operands):
             return max(find_exactness(operand, of_step) for operand in operands)
         case typed.Conditional(_, then, otherwise):
             return max(find_exactness(then, of_step), find_exactness(otherwise, of_step))
         case typed.Present(operand) | typed.Unary(_, operand):
             return find_exactness(operand, of_step)
-        case typed.Binary() | typed.Call():
-            entry = OPERATORS[number.operator] if isinstance(number, typed.Binary) else FUNCTIONS[number.function]
-            return entry.exactness([find_exactness(operand, of_step) for operand in typed.children(number)])
+        case typed.Binary(operator, left, right):
+            return OPERATORS[operator].exactness([find_exactness(left, of_step), find_exactness(right, of_step)])
+        case typed.Call(function, arguments):
+            return FUNCTIONS[function].exactness([find_exactness(argument, of_step) for argument in arguments])
         case typed.Aggregate(operand=operand, default=default):
             values = literal_exactness(default.value if default is not None else None)
             if operand is None:
@@ -56,7 +59,7 @@ def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactne
 def report_inexact(
     left: Expr, sign: str, right: Expr, span: Span, scope: Scope, facts: Facts, *, is_link: bool
 ) -> None:
-    """Report a comparison that rounding may decide. `span` is its place; of a link of a chain no other form is proposed."""
+    """Report a comparison at `span` whose result rounding may decide, with a form to write unless it `is_link` of a chain."""
     sides = (left, *list_items(right))
     if sign not in _EQUALITIES or facts.is_silent or _is_zero(left) or all(map(_is_zero, sides[1:])):
         return
@@ -79,7 +82,7 @@ def _is_zero(side: Expr) -> bool:
 
 
 def _tolerant_comparison(left: Expr, sign: str, right: Expr, is_inexact: Sequence[bool]) -> str:
-    """Return the comparison within a tolerance, or, with a list, of a rounded number; empty if it is too long."""
+    """Return a comparison to propose, with a tolerance or, for a list, of rounded numbers; empty if it is too long."""
     sides = (left, *list_items(right))
     if not all(short_text(side, MAX_QUOTED, "") for side in sides):
         return ""

@@ -1,6 +1,6 @@
-"""Reports calls of names that are no functions; those of other languages are rewritten with their arguments.
+"""Reports calls of unknown functions. Calls of functions of other languages are rewritten as formulas with the same arguments.
 
-In: a call's name and its checked arguments. Out: one diagnostic.
+In: the name of a call and its checked arguments. Out: one diagnostic.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 
 _MAX_REWRITTEN_CALL = 80
-"""A longer rewriting is not shown."""
+"""A longer rewritten call is not proposed."""
 _MODULES = ("math", "np", "numpy", "pd", "pandas", "statistics", "operator")
 
 
 def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> None:
-    """Report a call of a name that is no function. `arguments` are empty if they are not all known."""
+    """Report a call of a name that is not a function. `arguments` is empty if not all of them could be checked."""
     module, _, last = name.text.rpartition(".")
-    known = [] if any(argument.info.ty.is_error for argument in arguments) else arguments
+    known = arguments
+    if any(argument.info.ty.is_error for argument in arguments):
+        known = []
     is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK_FUNCTIONS
     if not is_function and (last not in FUNCTIONS or scope.is_known(module)):
         help = help_for_method(module, last, list(map(expression_text, known)))
@@ -51,6 +53,7 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
 
 
 def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> Help:
+    """Return the help for an unknown function: a step of this name, a rewritten call, or a similar function."""
     module, _, last = name.text.rpartition(".")
     if scope.is_step(name.text):
         return catalogue.STEP_CALLED.format(name.text)
@@ -58,10 +61,10 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
         return f"write `{last}`"
     if help := _help_for_foreign_call(last.lower(), arguments, facts):
         return help
-    # a function of Python is no misspelt one of the language
+    # a function of Python is not a typo of another function
     is_elsewhere = hasattr(builtins, last.lower()) or hasattr(math, last.lower())
-    typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
-    return did_you_mean(typed_name, scope.functions, what="functions", limit=20)
+    typo = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
+    return did_you_mean(typo, scope.functions, what="functions", limit=20)
 
 
 def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
@@ -76,7 +79,7 @@ def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -
 
 
 def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
-    """Return a call of a function of another language as a formula; empty if there is no form for it, or it is too long."""
+    """Return a call of a function of another language as a formula; empty if no formula replaces it, or it is too long."""
     for call, template in FOREIGN_CALLS.items():
         function, _, rest = call.rstrip(")").partition("(")
         parameters = rest.split(", ")
@@ -91,16 +94,19 @@ def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
         text = "".join(f"({values[word]})" if word in values else word for word in re.split(r"\b", template))
         written = PlainText(Span(Source("", text), 0, len(text)), text)
         formula = parse_formula(written, Problems()) or parse_v1_formula(written, Problems())
-        text = expression_text(formula) if formula is not None else ""
+        if formula is None:
+            return ""
+        text = expression_text(formula)
         if len(text) > _MAX_REWRITTEN_CALL:
             return ""
-        is_or = isinstance(formula, ast.Logical) and formula.operator == "or" and name != "or"
-        return f"({text})" if is_or else text
+        if isinstance(formula, ast.Logical) and formula.operator == "or" and name != "or":
+            return f"({text})"
+        return text
     return ""
 
 
 def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
-    """Return the help for a call of a method, such as `context.name.lower()`; empty if no formula does the same."""
+    """Return the help for a call of the method `name` of `value`, such as `x.lower()`; empty if no formula replaces it."""
     method = f".{name.lower()}"
     text = _rewrite_call(method, [value, *arguments]) or _rewrite_call(name.lower(), [value, *arguments])
     if not text and name in FUNCTIONS:

@@ -1,7 +1,7 @@
 """Words the reasons why conditions are constant, and the help for values of the wrong type.
 
-In: a condition that is constant where it is evaluated, the facts that hold there, and what was noted when it was checked; or
-a value. Out: the end of a message, such as "`N` is 0 or more"; a help.
+In: a condition that is constant, the facts at its place, and the constant comparisons noted in it; or a value of the wrong type.
+Out: the end of a message, such as "`N` is 0 or more", or a help.
 """
 
 from __future__ import annotations
@@ -21,43 +21,44 @@ from formulaseed.language.types import NUMBER, Base, Type, Value
 from formulaseed.source.text import Span, value_node
 
 _MAX_REASONS = 3
-_MAX_QUOTED = 60
-"""A longer condition is not repeated in the message."""
-_MAX_CALL = 80
-"""A longer call is not repeated."""
+_MAX_QUOTED_CONDITION = 60
+"""A longer condition is not quoted in the message."""
+_MAX_QUOTED_CALL = 80
+"""A longer call is not quoted in the help."""
 _WORDS_FOR_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
-"""Values of enums that say that there is nothing."""
+"""Values of enums that stand for a missing value."""
 
 
 @value_node
 class ConstantComparison:
-    """A condition that is always true or always false, and why."""
+    """A condition that is always true or always false, its result, and the reason."""
 
     span: Span
     result: bool
     reason: str
     help: str = ""
-    """What to do about this one in particular."""
+    """A help for this condition in particular; empty for the usual help."""
 
 
 def explain_constant(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
-    """Return why a condition is always true, or never. `noted` are the constant comparisons found when it was checked."""
+    """Return why a condition is constant, in words. `noted` are the constant comparisons in it, from when it was checked."""
     reasons = dict.fromkeys(_Reasons(noted, narrowing).explain_parts(condition, facts))
     return " and ".join(list(reasons)[:_MAX_REASONS]) or catalogue.CONTRADICTORY
 
 
 @value_node
 class _Reasons:
-    """Follows a condition down to the parts that make it constant."""
+    """The search for the parts that make a condition constant."""
 
     noted: Sequence[ConstantComparison]
     narrowing: Narrowing
 
     def explain_parts(self, condition: Expr, facts: Facts) -> Iterator[str]:
-        """Yield the reasons why a condition is constant where `facts` hold."""
+        """Yield the reasons why a condition is constant at a place with these facts."""
         truth = facts.get(condition).truth
         if truth is not None:
-            yield (catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE).format(expression_text(condition))
+            template = catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE
+            yield template.format(expression_text(condition))
             return
         match condition:
             case typed.Literal():
@@ -83,26 +84,31 @@ class _Reasons:
                 yield from _describe_all_known([condition], facts)
 
     def _filter_reasons(self, name: str, facts: Facts) -> Iterator[str]:
+        """Yield the reason why a filter is constant: for all reviews, or because of these facts."""
         condition = self.narrowing.filter_condition(name)
         if condition is None:
             return
         truth = self.narrowing.constant_truth(condition, Facts())
-        if truth is not None:
-            yield (catalogue.EVERY_REVIEW if truth else catalogue.NO_REVIEW).format(name)
-        else:
+        if truth is None:
             yield from _Reasons((), self.narrowing).explain_parts(condition, facts)
+        else:
+            template = catalogue.EVERY_REVIEW if truth else catalogue.NO_REVIEW
+            yield template.format(name)
 
     def _operand_reasons(self, is_and: bool, operands: Sequence[Expr], facts: Facts) -> Iterator[str]:
         """Yield the reason of the operand that makes the whole constant; those of all operands if none does so alone."""
         together: list[str] = []
         for operand in operands:
-            when_true, when_false = self.narrowing.split(operand, facts)
-            passed, stopped = (when_true, when_false) if is_and else (when_false, when_true)
+            passed, stopped = self.narrowing.split(operand, facts)
+            if not is_and:
+                passed, stopped = stopped, passed
             is_constant = passed.impossible is not stopped.impossible
-            reasons = list(self.explain_parts(operand, facts)) if is_constant else []
+            reasons: list[str] = []
+            if is_constant:
+                reasons += self.explain_parts(operand, facts)
             if is_constant and passed.impossible:
                 text = expression_text(operand)
-                if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED and reasons:
+                if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED_CONDITION and reasons:
                     yield catalogue.holds_where(text, not is_and, reasons[:_MAX_REASONS])
                 else:
                     yield from reasons
@@ -113,8 +119,11 @@ class _Reasons:
 
 
 def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) -> Iterator[str]:
-    if operator in ("==", "!=") and (is_null(left) or is_null(right)):
-        yield catalogue.NEVER_NULL.format(quote_expression(right if is_null(left) else left))
+    """Yield the reasons why one comparison is constant."""
+    if operator in ("==", "!=") and is_null(left):
+        yield catalogue.NEVER_NULL.format(quote_expression(right))
+    elif operator in ("==", "!=") and is_null(right):
+        yield catalogue.NEVER_NULL.format(quote_expression(left))
     elif reason := explain_integer(left, right):
         yield reason
     else:
@@ -124,7 +133,7 @@ def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) ->
 
 
 def _describe_all_known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
-    """Yield what is known of each expression, if anything is."""
+    """Yield the range or values of each expression for which these are known and tell a reader something."""
     for expression in expressions:
         known = facts.range_of(expression)
         if facts.values_of(expression) is not None or (known is not None and not is_any(known)):
@@ -132,31 +141,33 @@ def _describe_all_known(expressions: Sequence[Expr], facts: Facts) -> Iterator[s
 
 
 def describe_known(expression: Expr, facts: Facts) -> str:
-    """Return what is known of an expression, in words."""
+    """Return the values or the range of an expression, in words; that it was tested before, if neither is known."""
     values: Sequence[Value] | None = facts.values_of(expression)
     if values is not None:
-        may_be_null = facts.may_be_null(expression) and not facts.get(expression).is_implied
-        return describe_values(expression, [*values, None] if may_be_null else values)
+        if facts.may_be_null(expression) and not facts.get(expression).is_implied:
+            values = [*values, None]
+        return describe_values(expression, values)
     known = facts.range_of(expression)
     if known is None:
         return catalogue.TESTED_BEFORE.format(quote_expression(expression))
     if expression.info.ty.base is Base.BOOLEAN:
-        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(quote_expression(expression))
+        template = catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE
+        return template.format(quote_expression(expression))
     return catalogue.HAS_RANGE.format(quote_expression(expression), describe(known))
 
 
 def describe_values(expression: Expr, values: Sequence[Value]) -> str:
-    """Return that an expression can only be one of `values`, in words."""
+    """Return the sentence that an expression can only be one of `values`."""
     return catalogue.ONLY_VALUES.format(quote_expression(expression), list_values(values))
 
 
 def list_values(values: Sequence[Value]) -> str:
-    """Return the first of the values as messages list them."""
+    """Return the values as messages list them, which cut off a long list."""
     return catalogue.join_values([value_text(value) for value in values])
 
 
 def explain_integer(left: Expr, right: Expr) -> str:
-    """Return why an integer equals none of the numbers that it is compared with; empty if it may equal one."""
+    """Return the reason why an integer is equal to none of the numbers that it is compared with; empty if there is none."""
     for whole, numbers in ((left, list_items(right)), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in numbers):
             return catalogue.IS_INTEGER.format(quote_expression(whole))
@@ -167,7 +178,10 @@ def explain_integer(left: Expr, right: Expr) -> str:
 
 
 def help_for_quoted_number(expression: Expr) -> Help:
-    """Return the help for a number in quotes, here or in the step that is named here; empty for any other value."""
+    """Return the help for a number in quotes, in this expression or in the step that it names; empty for any other value.
+
+    The help is only a text, without a replacement, unless it applies to this very literal.
+    """
     values = expression.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
     if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
@@ -177,8 +191,9 @@ def help_for_quoted_number(expression: Expr) -> Help:
         return ""
     if isinstance(expression, typed.Ref):
         return f"{help} in {quote_expression(expression)}"
-    is_certain = isinstance(expression, typed.Literal) and text == values[0]
-    return help if is_certain else str(help)
+    if isinstance(expression, typed.Literal) and text == values[0]:
+        return help
+    return str(help)
 
 
 _UNQUOTED = {
@@ -197,31 +212,40 @@ def help_for_quotes(value: object, wanted: Type) -> Help:
 
 
 def propose_test(expression: Expr) -> str:
-    """Return a test to write for a value that is neither true nor false: for one that it can have, or for its presence."""
+    """Return a condition to propose in place of a string or number: a comparison with one of its values, or with '' or 0."""
     ty = expression.info.ty
     text = operand_text(expression)
     if ty.values and isinstance(expression, typed.Literal):
         return f"x == {text}"
     if ty.values:
         nothing = next((value for value in ty.values if value.lower() in _WORDS_FOR_NOTHING), None)
-        return f"{text} == {literal_text(ty.values[-1])}" if nothing is None else f"{text} != {literal_text(nothing)}"
-    return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
+        if nothing is not None:
+            return f"{text} != {literal_text(nothing)}"
+        return f"{text} == {literal_text(ty.values[-1])}"
+    if ty.base is Base.STRING:
+        return f"{text} != ''"
+    return f"{text} != 0"
 
 
 def help_for_order(operand: Expr, other: Expr) -> Help:
-    """Return the help for ordering a value that is no number."""
+    """Return the help for an order comparison, such as `<`, of a value that is not a number with `other`."""
     ty = operand.info.ty
     if other.info.ty.is_numeric and (number := help_for_quoted_number(operand)):
         return number
     if isinstance(operand, typed.Ref) and operand.symbol == Symbol(SymbolKind.META, "date"):
         return catalogue.parts_of_date(operand.text)
     values = None if isinstance(operand, typed.Literal) else ty.values
-    return catalogue.order_of_values(values, "strings" if ty.base is Base.STRING else "true and false")
+    noun = "strings" if ty.base is Base.STRING else "true and false"
+    return catalogue.order_of_values(values, noun)
 
 
 def help_for_pair(left: Expr, right: Expr) -> Help:
-    """Return the help for comparing two values of different types. The type of the one that is no literal decides."""
-    value, field = (left, right) if isinstance(left, typed.Literal) else (right, left)
+    """Return the help for comparing two values of different types, by the type of the one that is not a literal."""
+    value = right
+    field = left
+    if isinstance(left, typed.Literal):
+        value = left
+        field = right
     ty = field.info.ty
     written = value.value if isinstance(value, typed.Literal) else None
     if ty.base is Base.BOOLEAN:
@@ -230,17 +254,20 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
         return catalogue.OPEN_IS_A_NUMBER
     if ty.is_numeric:
         help = help_for_quoted_number(value) or catalogue.WRITE_A_NUMBER
-        return help if value is right else str(help)
+        return help if value is right else str(help)  # a fix replaces the right side
     if ty.values is not None:
         return catalogue.one_of_values(ty.values)
-    is_number = isinstance(written, int | float) and not isinstance(written, bool)
-    return catalogue.IN_QUOTES.format(written) if is_number else catalogue.COMPARE_ALIKE
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        return catalogue.IN_QUOTES.format(written)
+    return catalogue.COMPARE_ALIKE
 
 
 def add_default(call: Span) -> str:
-    """Return the call of `max` or `min` over a loop with a default added."""
+    """Return the text of a call of `max` or `min` over a loop with `default=0` added."""
     name, _, rest = call.source.text[call.start : call.end].partition("(")
     loop = rest.strip().removesuffix(")").strip()
-    if "\\" in loop or len(loop) > _MAX_CALL or not loop.isprintable():
+    if "\\" in loop or len(loop) > _MAX_QUOTED_CALL or not loop.isprintable():
         loop = "…"
-    return f"{name.strip()}({loop if loop.startswith('[') and loop.endswith(']') else f'({loop})'}, default=0)"
+    if not (loop.startswith("[") and loop.endswith("]")):
+        loop = f"({loop})"
+    return f"{name.strip()}({loop}, default=0)"

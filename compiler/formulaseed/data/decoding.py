@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.source.json_reader import JsonRefusal, refuse_constant, refuse_duplicate_keys
+from formulaseed.source.strict_json import JsonRefusal, refuse_constant, refuse_duplicate_keys
 
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -22,7 +22,7 @@ from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
 from formulaseed.seed.read.steps import MATCH_MODES
-from formulaseed.source.json_reader import refuse_constant, refuse_duplicate_keys
+from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")

@@ -1,7 +1,7 @@
-"""Programs in which every aggregate is a step of its own, as targets compute them: before the formulas that use their values.
+"""Makes every aggregate a step of its own, since targets compute aggregates before the formulas that use their values.
 
-In: a checked program. Out: the program with a new step for each aggregate that is only a part of a formula. Two equal
-aggregates become one step.
+In: a checked program. Out: the program with a new step for each aggregate that is a part of a formula. Equal aggregates become
+one step.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ _MAX_NAME_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class HoistedProgram:
-    """A program with aggregates as steps of their own. `authors` maps each new step to the one that it is a part of."""
+    """A program whose aggregates are all steps. `authors` maps each new step to the step whose formula contained it."""
 
     program: nodes.Program
     authors: Mapping[str, str]
 
     @property
     def steps(self) -> tuple[nodes.Step, ...]:
+        """The steps of the program, with the new ones."""
         return self.program.steps
 
     def author(self, step: nodes.Step) -> str:
-        """Return the name of the step in whose formula `step` was written; its own name if it is a step of the program."""
+        """Return the name of the step whose formula contained `step`; its own name if it was a step before."""
         return self.authors.get(step.name, step.name)
 
     def is_part(self, step: nodes.Step) -> bool:
-        """Return True if the step is new: an aggregate that was a part of a formula."""
+        """Return True if the step is new, made of a part of a formula."""
         return step.name in self.authors
 
 
@@ -46,7 +47,7 @@ def hoist_aggregates(program: nodes.Program) -> HoistedProgram:
     authors: dict[str, str] = {}
 
     def name_aggregates(expression: Expr) -> Expr:
-        """Return the expression with names in place of aggregates."""
+        """Return the expression with names of steps in place of aggregates."""
         if isinstance(expression, typed.Aggregate):
             symbol = Symbol(SymbolKind.STEP, names[expression])
             return typed.Ref(symbol, expression.info, expression_text(expression))
@@ -76,5 +77,6 @@ def hoist_aggregates(program: nodes.Program) -> HoistedProgram:
 
 
 def _propose_name(aggregate: typed.Aggregate, author: str) -> str:
+    """Return a name for the step of an aggregate in the step `author`, such as `RATE_count`; it may be taken."""
     name = f"{author[:_MAX_NAME_CHARACTERS]}_{aggregate.function}" if aggregate.needs_pass else "n_extractions"
     return name.upper() if author.isupper() else name

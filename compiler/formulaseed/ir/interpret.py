@@ -1,7 +1,7 @@
-"""The reference evaluator: a plain walk over the checked tree, slow and obviously right.
+"""Evaluates checked programs by a plain walk over the tree, slow and obviously right: the reference evaluator.
 
-In: a checked program, JSON rows and a JSON context. Out: every step's value, and where in the seed an evaluation failed.
-What every backend is compared with; shares nothing with them but the tree and the table of operators and functions.
+In: a checked program, JSON rows and a JSON context. Out: the value of every step, and the place in the seed of a failure. Every
+backend is compared with this evaluator, which shares only the tree and the tables of operators and functions with them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from formulaseed.language.types import INTEGER, Base, Type, Value
 from formulaseed.source.text import Span
 
 _NO_VALUE = (Fault, KeyError, TypeError)
-"""A condition may raise these if it is tested although an earlier one is not met."""
+"""The exceptions of a condition that is tested although an earlier one, which guards it, is false."""
 
 
 def interpret(
@@ -42,13 +42,12 @@ def interpret(
     record: Mapping[str, Any] | None = None,
     fixed: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Return every step's value by name, in the seed's order; filters are left out.
+    """Return the value of every step by name, in the order of the seed; filters are left out.
 
-    `record` holds the fields of a domain's entities by their full names; an entity itself is true, or null. `fixed` steps
-    have the values that it gives: they are not computed, and the steps that use them are computed from these values.
+    `record` holds the fields of the entities of a domain by their full names; a whole entity is true, or null. `fixed` has values
+    of steps that are not computed; the steps that use them are computed from these values.
 
-    Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
-    or context that lacks what the seed uses.
+    Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for invalid inputs.
     """
     evaluation = prepare_evaluation(program, rows, context, parameters, record)
     for step in program.steps:
@@ -66,11 +65,13 @@ def prepare_evaluation(
     parameters: Mapping[str, Value] | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """Read the inputs as `interpret` does; no step is evaluated yet. Raises `DataError`."""
+    """Read the inputs of `interpret`, and return an evaluation in which no step has been evaluated. Raises `DataError`."""
     used = program.used()
     shared: SymbolValues = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
-    for name, value in check_object({} if parameters is None else parameters, "the parameters").items():
+    if parameters is None:
+        parameters = {}
+    for name, value in check_object(parameters, "the parameters").items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
         number = read_value(value, known[name].ty, f"param.{name}")
@@ -89,26 +90,26 @@ def prepare_evaluation(
 
 @dataclass
 class Observer:
-    """A record of an evaluation's course. It changes no value.
+    """A record of what happened in an evaluation, which it does not change.
 
-    `watched` has the identities of expressions, each with True if it is tested for null, not for being true. `counts` says how
-    often the test of each of these was true and false; for how many rows each filter, by its name, is true and false; and how
-    often each lookup, by its identity, chose the entry at a position, -1 for its default.
+    `watched` maps the `id` of each expression to count to True if it is tested for null, or False if for being true. `counts` has
+    three kinds of pairs: the `id` of such an expression with its result; the name of a filter with its result for a row; the `id`
+    of a lookup with the position of the entry that it chose, -1 for its default.
     """
 
     watched: Mapping[int, bool] = field(default_factory=dict)
     counts: Counter[tuple[object, object]] = field(default_factory=Counter)
     met: dict[typed.Aggregate, list[dict[Expr, bool]]] = field(default_factory=dict)
-    """For each aggregate and row the conjuncts of `where`, filters expanded, with whether the row meets them."""
+    """The conjuncts of `where`, with filters expanded, by aggregate and row: True if the row meets the conjunct."""
     terms: dict[typed.Aggregate, dict[int, Any]] = field(default_factory=dict)
-    """For each aggregate the operand's value for each matching row, by its position."""
+    """The value of the operand by aggregate and by the position of each matching row."""
 
 
 @dataclass
 class Evaluation:
     """The inputs of one restaurant, and the values of the steps evaluated so far.
 
-    `shared` holds what is the same for all reviews, by symbol; `rows` each review's own values.
+    `shared` holds the values that are the same for all reviews, by symbol; `rows` the values of each review.
     """
 
     shared: SymbolValues
@@ -120,9 +121,9 @@ class Evaluation:
     """The value of each aggregate evaluated so far."""
 
     def evaluate_step(self, step: nodes.Step) -> None:
-        """Evaluate a step; those that it uses were evaluated before. Raises `EvaluationError`.
+        """Evaluate a step, and note its value. The steps that it uses must have been evaluated. Raises `EvaluationError`.
 
-        The aggregates in a formula are evaluated before it, whether or not it then uses their values.
+        The aggregates in a formula are evaluated first, also those whose values the formula then does not use.
         """
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
@@ -139,12 +140,12 @@ class Evaluation:
         self.set_value(step, _convert_integer(value, step.ty))
 
     def set_value(self, step: nodes.Step, value: Value) -> None:
-        """Give a step its value, which the steps after it use."""
+        """Set the value of a step, for the results and for the steps that use it."""
         self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
     def evaluate_operation(self, operation: nodes.Operation) -> Value:
-        """Return the value of an operation. Raises `Fault`."""
+        """Return the value of an operation other than a filter. Raises `Fault` if it has none."""
         match operation:
             case nodes.Lookup():
                 return self.evaluate_lookup(operation)
@@ -159,7 +160,7 @@ class Evaluation:
                 raise AssertionError("filters have no value")
 
     def evaluate_aggregate(self, aggregate: typed.Aggregate) -> Value:
-        """Return the value of an aggregate, which is computed once. Raises `Fault`."""
+        """Return the value of an aggregate, which is computed the first time. Raises `Fault` if it has none."""
         if aggregate not in self.aggregates:
             if self.observer is not None:
                 self._observe(aggregate, self.observer)
@@ -167,24 +168,26 @@ class Evaluation:
         return self.aggregates[aggregate]
 
     def iter_terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each matching row with the operand's value for it, None for an aggregate without operand."""
+        """Yield the position of each matching row with the value of the operand for it; None if the aggregate has no operand."""
         where = aggregate.where
         operand = aggregate.operand
         for place, row in enumerate(self.rows):
             if where is None or self.evaluate(where, row):
-                term = self.evaluate(operand, row) if operand is not None else None
+                term = None
+                if operand is not None:
+                    term = self.evaluate(operand, row)
                 if self.observer is not None:
                     self.observer.terms[aggregate][place] = term
                 yield place, term
 
     def _observe(self, aggregate: typed.Aggregate, observer: Observer) -> None:
-        """Note which conjuncts each row meets, also those that its value does not depend on."""
+        """Note in the observer which conjuncts of an aggregate each row meets, also those that a guard protects."""
         conjuncts = [*dict.fromkeys(self._conjuncts(aggregate.where))]
         observer.terms[aggregate] = {}
         observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
-        """Yield the conjuncts of a condition, with those of filters in place of their names."""
+        """Yield the conjuncts of a condition; in place of a filter, the conjuncts of its condition."""
         for part in typed.conjuncts(where):
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
                 yield from self._conjuncts(self.filters[part.symbol.name])
@@ -192,7 +195,7 @@ class Evaluation:
                 yield part
 
     def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
-        """Return True if a row meets a condition, None if the condition has no value. Nothing inside it is observed."""
+        """Return True if a row meets a condition, None if the condition fails. Does not note anything in the observer."""
         try:
             return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).evaluate(condition, row))
         except _NO_VALUE:
@@ -201,44 +204,47 @@ class Evaluation:
     def evaluate_lookup(self, operation: nodes.Lookup) -> Value:
         """Return the value of a lookup. Raises `Fault` if it finds no key and has no default."""
         source = self.evaluate(operation.source, {})
-        is_exact = operation.match == "exact"
-        matches = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
-        if not matches and not operation.has_default:
+        matches = COMPARE["==" if operation.match == "exact" else "in"]
+        places = [place for place, (key, _) in enumerate(operation.table) if matches(key, source)]
+        if not places and not operation.has_default:
             raise Fault("lookup", f"no key of the table is found in {_quote(source)}", (source,))
         values: list[Any] = [value for _, value in operation.table]
-        chosen = matches[0] if matches else -1
-        if matches and operation.match == "substring_max":
-            chosen = max(matches, key=values.__getitem__)
+        chosen = next(iter(places), -1)
+        if places and operation.match == "substring_max":
+            chosen = max(places, key=values.__getitem__)
         if self.observer is not None:
             self.observer.counts[id(operation), chosen] += 1
-        result: Value = values[chosen] if matches else operation.default
+        result: Value = values[chosen] if places else operation.default
         return result
 
     def evaluate(self, expression: Expr, row: SymbolValues) -> Any:
-        """Return the value of an expression, for a review of `rows` or, with no row, for the restaurant. Raises `Fault`."""
+        """Return the value of an expression for a row of `rows`, or an empty row for the restaurant. Raises `Fault`."""
         value = self._evaluate(expression, row)
         if self.observer is not None and id(expression) in self.observer.watched:
-            truth = value is not None if self.observer.watched[id(expression)] else bool(value)
+            truth = bool(value)
+            if self.observer.watched[id(expression)]:
+                truth = value is not None
             self.observer.counts[id(expression), truth] += 1
         return value
 
     def _evaluate(self, expression: Expr, row: SymbolValues) -> Any:
+        """Return the value of an expression by its kind. Raises `Fault`."""
         match expression:
             case typed.Aggregate():
                 return self.evaluate_aggregate(expression)
             case typed.Literal(value):
                 return value
+            case typed.Ref(Symbol(SymbolKind.FILTER, name)):
+                return self.evaluate(self.filters[name], row)
             case typed.Ref(symbol):
-                if symbol.kind is SymbolKind.FILTER:
-                    return self.evaluate(self.filters[symbol.name], row)
-                return row[symbol] if symbol in row else self.shared[symbol]
+                return (row if symbol in row else self.shared)[symbol]
             case typed.Present(operand):
                 return self._present_value(operand, row)
             case typed.Unary(sign, operand):
                 number = self.evaluate(operand, row)
                 return -number if sign == "-" else number
-            case typed.Binary(symbol_, left, right):
-                return OPERATORS[symbol_].compute(self.evaluate(left, row), self.evaluate(right, row))
+            case typed.Binary(operator, left, right):
+                return OPERATORS[operator].compute(self.evaluate(left, row), self.evaluate(right, row))
             case typed.Call(name, (first, default)) if FUNCTIONS[name].replaces_null:
                 value = self.evaluate(first, row)
                 return self.evaluate(default, row) if value is None else value
@@ -264,7 +270,7 @@ class Evaluation:
         return value
 
     def _holds(self, comparison: typed.Comparison, row: SymbolValues) -> bool:
-        """Return True if every link of a comparison holds; as in Python, none behind the first that does not is evaluated."""
+        """Return True if every comparison of a chain is true. As in Python, those after the first false one are not evaluated."""
         left = self.evaluate(comparison.first, row)
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
             right = self.evaluate(operand, row)
@@ -274,7 +280,7 @@ class Evaluation:
         return True
 
     def _logical_value(self, expression: typed.Logical, row: SymbolValues) -> Any:
-        """Return the operand that decides `and` or `or`, else the last; as in Python, none behind it is evaluated."""
+        """Return the first operand that decides `and` or `or`, or the last one. Those after it are not evaluated."""
         value = None
         for operand in expression.operands:
             value = self.evaluate(operand, row)
@@ -284,21 +290,28 @@ class Evaluation:
 
 
 def compute_aggregate(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
-    """Return the value of an aggregate over the operand's values for the matching rows. Raises `Fault` if it is too large."""
-    operand = aggregate.operand
-    value: Value = aggregate.entry.compute(terms, operand.info.ty if operand is not None else INTEGER)
+    """Return the value of an aggregate over `terms`, the values of its operand for the matching rows. Raises `Fault`."""
+    ty = INTEGER
+    if aggregate.operand is not None:
+        ty = aggregate.operand.info.ty
+    value: Value = aggregate.entry.compute(terms, ty)
     if value is None and aggregate.default is not None:
         value = aggregate.default.value
     return _convert_integer(value, aggregate.info.ty)
 
 
 def _convert_integer(value: Value, ty: Type) -> Value:
-    """Return the value, an integer as a float where the type is a number."""
-    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
+    """Return the value; an integer as a float if the type is number."""
+    if ty.base is Base.NUMBER and isinstance(value, int):
+        return float(value)
+    return value
 
 
 def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | None:
-    """Return the span of the operation that failed, or of its step if several could have; None for an unknown step."""
+    """Return the span of the operation in the step `name` that failed with a fault of the `kind`.
+
+    That is the span of the step if several operations may have failed so; None if there is no such step.
+    """
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
         return None
@@ -309,7 +322,7 @@ def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | No
 
 
 def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
-    """Yield every expression that is evaluated for the step, including those of its filters."""
+    """Yield all expressions in a step, and in the filters that it uses."""
     filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     stack = list(step.expressions())
     seen: set[str] = set()
@@ -322,7 +335,7 @@ def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
 
 
 def _may_raise(node: Expr, kind: str) -> bool:
-    """Return True if an operation itself, apart from its operands, may fail with the fault `kind`."""
+    """Return True if an operation itself, apart from its operands, may fail with a fault of the `kind`."""
     match node:
         case typed.Present():
             return kind == "null"
@@ -337,5 +350,5 @@ def _may_raise(node: Expr, kind: str) -> bool:
 
 
 def _may_fail(operation: Operation, kind: str, is_safe: bool) -> bool:
-    """Return True if an operation may fail with the fault `kind`."""
+    """Return True if an operation that is not `is_safe` may fail with a fault of the `kind`."""
     return not is_safe and any(failure.kind == kind for failure in operation.failures)

@@ -1,4 +1,4 @@
-"""Describe a kind of document: what each phase of the compiler does with it. `seed`, `requests` and `reference` define theirs."""
+"""Defines kinds of document: the functions that each phase of the compiler calls. `seed`, `requests` and `reference` have one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Checked = TypeVar("Checked")
 
 @dataclass(frozen=True)
 class Document:
-    """A file as it was read. `tree` is None if the file is not JSON, as a file of requests, or if its JSON is invalid."""
+    """A file that was read. `tree` is None if the kind of file is not one JSON value, as requests, or the JSON is invalid."""
 
     source: Source
     tree: JsonValue | None
@@ -31,10 +31,11 @@ class Document:
 
 
 def _skip_lint(parsed: Parsed | None, checked: Checked | None, problems: Problems) -> None:
-    """Report no warnings, for a kind that has none."""
+    """Report nothing, for a kind of document without warnings."""
 
 
 def _read_tree(document: Document) -> Plain:
+    """Return the JSON value of a document that has one."""
     assert document.tree is not None
     return plain_value(document.tree)
 
@@ -45,10 +46,10 @@ def _keep_text(document: Document, parsed: Parsed | None, diagnostics: tuple[Dia
 
 @dataclass(frozen=True)
 class Kind(Generic[Parsed, Checked]):
-    """A kind of document: each phase takes the result of the phase before it, and reports problems to a `Problems`.
+    """A kind of document. Each phase takes the result of the phase before it, and reports problems to a `Problems`.
 
-    A document that `is_json` is read as one JSON value. `data` returns the values of which the document's SHA-256 is made, and
-    `in_order` its text with the parts in dependency order.
+    If `is_json`, the file is read as one JSON value. `data` returns the value whose SHA-256 identifies the document, and
+    `in_order` the text of the document with its parts in the order of their dependencies.
     """
 
     name: KindName

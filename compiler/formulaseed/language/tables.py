@@ -70,7 +70,6 @@ class Parser:
         """
         rows = self._rows
         rules = self._rules
-        scanners = self._scanners
         last = self._ends[start]
         position = 0
         states = [self._starts[start]]
@@ -79,7 +78,7 @@ class Parser:
         ends: list[int] = []
         depths: list[int] = []
         while True:
-            match = scanners[states[-1]].match(text, position)
+            match = self._scanners[states[-1]].match(text, position)
             if match is None:
                 self._refuse(text, position, states, None)
             terminal = match.lastgroup or "$END"

@@ -1,4 +1,4 @@
-"""Read values of a business object, whose attributes Yelp writes as Python does: `"u'free'"`, `"True"`, `"{'casual': True}"`.
+"""Read values of a business object, whose attributes are written as in Python: `"u'free'"`, `"True"`, `"{'casual': True}"`.
 
 The functions are copied unchanged into generated modules that read attributes; standard library only.
 """

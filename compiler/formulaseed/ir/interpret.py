@@ -291,9 +291,7 @@ class Evaluation:
 
 def compute_aggregate(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
     """Return the value of an aggregate over `terms`, the values of its operand for the matching rows. Raises `Fault`."""
-    ty = INTEGER
-    if aggregate.operand is not None:
-        ty = aggregate.operand.info.ty
+    ty = aggregate.operand.info.ty if aggregate.operand is not None else INTEGER
     value: Value = aggregate.entry.compute(terms, ty)
     if value is None and aggregate.default is not None:
         value = aggregate.default.value

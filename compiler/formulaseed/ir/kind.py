@@ -1,4 +1,4 @@
-"""Defines kinds of document: the functions that each phase of the compiler calls. `seed`, `requests` and `reference` have one."""
+"""Defines kinds of document: the functions that the phases of the compiler call for a seed, a file of requests, and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replaces conditions in operands of aggregates by the filters that have the same condition, so that each row is tested once."""
+"""Replaces conditions in operands of aggregates by filters with the same condition, so that each row is tested once."""
 
 from __future__ import annotations
 

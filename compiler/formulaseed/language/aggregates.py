@@ -41,7 +41,7 @@ class Accumulator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSpelling:
-    """The code of an aggregate in a backend: its accumulators, what each matching row does to them, and the value after the loop.
+    """The code of an aggregate in a backend: its accumulators, their update for a matching row, and the value after the loop.
 
     In the templates the accumulators have the names of their suffixes, and `{value}` is the operand for the row.
     """
@@ -173,9 +173,7 @@ def _keep_smaller(state: Any, operand: Any) -> Any:
 def _finish_mean(state: tuple[Any, int]) -> Value:
     """Return the mean from the total and the number of operands; None if there are none. Raises `Fault` if it is too large."""
     total, number = state
-    if number == 0:
-        return None
-    return float(check_finite(total) / number)
+    return None if number == 0 else float(check_finite(total) / number)
 
 
 def _add_distinct(state: set[Any], operand: Any) -> set[Any]:
@@ -231,8 +229,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
         AggregateFunction(
             name="max", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
             description="The largest value over the matching reviews; over none `default`, which is needed unless every use is "
-            "guarded by a count of the same reviews.",
-            result_doc="integer or number, as the field or formula",
+            "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the highest {}", preposition="of", others_have="less",
             result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_larger,
             example={"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
@@ -242,8 +239,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
         AggregateFunction(
             name="min", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
             description="The smallest value over the matching reviews; over none `default`, which is needed unless every use is "
-            "guarded by a count of the same reviews.",
-            result_doc="integer or number, as the field or formula",
+            "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the lowest {}", preposition="of", others_have="more",
             result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_smaller,
             example={"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
@@ -258,8 +254,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=rounded_if_exact,
             start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_finish_mean,
             example={"name": "MEAN_STARS", "op": "mean", "field": "meta.stars", "default": 3.0},
-            examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)),
-            also_called="average avg averageif arithmetic_mean",
+            examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)), also_called="average avg averageif arithmetic_mean",
             spellings={
                 "python": LoopSpelling(
                     accumulators=(Accumulator(start="{zero}", suffix="total"), Accumulator(start="0", suffix="number")),
@@ -291,8 +286,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             name="count_distinct", keys=("field", "where"), takes="value", ignores_null=True,
             description="How many different values a field has over the matching reviews; null is no value.",
             result_doc="integer", phrase="the number of different values of {}",
-            result=lambda _: INTEGER, range=lambda _: intervals.COUNT,
-            start=lambda _: set(), step=_add_distinct, finish=len,
+            result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: set(), step=_add_distinct, finish=len,
             example={"name": "N_YEARS", "op": "count_distinct", "field": "meta.year"},
             examples=(((3, 1, 3), 2), (("a", "b", "a"), 2), ((), 0)),
             also_called="distinct unique nunique countdistinct distinct_count",

@@ -85,9 +85,7 @@ class Function(Operation):
     @property
     def max_arguments(self) -> int | None:
         """The largest number of arguments of a call; None if any number is allowed."""
-        if self.is_variadic:
-            return None
-        return len(self.parameters)
+        return None if self.is_variadic else len(self.parameters)
 
     @property
     def is_variadic(self) -> bool:
@@ -124,20 +122,14 @@ def _min_range(*args: Range) -> Range:
 
 def _abs_range(a: Range) -> Range:
     ends = (abs(a.low), abs(a.high))
-    low = min(ends)
-    if a.low <= 0 <= a.high:
-        low = 0.0
+    low = 0.0 if a.low <= 0 <= a.high else min(ends)
     return Range(low, max(ends), a.nonzero)
 
 
 def _log_range(a: Range) -> Range:
     """Return the range of the logarithm of the positive numbers in the range, from that of the smallest float, -746, to 710."""
-    low = -746.0
-    if a.low > 0:
-        low = _move(math.log(a.low), -1)
-    high = 710.0
-    if a.high > 0:
-        high = _move(math.log(a.high), 1)
+    low = _move(math.log(a.low), -1) if a.low > 0 else -746.0
+    high = _move(math.log(a.high), 1) if a.high > 0 else 710.0
     return Range(low, high)
 
 
@@ -157,12 +149,8 @@ def _decimals_range(a: Range, digits: Range | None = None) -> Range:
     places = int(digits.low)
     unit = 10.0 ** max(0, -places)
     wider = intervals.add(a, Range(-unit, unit))
-    low = wider.low
-    if abs(a.low) < intervals.MAX_EXACT:
-        low = round(a.low, places)
-    high = wider.high
-    if abs(a.high) < intervals.MAX_EXACT:
-        high = round(a.high, places)
+    low = round(a.low, places) if abs(a.low) < intervals.MAX_EXACT else wider.low
+    high = round(a.high, places) if abs(a.high) < intervals.MAX_EXACT else wider.high
     return Range(low, high)
 
 
@@ -266,8 +254,7 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
             examples=(("clamp(7.5, 0, 5)", 5),), result=widest_type, selects=True, failures=(_REVERSED_BOUNDS,),
-            exactness=least_exact,
-            range=lambda value, low, high: _max_range(low, _min_range(high, value)),
+            exactness=least_exact, range=lambda value, low, high: _max_range(low, _min_range(high, value)),
             apply=lambda value, low, high: max(low, min(high, value)),
             spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
         ),

@@ -1,4 +1,4 @@
-"""Computes with ranges of numbers: the bounds that the checker knows of a value before it is computed (interval arithmetic).
+"""Computes with ranges of numbers, which bound a value before it is known (interval arithmetic).
 
 The backends leave a run-time check out if a range proves it needless, so a range must never be too small.
 """
@@ -122,9 +122,7 @@ def bounds_text(a: Range) -> str:
     """Return the range as a short comment: `0.1 to 1`, `0 or more`."""
     low = _bound_text(a.low)
     high = _bound_text(a.high)
-    if low is None or high is None or low == high:
-        return describe(a)
-    return f"{low} to {high}"
+    return describe(a) if low is None or high is None or low == high else f"{low} to {high}"
 
 
 def is_any(a: Range) -> bool:
@@ -214,9 +212,7 @@ def intersection(left: Range, right: Range) -> Range:
     """Return the numbers in both ranges; `left` if there are none, since the code is then never reached."""
     low = max(left.low, right.low)
     high = min(left.high, right.high)
-    if low > high:
-        return left
-    return Range(low, high, left.nonzero or right.nonzero)
+    return left if low > high else Range(low, high, left.nonzero or right.nonzero)
 
 
 def negate(a: Range) -> Range:
@@ -247,9 +243,7 @@ def multiply(a: Range, b: Range) -> Range:
 
 def divide(a: Range, b: Range) -> Range:
     """Return the range of a quotient; unbounded if the divisor may be 0."""
-    if b.low <= 0 <= b.high:
-        return Range(-math.inf, math.inf)
-    return _span_ends(truediv, a, b)
+    return Range(-math.inf, math.inf) if b.low <= 0 <= b.high else _span_ends(truediv, a, b)
 
 
 def floor_divide(a: Range, b: Range) -> Range:
@@ -283,9 +277,7 @@ def power(a: Range, b: Range) -> Range:
         return _widen_outward(_span_ends(_power, a, b))
     if is_whole and b.low > 0 and a.high < 0:
         positive = power(negate(a), b)
-        if b.low % 2 == 0:
-            return positive
-        return negate(positive)
+        return positive if b.low % 2 == 0 else negate(positive)
     return Range(-math.inf, math.inf)
 
 

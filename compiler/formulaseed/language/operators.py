@@ -152,6 +152,7 @@ def overflow_failure(*, is_warned: OperandTest | None = None, **more: Any) -> Fa
     """Return the failure of a result that is too large for a number; a warning is due only if the operands are bounded."""
 
     def is_due(operands: OperandFacts) -> bool:
+        """Return True if all operands are bounded, and `is_warned` does not object."""
         return all(known.is_bounded for known in operands.ranges) and (is_warned is None or is_warned(operands))
 
     return FailureMode(
@@ -281,9 +282,7 @@ def number_type(_: Sequence[Info]) -> Type:
 def _power_type(operands: Sequence[Info]) -> Type:
     """Return integer if both operands are integers and the exponent is never negative, else number."""
     exponent = operands[1].range
-    if exponent is not None and exponent.low >= 0:
-        return widest_type(operands)
-    return NUMBER
+    return widest_type(operands) if exponent is not None and exponent.low >= 0 else NUMBER
 
 
 def _power_guard(operands: OperandFacts) -> tuple[int, str]:

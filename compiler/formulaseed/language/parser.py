@@ -173,9 +173,7 @@ def _build_string(span: Span, parts: list[str]) -> ast.Expr:
 
 def _build_logical(span: Span, operator: str, parts: list[ast.Expr]) -> ast.Expr:
     """Build `and` or `or`. A rule of a continuation may have one operand only, and is that operand."""
-    if len(parts) == 1:
-        return parts[0]
-    return ast.Logical(span, operator, tuple(parts))
+    return parts[0] if len(parts) == 1 else ast.Logical(span, operator, tuple(parts))
 
 
 _NODES: dict[str, Callable[[Span, list[Any]], Any]] = {

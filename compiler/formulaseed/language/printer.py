@@ -55,7 +55,7 @@ def short_text(expression: Expr, max_length: int, otherwise: str = "…") -> str
     return text if len(text) <= max_length else otherwise
 
 
-def quote_expression(expression: Expr) -> str:
+def quote(expression: Expr) -> str:
     """Return an expression in backticks, as messages name it; `this value` for a long one."""
     text = short_text(expression, _MAX_INLINE, "")
     return f"`{text}`" if text else "this value"

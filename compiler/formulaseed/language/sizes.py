@@ -219,6 +219,4 @@ def _measure_part(part: Any) -> Extent:
 def _find_span(source: Source, pattern: str) -> Span:
     """Return the span of the first match of a pattern; an empty span at the beginning of the text if there is none."""
     match = re.search(pattern, source.text)
-    if match is None:
-        return Span(source, 0, 0)
-    return Span(source, *match.span())
+    return Span(source, 0, 0) if match is None else Span(source, *match.span())

@@ -112,9 +112,7 @@ def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
         return _build_mistake(0, end, catalogue.not_a_comparison(repeated, bare, ""))
-    compared = ""
-    if re.fullmatch(r"'[^']*'", bare):
-        compared = f"== {bare}"
+    compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
     if assigned := re.match(r"=+([<>]?)", bare):
         compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
     return _build_mistake(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))

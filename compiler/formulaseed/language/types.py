@@ -89,9 +89,7 @@ def enum_type(values: tuple[str, ...]) -> Type:
 
 def literal_type(value: Value) -> Type:
     """Return the type of a literal. A string is an enum of itself."""
-    if isinstance(value, str):
-        return enum_type((value,))
-    return _LITERAL_TYPES[type(value)]
+    return enum_type((value,)) if isinstance(value, str) else _LITERAL_TYPES[type(value)]
 
 
 def join(left: Type, right: Type) -> Type | None:

@@ -1,4 +1,4 @@
-"""Finds types and ranges of results that are one of several operands: of `and`, `or`, conditional expressions and `coalesce`."""
+"""Finds types and ranges of results that are one of several operands, as those of `and`, `or` and `coalesce`."""
 
 from __future__ import annotations
 

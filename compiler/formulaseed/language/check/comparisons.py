@@ -17,7 +17,7 @@ from formulaseed.language.check.rounding import report_inexact
 from formulaseed.language.check.scope import Scope, build_error
 from formulaseed.language.info import Info
 from formulaseed.language.operators import COMPARE
-from formulaseed.language.printer import quote_expression
+from formulaseed.language.printer import quote
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
@@ -120,9 +120,9 @@ class ComparisonChecker(ABC):
             plain = _simplify_boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
-        return self._split_chain(operands, links, node.operators, known, info)
+        return self._build_chain(operands, links, node.operators, known, info)
 
-    def _split_chain(
+    def _build_chain(
         self, operands: list[Expr], links: list[Expr], operators: tuple[str, ...], known: list[Facts], info: Info
     ) -> Expr:
         """Return a chain as one comparison, or as several joined by `and` if one cannot express it.
@@ -183,9 +183,7 @@ class ComparisonChecker(ABC):
             return
         span = _find_pair_span(left, right, whole)
         if _is_null_test(left, right, facts):
-            self.constants.append(
-                _describe_needless_test(list_items(right)[0] if is_null(left) else left, result, span)
-            )
+            self.constants.append(_needless_test(list_items(right)[0] if is_null(left) else left, result, span))
             return
         if not reason:
             sides = [side for side in (left, *list_items(right)) if not side.info.is_constant]
@@ -248,7 +246,7 @@ class ComparisonChecker(ABC):
             if not (ty.is_numeric or ty.base is Base.NULL):
                 span = operand.info.span
                 help = wording.help_for_order(operand, other)
-                problem = catalogue.wrong_order(span, operator, quote_expression(operand), ty.noun, help)
+                problem = catalogue.wrong_order(span, operator, quote(operand), ty.noun, help)
                 self.scope.report_once(problem, f"{span.pointer} {span.start}")
                 return left, build_error(span)
         return self.require_present(left, facts), self.require_present(right, facts)
@@ -266,7 +264,7 @@ class ComparisonChecker(ABC):
             help: Help = catalogue.IN_A_CHAIN
             if not in_chain:
                 help = wording.help_for_pair(left, right)
-            sides = (quote_expression(left), a.noun), (quote_expression(right), b.noun)
+            sides = (quote(left), a.noun), (quote(right), b.noun)
             self.problems.report(catalogue.incomparable(right.info.span, *sides, help))
             return build_error(right.info.span)
         if a.values is None or b.values is None or set(a.values) & set(b.values):
@@ -275,8 +273,8 @@ class ComparisonChecker(ABC):
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
             sides = (
-                (quote_expression(left), wording.list_values(a.values)),
-                (quote_expression(right), wording.list_values(b.values)),
+                (quote(left), wording.list_values(a.values)),
+                (quote(right), wording.list_values(b.values)),
             )
             self.problems.report(catalogue.no_common_value(right.info.span, *sides))
             return build_error(right.info.span)
@@ -288,7 +286,7 @@ class ComparisonChecker(ABC):
         text = (value.info.ty.values or ("",))[0]
         known = tested.info.ty.values or ()
         elsewhere = {text} & self.scope.field_values
-        self.problems.report(catalogue.unknown_value(value.info.span, quote_expression(tested), text, known, elsewhere))
+        self.problems.report(catalogue.unknown_value(value.info.span, quote(tested), text, known, elsewhere))
         return build_error(right.info.span)
 
     def _check_membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
@@ -302,15 +300,13 @@ class ComparisonChecker(ABC):
             if any(item.info.ty.is_error for item in (left, *checked)):
                 return left, build_error(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
-                self.constants += [
-                    _describe_needless_test(left, False, item.info.span) for item in checked if is_null(item)
-                ]
+                self.constants += [_needless_test(left, False, item.info.span) for item in checked if is_null(item)]
             return left, typed.List(tuple(checked), Info(left.info.ty, node.span))
         right = self.check(node, facts)
         for operand in (right, left):
             ty = operand.info.ty
             if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-                problem = catalogue.not_searchable(operand.info.span, operator, quote_expression(operand), ty.noun)
+                problem = catalogue.not_searchable(operand.info.span, operator, quote(operand), ty.noun)
                 self.problems.report(problem)
                 return left, build_error(node.span)
         return self.require_present(left, facts, STRING), self.require_present(right, facts, STRING)
@@ -349,14 +345,14 @@ def _constant_value(right: Expr) -> object:
     return right.info.constant
 
 
-def _describe_needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
+def _needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
     """Return the reason and help for a test for null of a value that is never null."""
     if isinstance(tested, typed.Present) or tested.info.ty.nullable:
-        return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(quote_expression(tested)))
+        return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(quote(tested)))
     help = catalogue.REMOVE_THE_TEST
     if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
         help = catalogue.declare_nullable(tested.symbol.name, tested.info.ty.base.value)
-    return wording.ConstantComparison(span, result, catalogue.NEVER_NULL.format(quote_expression(tested)), help)
+    return wording.ConstantComparison(span, result, catalogue.NEVER_NULL.format(quote(tested)), help)
 
 
 def _find_pair_span(left: Expr, right: Expr, whole: Span) -> Span:
@@ -364,9 +360,7 @@ def _find_pair_span(left: Expr, right: Expr, whole: Span) -> Span:
     here = left.info.span
     there = right.info.span
     together = there.pointer.startswith(here.pointer) and whole.pointer != there.pointer
-    if together or here.pointer == there.pointer:
-        return here.to(there)
-    return there
+    return here.to(there) if together or here.pointer == there.pointer else there
 
 
 def _simplify_boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:

@@ -26,7 +26,7 @@ from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, OperandFacts, Operator
-from formulaseed.language.printer import expression_text, quote_expression
+from formulaseed.language.printer import expression_text, quote
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, join
 from formulaseed.source.text import Span
@@ -102,9 +102,7 @@ class ExpressionChecker(ComparisonChecker):
         checked = self._check_truth(node, facts)
         ty = checked.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
-            self.problems.report(
-                catalogue.not_a_condition(node.span, quote_expression(checked), ty.noun, propose_test(checked))
-            )
+            self.problems.report(catalogue.not_a_condition(node.span, quote(checked), ty.noun, propose_test(checked)))
             return build_error(node.span)
         nulls.report_truth(checked, self.scope, facts, is_negated=is_negated)
         return checked
@@ -175,9 +173,7 @@ class ExpressionChecker(ComparisonChecker):
             help = help_for_quoted_number(operand)
             if ty.base is Base.BOOLEAN:
                 help = catalogue.AS_INTEGER.format(expression_text(operand))
-            self.problems.report(
-                catalogue.needs_numbers(operand.info.span, operator, quote_expression(operand), ty.noun, help)
-            )
+            self.problems.report(catalogue.needs_numbers(operand.info.span, operator, quote(operand), ty.noun, help))
             return build_error(operand.info.span)
         return self.require_present(operand, facts)
 
@@ -288,9 +284,7 @@ class ExpressionChecker(ComparisonChecker):
         if ty == BOOLEAN:
             choice = join_conditions(node.operator, operands, info)
         deciding = choices.find_constant_choice(operands, is_and=is_and)
-        if deciding is None:
-            return choice
-        return note_value(choice, deciding.info.constant)
+        return choice if deciding is None else note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
         """Check the operands of `and` or `or`. Returns each with the facts at its place: the ones before it did not decide."""
@@ -388,9 +382,7 @@ class ExpressionChecker(ComparisonChecker):
                 help = help_for_quoted_number(argument) or self.scope.words.number_for_string
             wanted = "a string" if takes_strings else "numbers"
             self.problems.report(
-                catalogue.wrong_argument(
-                    argument.info.span, function.name, wanted, quote_expression(argument), ty.noun, help
-                )
+                catalogue.wrong_argument(argument.info.span, function.name, wanted, quote(argument), ty.noun, help)
             )
             return build_error(argument.info.span)
         return self.require_present(argument, facts, STRING if takes_strings else INTEGER)

@@ -34,9 +34,7 @@ class Known(NamedTuple):
 
     def merge(self, other: Known, info: Info) -> Known:
         """Return the facts that hold if either of the two holds, without a range that `info` states anyway."""
-        known = None
-        if self.range and other.range:
-            known = intervals.union(self.range, other.range)
+        known = intervals.union(self.range, other.range) if self.range and other.range else None
         if known == info.range:
             known = None
         values = None

@@ -34,9 +34,7 @@ class Narrowing:
     def constant_truth(self, condition: Expr, facts: Facts) -> bool | None:
         """Return the result of a condition if it is the same for all data that reach it; None if it varies, or none do."""
         when_true, when_false = self.split(condition, facts)
-        if when_true.impossible is when_false.impossible:
-            return None
-        return when_false.impossible
+        return None if when_true.impossible is when_false.impossible else when_false.impossible
 
     def split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
         """Return the facts if the condition is true, and those if it is false."""
@@ -154,9 +152,7 @@ def split_chain(chain: typed.Comparison) -> list[typed.Comparison]:
 
 def list_items(right: Expr) -> tuple[Expr, ...]:
     """Return the items of a list on the right side of a comparison; a tuple of the expression itself if it is no list."""
-    if isinstance(right, typed.List):
-        return right.items
-    return (right,)
+    return right.items if isinstance(right, typed.List) else (right,)
 
 
 def is_null(expression: Expr) -> bool:
@@ -176,9 +172,7 @@ def constant_result(left: Expr, operator: str, right: Expr, facts: Facts) -> boo
     """Return the result of one comparison if it is the same for all data; None if it depends on them."""
     if operator in ("in", "not in"):
         is_contained = _constant_membership(left, right, facts)
-        if is_contained is None or operator == "in":
-            return is_contained
-        return not is_contained
+        return is_contained if is_contained is None or operator == "in" else not is_contained
     is_equality = operator in ("==", "!=")
     if is_equality and Base.NULL in (left.info.ty.base, right.info.ty.base):
         return _constant_null_test(left, operator, right, facts)

@@ -19,7 +19,7 @@ from formulaseed.language.printer import (
     expression_text,
     literal_text,
     operand_text,
-    quote_expression,
+    quote,
     short_text,
     text_beside,
 )
@@ -69,9 +69,7 @@ def report_null(
         is_boolean = value.info.ty.base is Base.BOOLEAN
         guarded = f"{name} {_TRUTH_TESTS[is_boolean, bool(sign)]}"
         negated = f"not {name}" if sign else ""
-    diagnostic = catalogue.may_be_null(
-        value.info.span, quote_expression(value), coalesced, guarded, effect, condition, negated
-    )
+    diagnostic = catalogue.may_be_null(value.info.span, quote(value), coalesced, guarded, effect, condition, negated)
     scope.report_once(diagnostic, text)
 
 
@@ -158,14 +156,12 @@ def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, sc
         falsy = _find_falsy_value(operand, rest, facts)
         if facts.is_silent or not falsy or all(_is_falsy(value, facts) for value in rest):
             continue
-        here = span
-        if place > 0:
-            here = _include_parentheses(operand.info.span.to(span))
+        here = _include_parentheses(operand.info.span.to(span)) if place > 0 else span
         nullable = facts.may_be_null(operand)
         replacement = _propose_replacement(operand, rest, falsy, nullable)
         if replacement and not replacement.startswith("coalesce("):
             replacement = add_parentheses(replacement, here)
-        problem = catalogue.or_replaces_value(here, quote_expression(operand), falsy, nullable, replacement)
+        problem = catalogue.or_replaces_value(here, quote(operand), falsy, nullable, replacement)
         scope.report_once(problem, f"{here.start} {here.end}")
 
 
@@ -218,9 +214,7 @@ def add_parentheses(text: str, span: Span) -> str:
     """Return a formula in parentheses, unless `span`, which it is to replace, is a whole JSON string or in parentheses."""
     before = span.source.text[: span.start].rstrip()[-1:]
     after = span.source.text[span.end :].lstrip()[:1]
-    if (before, after) in (('"', '"'), ("(", ")")):
-        return text
-    return f"({text})"
+    return text if (before, after) in (('"', '"'), ("(", ")")) else f"({text})"
 
 
 # --- `and` and `or`

@@ -14,7 +14,7 @@ from formulaseed.language import typed
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import Fault, FaultKind, OperandFacts, Operation
-from formulaseed.language.printer import expression_text, operand_text, quote_expression, short_text
+from formulaseed.language.printer import expression_text, operand_text, quote, short_text
 from formulaseed.language.typed import Expr
 from formulaseed.source.text import Span, value_node
 
@@ -43,7 +43,7 @@ class _NamedOperand:
     known: Range
 
     def __str__(self) -> str:
-        return quote_expression(self.operand)
+        return quote(self.operand)
 
     @property
     def range(self) -> str:

@@ -17,7 +17,7 @@ from formulaseed.language.check.scope import Scope
 from formulaseed.language.exactness import Exactness, literal_exactness
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, MULTIPLICATIVE, OPERATORS
-from formulaseed.language.printer import expression_text, operand_text, quote_expression, short_text, text_beside
+from formulaseed.language.printer import expression_text, operand_text, quote, short_text, text_beside
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span
@@ -72,7 +72,7 @@ def report_inexact(
     if instead and unproven:
         instead = "".join([*(f"{operand_text(side)} != None and " for side in unproven), instead])
         instead = add_parentheses(instead, span) if is_whole else instead
-    computed = quote_expression(sides[is_inexact.index(True)])
+    computed = quote(sides[is_inexact.index(True)])
     scope.report_once(catalogue.inexact_comparison(span, sign, computed, instead, is_whole), f"{span.start} {span.end}")
 
 

@@ -1,4 +1,4 @@
-"""Reports calls of unknown functions. Calls of functions of other languages are rewritten as formulas with the same arguments.
+"""Reports calls of unknown functions, and rewrites calls of functions of other languages as formulas.
 
 In: the name of a call and its checked arguments. Out: one diagnostic.
 """
@@ -26,7 +26,7 @@ from formulaseed.language.hints import (
     POSITION_METHODS,
 )
 from formulaseed.language.parser import parse_formula, parse_v1_formula
-from formulaseed.language.printer import expression_text, quote_expression
+from formulaseed.language.printer import expression_text, quote
 from formulaseed.language.typed import Expr
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
@@ -74,7 +74,7 @@ def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -
         return FUNCTION_HELP.get(name, "")
     rewritten = _rewrite_call(name, list(map(expression_text, arguments)))
     if rewritten.endswith("= None") and not facts.may_be_null(arguments[0]):
-        return catalogue.TEST_OF_PRESENT.format(quote_expression(arguments[0]))
+        return catalogue.TEST_OF_PRESENT.format(quote(arguments[0]))
     return f"write `{rewritten or forms[0]}`"
 
 

@@ -15,7 +15,7 @@ from formulaseed.language import typed
 from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.narrowing import Narrowing, is_null, is_whole_and_fraction, list_items, split_chain
 from formulaseed.language.intervals import describe, is_any
-from formulaseed.language.printer import expression_text, literal_text, operand_text, quote_expression, value_text
+from formulaseed.language.printer import expression_text, literal_text, operand_text, quote, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import NUMBER, Base, Type, Value
 from formulaseed.source.text import Span, value_node
@@ -81,7 +81,7 @@ class _Reasons:
                     if taken is None or taken is is_then:
                         yield from self.explain_parts(branch, facts)
             case _:
-                yield from _describe_all_known([condition], facts)
+                yield from _describe_all([condition], facts)
 
     def _filter_reasons(self, name: str, facts: Facts) -> Iterator[str]:
         """Yield the reason why a filter is constant: for all reviews, or because of these facts."""
@@ -121,18 +121,16 @@ class _Reasons:
 def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) -> Iterator[str]:
     """Yield the reasons why one comparison is constant."""
     if operator in ("==", "!=") and is_null(left):
-        yield catalogue.NEVER_NULL.format(quote_expression(right))
+        yield catalogue.NEVER_NULL.format(quote(right))
     elif operator in ("==", "!=") and is_null(right):
-        yield catalogue.NEVER_NULL.format(quote_expression(left))
+        yield catalogue.NEVER_NULL.format(quote(left))
     elif reason := explain_integer(left, right):
         yield reason
     else:
-        yield from _describe_all_known(
-            [side for side in (left, *list_items(right)) if not side.info.is_constant], facts
-        )
+        yield from _describe_all([side for side in (left, *list_items(right)) if not side.info.is_constant], facts)
 
 
-def _describe_all_known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
+def _describe_all(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
     """Yield the range or values of each expression for which these are known and tell a reader something."""
     for expression in expressions:
         known = facts.range_of(expression)
@@ -149,16 +147,16 @@ def describe_known(expression: Expr, facts: Facts) -> str:
         return describe_values(expression, values)
     known = facts.range_of(expression)
     if known is None:
-        return catalogue.TESTED_BEFORE.format(quote_expression(expression))
+        return catalogue.TESTED_BEFORE.format(quote(expression))
     if expression.info.ty.base is Base.BOOLEAN:
         template = catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE
-        return template.format(quote_expression(expression))
-    return catalogue.HAS_RANGE.format(quote_expression(expression), describe(known))
+        return template.format(quote(expression))
+    return catalogue.HAS_RANGE.format(quote(expression), describe(known))
 
 
 def describe_values(expression: Expr, values: Sequence[Value]) -> str:
     """Return the sentence that an expression can only be one of `values`."""
-    return catalogue.ONLY_VALUES.format(quote_expression(expression), list_values(values))
+    return catalogue.ONLY_VALUES.format(quote(expression), list_values(values))
 
 
 def list_values(values: Sequence[Value]) -> str:
@@ -170,7 +168,7 @@ def explain_integer(left: Expr, right: Expr) -> str:
     """Return the reason why an integer is equal to none of the numbers that it is compared with; empty if there is none."""
     for whole, numbers in ((left, list_items(right)), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in numbers):
-            return catalogue.IS_INTEGER.format(quote_expression(whole))
+            return catalogue.IS_INTEGER.format(quote(whole))
     return ""
 
 
@@ -190,7 +188,7 @@ def help_for_quoted_number(expression: Expr) -> Help:
     if not help:
         return ""
     if isinstance(expression, typed.Ref):
-        return f"{help} in {quote_expression(expression)}"
+        return f"{help} in {quote(expression)}"
     if isinstance(expression, typed.Literal) and text == values[0]:
         return help
     return str(help)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from formulaseed import limits, validate_requests
 from formulaseed.documents import analyse_requests
-from formulaseed.language.sizes import too_many
+from formulaseed.language.sizes import find_excess
 from formulaseed.source.text import Source
 
 BENCH = Path(__file__).parents[1] / "bench"
@@ -43,7 +43,7 @@ def test_the_data_of_the_matrix() -> None:
 def test_the_seeds_near_the_limits() -> None:
     """Those that are refused are refused for their size alone, as their names say; the other is within the limits."""
     seeds = importlib.import_module("compiling").large_seeds()
-    found = {name: too_many(Source("seed.json", text)) for name, text in seeds.items()}
+    found = {name: find_excess(Source("seed.json", text)) for name, text in seeds.items()}
     assert [name for name, over in found.items() if over is not None] == [name for name in seeds if "refused" in name]
     assert all(len(text) <= limits.SEED_BYTES for text in seeds.values())
 

@@ -16,7 +16,7 @@ from formulaseed import limits, load_requests
 from formulaseed.data.documents import dumped
 from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import analyse, analyse_file, analyse_requests, compile_seed
-from formulaseed.language.sizes import extent, too_many
+from formulaseed.language.sizes import find_excess, measure
 from formulaseed.language.tables import Parser
 from formulaseed.seed.check.program import _ProgramChecker
 from formulaseed.source.text import Source
@@ -96,7 +96,7 @@ def test_a_hundred_thousand_terms_of_formulas_are_accepted() -> None:
     older = {"task_name": "T", "compute_dag": [{"name": s["name"], "formula": s["expr"]} for s in formulas(1_000, 100)]}
     rules = [{"name": s["name"], "formula": s["expr"]} for s in formulas(1_000, 100)]
     for document in (newer, older, {"rules": rules}, rules):
-        assert too_many(Source("seed.json", json.dumps(document))) is None
+        assert find_excess(Source("seed.json", json.dumps(document))) is None
 
 
 def test_a_seed_in_memory_is_as_long_as_its_json() -> None:
@@ -192,7 +192,7 @@ def test_filters_too_large_by_their_uses_are_refused_unparsed(number: int, most:
 def test_filters_within_the_limit_pass_before_parsing() -> None:
     """The estimate counts uses only, so that the checker has the last word."""
     for number, most in ((13, 60), (100, 1)):
-        assert too_many(Source("seed.json", json.dumps(nested_filters(number, most)))) is None
+        assert find_excess(Source("seed.json", json.dumps(nested_filters(number, most)))) is None
 
 
 def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
@@ -209,9 +209,9 @@ def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
 def test_exactly_the_limit_is_accepted() -> None:
     """One more is not."""
     fits = seed(*formulas(limits.FILE_TERMS // 100, 100))
-    assert too_many(Source("seed.json", json.dumps(fits))) is None
+    assert find_excess(Source("seed.json", json.dumps(fits))) is None
     over = json.dumps({**fits, "compute": [*fits["compute"], formula("N", "LAST")]})
-    assert too_many(Source("seed.json", over)) is not None
+    assert find_excess(Source("seed.json", over)) is not None
 
 
 def test_prose_is_no_term() -> None:
@@ -226,7 +226,7 @@ def test_prose_is_no_term() -> None:
     steps = [{**formula("N", f"S{k}"), "description": prose[:1_400]} for k in range(700)]
     text = json.dumps(seed(*steps, description=prose, extract={"fields": [field]}))
     assert len(text) > limits.FILE_TERMS
-    assert too_many(Source("seed.json", text)) is None
+    assert find_excess(Source("seed.json", text)) is None
 
 
 def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def counted(text: str) -> tuple[int, int]:
 )  # fmt: skip
 def test_terms_of_a_formula(text: str) -> None:
     """Names, numbers and strings, but no functions and no words of the language; and all symbols."""
-    terms, symbols = extent([text])
+    terms, symbols = measure([text])
     assert terms == counted(text)[0]
     assert symbols >= terms
 
@@ -274,8 +274,8 @@ def test_terms_of_real_formulas() -> None:
     texts = [text for path in SEEDS for text in _formulas(json.loads(path.read_text(encoding="utf-8")))]
     assert len(texts) > 100
     for text in texts:
-        assert extent([text]).terms == counted(text)[0], text
-    assert extent(texts).terms == sum(counted(text)[0] for text in texts)
+        assert measure([text]).terms == counted(text)[0], text
+    assert measure(texts).terms == sum(counted(text)[0] for text in texts)
 
 
 def _formulas(value: Any, key: str = "") -> Iterator[str]:
@@ -288,7 +288,7 @@ def _formulas(value: Any, key: str = "") -> Iterator[str]:
 
 def test_a_string_that_is_not_closed_hides_nothing_of_the_next_formula() -> None:
     """Each formula begins anew."""
-    assert extent(["'", "a + b", '"', "c"]).terms == 5
+    assert measure(["'", "a + b", '"', "c"]).terms == 5
 
 
 # --- work that grows with the steps, and no faster

@@ -15,7 +15,7 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.errors import DataError, SeedError
-from formulaseed.ir.inputs import rows_of
+from formulaseed.ir.inputs import check_rows
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
 from formulaseed.source.text import Source
@@ -104,7 +104,7 @@ def explain(
     loaded = documents.load_seed(seed)
     evaluator = evaluator or evaluator_of(loaded)
     explainer = Explainer(loaded.program, evaluator, output)
-    listed = [*rows_of(rows)]
+    listed = [*check_rows(rows)]
     rows = drop_duplicates(listed, review_ids(listed), duplicates, "rows[{}]".format)
     made_with = evaluator.provenance(parameters).to_json()
     return explainer.explain(business_id, rows, context, parameters, made_with)

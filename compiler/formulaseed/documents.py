@@ -28,7 +28,7 @@ from formulaseed.requests.kind import KIND as REQUESTS
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.source.printing import number_of
-from formulaseed.source.text import Source, shortened
+from formulaseed.source.text import Source, shorten
 
 if TYPE_CHECKING:
     from formulaseed.reference.model import Reference
@@ -72,7 +72,7 @@ class RequestsFile(Compilable["Requests"]):
     """A file of requests that has been checked and has no errors; `diagnostics` are its warnings."""
 
     def __repr__(self) -> str:
-        return shortened(
+        return shorten(
             f"RequestsFile({self.document.source.name!r}, {number_of(len(self.program.requests), 'request')})"
         )
 
@@ -331,9 +331,9 @@ def style_at(path: Path) -> str:
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:
     """Return the place in the seed of an evaluation error as `file:line:column`; empty if there is none."""
-    from formulaseed.ir.interpret import place_of
+    from formulaseed.ir.interpret import find_failure_span
 
-    span = place_of(seed.program, step, kind)
+    span = find_failure_span(seed.program, step, kind)
     if span is None:
         return ""
     line, column = span.source.position(span.start)

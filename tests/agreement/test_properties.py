@@ -21,7 +21,7 @@ from formulaseed.ir import interpret, nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.info import Info
-from formulaseed.language.operators import OPERATORS, Fault, Operands, Operation, Operator
+from formulaseed.language.operators import OPERATORS, Fault, OperandFacts, Operation, Operator
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import NUMBER, Base, Type
@@ -121,8 +121,8 @@ class Watching(interpret.Evaluation):
     noted: dict[Any, set[bool]]
     fired: set[tuple[str, int]]
 
-    def value(self, expression: Expr, row: Any) -> Any:
-        value, info = super().value(expression, row), expression.info
+    def evaluate(self, expression: Expr, row: Any) -> Any:
+        value, info = super().evaluate(expression, row), expression.info
         if not isinstance(expression, typed.List):
             assert fits(value, info.ty), (expression_text(expression), value, info.ty)
             if info.range is not None and value is not None:
@@ -134,18 +134,18 @@ class Watching(interpret.Evaluation):
             Watching.noted.setdefault(expression.symbol.name, set()).add(value)
         return value
 
-    def step(self, step: nodes.Step) -> None:
-        super().step(step)
+    def evaluate_step(self, step: nodes.Step) -> None:
+        super().evaluate_step(step)
         if step.name in self.results:
             value = self.results[step.name]
             assert fits(value, step.ty), (step.name, value, step.ty)
             if step.range is not None and value is not None:
                 assert step.range.low <= value <= step.range.high, (step.name, value, step.range)
 
-    def operation(self, operation: nodes.Operation) -> Any:
-        value = super().operation(operation)
+    def evaluate_operation(self, operation: nodes.Operation) -> Any:
+        value = super().evaluate_operation(operation)
         for condition, _ in operation.rules if isinstance(operation, nodes.Case) else ():
-            if self.value(condition, {}):
+            if self.evaluate(condition, {}):
                 Watching.fired.add((condition.info.span.pointer, condition.info.span.start))
                 break
         return value
@@ -311,7 +311,7 @@ def ranged(draw: st.DrawFn) -> tuple[intervals.Range, Any]:
         low = high = value
     elif draw(st.booleans()):
         low, value, high = draw(st.sampled_from([(low, low, high), (low, high, high)]))
-    known = intervals.union(intervals.exactly(low), intervals.exactly(high))
+    known = intervals.union(intervals.point(low), intervals.point(high))
     nonzero = value != 0 and draw(st.booleans())
     return intervals.Range(known.low, known.high, nonzero), value
 
@@ -326,7 +326,7 @@ _KNOWN: Any = Info(NUMBER, Span(Source("", ""), 0, 0))
 
 def applied(operation: Operation, values: list[Any]) -> Any:
     try:
-        return operation.value(*values)
+        return operation.compute(*values)
     except Fault as fault:
         return fault
 
@@ -337,14 +337,16 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
     drawn = [data.draw(ranged()), data.draw(ranged())]
     if isinstance(operation, Function):
         assume(Base.STRING not in operation.takes)
-        drawn = [data.draw(ranged()) for _ in range(max(operation.least, data.draw(st.sampled_from([1, 2, 3]))))]
-        drawn = drawn[: operation.most]
+        drawn = [
+            data.draw(ranged()) for _ in range(max(operation.min_arguments, data.draw(st.sampled_from([1, 2, 3]))))
+        ]
+        drawn = drawn[: operation.max_arguments]
         if operation.literal is not None and len(drawn) == len(operation.parameters):
             digits = data.draw(st.integers(*operation.literal))
-            drawn[-1] = (intervals.exactly(digits), digits)
+            drawn[-1] = (intervals.point(digits), digits)
     ranges, values = [each for each, _ in drawn], [value for _, value in drawn]
     known = operation.range(*ranges)
-    operands = Operands([_KNOWN] * len(drawn), ranges, known)
+    operands = OperandFacts([_KNOWN] * len(drawn), ranges, known)
     if operation.name in _BARE and operation.is_safe(operands):
         _BARE[operation.name](*values)
     value = applied(operation, values)
@@ -352,7 +354,9 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
         assert not known.is_bounded or value.kind != "overflow", values
         assert operation.name not in _BARE or value.kind == "overflow" or not operation.is_safe(operands)
         return
-    assert not any(failure.always(operands) for failure in operation.failures if failure.effect != "useless"), values
+    assert not any(failure.is_certain(operands) for failure in operation.failures if failure.effect != "useless"), (
+        values
+    )
     assert known.low <= value <= known.high, (values, value, known)
     assert value != 0 or not known.nonzero, (values, value, known)
 
@@ -360,7 +364,7 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_rounded_quotient_without_a_bound_on_one_side_is_rounded_on_the_other(sign: int) -> None:
     """What is 0 after rounding must not be taken for a number that one can divide by."""
-    known = intervals.floor_divide(intervals.spanning(sign * 1e-9, sign * 1e301), intervals.Range(1e-9, 1.0))
+    known = intervals.floor_divide(intervals.hull(sign * 1e-9, sign * 1e301), intervals.Range(1e-9, 1.0))
     assert known.low <= sign * 1e-9 // 1 <= known.high
     assert known.may_be_zero
 

@@ -112,10 +112,10 @@ def test_a_rounded_value_is_within_the_rounded_bounds(data: st.DataObject, digit
     values = st.floats(-1e300, 1e300) | st.integers(-(2**63), 2**63) | st.integers(-400, 400).map(lambda n: n / 8)
     value, other = data.draw(values), data.draw(values)
     low, high = min(value, other), max(value, other)
-    bounds = FUNCTIONS["round"].range(Range(round_down(low), -round_down(-high)), intervals.exactly(digits))
+    bounds = FUNCTIONS["round"].range(Range(round_down(low), -round_down(-high)), intervals.point(digits))
     assert bounds.low <= round(value, digits) <= bounds.high
 
 
 def test_bounds_of_rounded_values_are_those_that_a_reader_expects() -> None:
-    assert FUNCTIONS["round"].range(Range(0.0, 10.0), intervals.exactly(1)) == Range(0.0, 10.0)
-    assert FUNCTIONS["round"].range(Range(-0.26, 9.95), intervals.exactly(1)) == Range(-0.3, 9.9)
+    assert FUNCTIONS["round"].range(Range(0.0, 10.0), intervals.point(1)) == Range(0.0, 10.0)
+    assert FUNCTIONS["round"].range(Range(-0.26, 9.95), intervals.point(1)) == Range(-0.3, 9.9)

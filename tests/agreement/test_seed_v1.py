@@ -13,7 +13,7 @@ import pytest
 from formulaseed import EvaluationError, load_evaluator, load_seed
 from formulaseed.diagnostics.render import render_text
 from formulaseed.documents import SeedAnalysis, analyse, compile_seed
-from formulaseed.ir.hoisting import hoist
+from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.seed.write.migrate import migrate
@@ -135,7 +135,7 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
             after = (after[0], {name: after[1][name] for name in before[1]} if after[0] == "values" else after[1])
             assert_same(after, before)
         else:  # the part of a step that fails is a step of its own now
-            authors = hoist(older.program).authors
+            authors = hoist_aggregates(older.program).authors
             assert (after[0], authors.get(after[1], after[1])) == before
 
 
@@ -266,7 +266,7 @@ def test_one_aggregate_is_computed_once() -> None:
         {"name": "t", "formula": "sum(r['n'] for r in extractions) / 4 + len(extractions)"},
         {"name": "u", "formula": "len([x for x in extractions]) / 2"},
     ]
-    hoisted = hoist(load_seed(seed).program)
+    hoisted = hoist_aggregates(load_seed(seed).program)
     assert [(step.name, hoisted.author(step)) for step in hoisted.steps] == [
         ("s_sum", "s"), ("s", "s"), ("n_extractions", "t"), ("t", "t"), ("u", "u"),
     ]  # fmt: skip

@@ -18,7 +18,7 @@ import pytest
 from formulaseed.cli.table import results_table
 from formulaseed.data.results import Provenance, Result, ResultCounts, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
-from formulaseed.source.printing import columns
+from formulaseed.source.printing import display_width
 from formulaseed.testing import contexts, rows, seeds
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, on_terminal, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell
@@ -97,7 +97,7 @@ def test_a_terminal_gets_a_table_that_fits(width: int, folder: Path) -> None:
         "evaluate", "seed.json", "--rows", "rows.jsonl", "--sort", "TOTAL", columns=width, cwd=folder, err=False
     )
     lines = shown.rstrip("\n").split("\n")
-    assert all(columns(line) <= width for line in lines)
+    assert all(display_width(line) <= width for line in lines)
     assert len(lines) == 7
     assert [line.split()[0] for line in lines[1:]] == ["many", "-id", "evil", "one", "empty", "bad"]
     assert all(c.isprintable() or c == "\n" for c in shown), "the name is escaped"
@@ -225,7 +225,7 @@ def test_no_table_is_wider_than_its_terminal(found: list[Result], sort: str | No
     if width is None:
         assert left_out == []
     else:
-        assert all(columns(line) <= width for line in lines)
+        assert all(display_width(line) <= width for line in lines)
         assert sort not in left_out
 
 

@@ -15,7 +15,7 @@ from formulaseed.compare.cover import cover
 from formulaseed.draft import wire
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.explanation.explanation import explanation_schema
-from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFunction, Spelling
+from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFunction, LoopSpelling
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Value
 from formulaseed.seed.json_schema import seed_schema
@@ -34,9 +34,9 @@ def _power_range(term: Range) -> Range:
 PRODUCT = AggregateFunction(
     name="product", keys=("expr", "where"), takes="number", description="The product of a formula; 1 over none.",
     result_doc="integer or number, as the formula", phrase="the product of {}",
-    result=lambda operand: operand.present(), range=_power_range, intermediate=_power_range,
+    result=lambda operand: operand.non_null(), range=_power_range, intermediate=_power_range,
     start=lambda _: 1, step=mul, example={"name": "P", "op": "product", "expr": "extraction.x"}, examples=(((2, 3), 6), ((), 1)),
-    spellings={"python": Spelling(accumulators=(Accumulator(start="1"),), update="{state} *= {value}")},
+    spellings={"python": LoopSpelling(accumulators=(Accumulator(start="1"),), update="{state} *= {value}")},
 )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def test_the_value_over_no_reviews(name: str) -> None:
     """Over none there is the entry's value, else the step's `default`; without either the use must be guarded."""
     entry = AGGREGATES[name]
     seed = seed_of(step_of(entry, "integer"), "integer")
-    expected = -1 if entry.over_none is None else entry.over_none
+    expected = -1 if entry.empty_value is None else entry.empty_value
     assert load_evaluator(seed).evaluate([], {})["A"] == expected
     assert reference_evaluate(seed, [], {})["A"] == expected
     if "default" in entry.keys:

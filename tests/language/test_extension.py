@@ -12,9 +12,9 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import analyse
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language.functions import FUNCTIONS, Function, function_table
-from formulaseed.language.hints import CALLS, HINTS
+from formulaseed.language.hints import FOREIGN_CALLS, HINTS
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import OPERATORS, Operation, Spelling, a_number, outside_domain
+from formulaseed.language.operators import OPERATORS, Operation, Spelling, domain_failure, number_type
 from formulaseed.language.parser import parse_formula, parse_v1_formula
 from formulaseed.reference.document import reference_json
 from formulaseed.reference.restaurant import restaurant_reference
@@ -26,9 +26,9 @@ from helpers import ROOT
 
 ACOSH = Function(
     name="acosh", parameters=("value",), description="The inverse hyperbolic cosine; below 1 it is an error",
-    examples=(("acosh(1)", 0.0),), result=a_number, is_float=True,
+    examples=(("acosh(1)", 0.0),), result=number_type, is_float=True,
     range=lambda a: Range(math.acosh(max(a.low, 1.0)) - 1e-6, math.acosh(max(a.high, 1.0)) + 1e-6), apply=math.acosh,
-    failures=(outside_domain("<", 1, "the inverse hyperbolic cosine needs a number of 1 or more", instead="acosh(max({}, 1))"),),
+    failures=(domain_failure("<", 1, "the inverse hyperbolic cosine needs a number of 1 or more", instead="acosh(max({}, 1))"),),
     spellings={"python": Spelling("math.acosh({0})")},
 )  # fmt: skip
 
@@ -119,7 +119,7 @@ def test_the_example_of_a_hint(hint: Any) -> None:
     assert (parsed is not None) is hint.is_safe
 
 
-@pytest.mark.parametrize("written", sorted(set(CALLS.values())))
+@pytest.mark.parametrize("written", sorted(set(FOREIGN_CALLS.values())))
 def test_what_a_call_of_another_language_is_here(written: str) -> None:
     """Each rewriting is a formula."""
     assert parse_formula(PlainText(Span(Source("", written), 0, len(written)), written), problems := Problems())

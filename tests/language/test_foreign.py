@@ -18,8 +18,7 @@ from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.unknown_calls import report_unknown_function
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.hints import CALLS as FOREIGN_CALLS
-from formulaseed.language.hints import FUNCTION_HELP
+from formulaseed.language.hints import FOREIGN_CALLS, FUNCTION_HELP
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Source, Span
 from hypothesis import given

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed.language import tables
-from formulaseed.language.tables import Parser, SyntaxFault, parser
+from formulaseed.language.tables import Parser, SyntaxFault, load_parser
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 
 STARTS = {"formula": "formula", "continuation": "formula", "v1": "v1"}
@@ -80,7 +80,7 @@ def texts() -> Iterator[str]:
 
 @cache
 def lark(name: str) -> Lark:
-    grammar = tables._grammar(name)
+    grammar = tables._read_grammar(name)
     starts = list(tables._STARTS[name])
     return Lark(grammar, parser="lalr", start=starts, propagate_positions=True, maybe_placeholders=True)
 
@@ -104,7 +104,7 @@ def plain(tree: Any) -> Any:
 
 def by_tables(text: str, start: str) -> Any:
     try:
-        return parser(STARTS[start]).read(text, start, lambda *built: built)[0]
+        return load_parser(STARTS[start]).read(text, start, lambda *built: built)[0]
     except SyntaxFault as fault:
         return fault.position, fault.expected
 
@@ -118,13 +118,13 @@ def test_formulas_are_read_as_lark_reads_them(start: str) -> None:
 
 def test_the_saved_tables_are_current() -> None:
     """`make generate` saves them, and they do not depend on the order of sets."""
-    assert tables.save(is_check=True) == 0
+    assert tables.save_tables(is_check=True) == 0
 
 
 def test_tables_of_another_grammar_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the saved ones are of another grammar, broken or absent, those of this grammar are made in memory."""
     found = tables.read_resource
-    for saved in (json.dumps({**tables.tables("formula"), "grammar": "other", "states": []}), "{", None):
+    for saved in (json.dumps({**tables.build_tables("formula"), "grammar": "other", "states": []}), "{", None):
 
         def read(folder: str, name: str, saved: str | None = saved) -> str:
             if name.endswith(".lark"):
@@ -134,5 +134,5 @@ def test_tables_of_another_grammar_are_not_used(monkeypatch: pytest.MonkeyPatch)
             return saved
 
         monkeypatch.setattr(tables, "read_resource", read)
-        made: Parser = tables.parser.__wrapped__("formula")
+        made: Parser = tables.load_parser.__wrapped__("formula")
         assert made.read("1 + N", "formula", lambda rule, start, end, parts: (rule, *parts))[0][0] == "formula"

@@ -11,7 +11,7 @@ from formulaseed import compile_formula
 from formulaseed.documents import load_reference
 from formulaseed.errors import SeedError
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.operators import BY_KIND
+from formulaseed.language.operators import OPERATORS_BY_KIND
 from formulaseed.reference.document import reference_json
 from formulaseed.reference.model import overlaid
 from helpers import EXAMPLES, ROOT, command, write_json
@@ -31,7 +31,7 @@ def schema(**sections: Any) -> dict[str, Any]:
 
 
 def of_kinds(*names: str) -> dict[str, dict[str, str]]:
-    return {kind: {name: "" for name in group if name in names} for kind, group in BY_KIND.items()}
+    return {kind: {name: "" for name in group if name in names} for kind, group in OPERATORS_BY_KIND.items()}
 
 
 def faults(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]]:
@@ -44,7 +44,7 @@ def faults(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_every_operator_has_a_use() -> None:
-    assert USES.keys() == {name for group in BY_KIND.values() for name in group}
+    assert USES.keys() == {name for group in OPERATORS_BY_KIND.values() for name in group}
 
 
 @pytest.mark.parametrize("operator", USES)

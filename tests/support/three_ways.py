@@ -44,9 +44,9 @@ def shown(found: object) -> Outcome:
 class _Apart(interpret.Evaluation):
     """The reference evaluator, with an error in the place of a value."""
 
-    def step(self, step: nodes.Step) -> None:
+    def evaluate_step(self, step: nodes.Step) -> None:
         try:
-            super().step(step)
+            super().evaluate_step(step)
         except EvaluationError as error:
             self.results[step.name] = error  # type: ignore[assignment]
 

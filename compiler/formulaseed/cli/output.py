@@ -25,7 +25,7 @@ from formulaseed.data.files import holds, replace_file
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
-from formulaseed.source.printing import number_of, printable, visible_json
+from formulaseed.source.printing import escape_hidden_characters, number_of, printable
 
 if TYPE_CHECKING:
     from formulaseed.data.results import Failures
@@ -87,7 +87,7 @@ def emit(text: str) -> None:
 
 def emit_json(value: object, indent: int | None = 2) -> None:
     """Write a value as JSON to standard output."""
-    emit(visible_json(json.dumps(value, indent=indent, ensure_ascii=False)) + "\n")
+    emit(escape_hidden_characters(json.dumps(value, indent=indent, ensure_ascii=False)) + "\n")
 
 
 def finish(status: int) -> NoReturn:

@@ -52,7 +52,7 @@ from formulaseed.requests.shorthand import (
 )
 from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
 from formulaseed.source.json_reader import Plain
-from formulaseed.source.printing import columns, number_of, printable
+from formulaseed.source.printing import display_width, number_of, printable
 from formulaseed.source.text import Source
 
 COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
@@ -86,7 +86,7 @@ def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bo
         return
     line = partial(say, err=on_error)
     line(title)
-    ids, scenarios, _ = (max(map(columns, cells)) for cells in zip(*(r.cells for r in requests), strict=True))
+    ids, scenarios, _ = (max(map(display_width, cells)) for cells in zip(*(r.cells for r in requests), strict=True))
     ids = max(4, min(ids, _ID))
     left = _WIDTH - len("  " * 4) - ids - _STATUS
     scenarios = min(scenarios, left // 2)
@@ -101,16 +101,16 @@ def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bo
 
 def _cut(text: str, width: int) -> str:
     """Return the text in so many columns, the end left out where it needs more."""
-    if columns(text) <= width:
+    if display_width(text) <= width:
         return text
     text = text[:width]
-    while columns(text) >= width:
+    while display_width(text) >= width:
         text = text[:-1]
     return f"{text}…"
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))
+    return text + " " * (width - display_width(text))
 
 
 def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO) -> None:

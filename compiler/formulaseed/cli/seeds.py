@@ -46,7 +46,7 @@ from formulaseed.pipeline import Compilable
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
-from formulaseed.source.json_reader import plain
+from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source
 
 
@@ -128,7 +128,7 @@ def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: b
 
         return formatted_requests(source, problems)
     document = read_text(source, path, problems)
-    value = canonical(plain(document.tree)) if document.tree is not None else None
+    value = canonical(plain_value(document.tree)) if document.tree is not None else None
     program = SEED.parse(document, problems) if sort and not problems.has_errors else None
     if program is not None and not problems.has_errors:
         value = sorted_steps(value, program, problems)

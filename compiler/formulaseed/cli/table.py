@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from formulaseed.data.results import Result
 from formulaseed.diagnostics.render import format_table
-from formulaseed.source.printing import columns, printable
+from formulaseed.source.printing import display_width, printable
 
 _GAP = 2
 _MAX_STRING = 32
@@ -69,13 +69,13 @@ def _error(result: Result) -> str:
 
 
 def _width(table: dict[str, list[str]]) -> int:
-    widths = (max(map(columns, [name, *cells])) for name, cells in table.items())
+    widths = (max(map(display_width, [name, *cells])) for name, cells in table.items())
     return sum(widths) + _GAP * (len(table) - 1)
 
 
 def _cut(text: str, width: int) -> str:
-    if columns(text) <= width:
+    if display_width(text) <= width:
         return text
-    while columns(text) >= width and text:
+    while display_width(text) >= width and text:
         text = text[:-1]
     return f"{text}…"

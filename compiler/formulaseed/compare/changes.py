@@ -15,12 +15,12 @@ from typing import Any, Literal
 from formulaseed.compare.definitions import DefinitionKeys, format_definition
 from formulaseed.documents import FormulaSeed
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import downstream, names_of, symbol_of
+from formulaseed.ir.dependencies import find_dependents, step_symbol, unique_names
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
 from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
-from formulaseed.source.json_reader import plain, value_at
+from formulaseed.source.json_reader import find_value, plain_value
 
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
 Kind = Literal["added", "removed", "changed", "renamed", "reordered"]
@@ -205,7 +205,7 @@ class _SeedComparison:
             new_lines = after.get(name, ())
             if old_lines != new_lines:
                 seed = self.new if name in after else self.old
-                affects = names_of(downstream(seed.program, [Symbol(kind, name)]))
+                affects = unique_names(find_dependents(seed.program, [Symbol(kind, name)]))
                 removed, added = _diff_lines(old_lines, new_lines)
                 category = _choose_declaration_category(kind, affects, (*removed, *added))
                 part = _DECLARATION_NAMES.get(kind, f"{kind.value} field")
@@ -280,7 +280,7 @@ def _build_step_change(
 
 def _find_users(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
     """Return the names of the other steps that use `step`, directly or through other steps."""
-    users = names_of(downstream(seed.program, [symbol_of(step)]))
+    users = unique_names(find_dependents(seed.program, [step_symbol(step)]))
     return tuple(name for name in users if name != step.name)
 
 
@@ -322,8 +322,8 @@ def _format_step_json(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
     tree = seed.document.tree
     if tree is None:
         return ()
-    node = value_at(tree, step.span.pointer.rpartition("/")[0])
-    values = plain(node) if node is not None else None
+    node = find_value(tree, step.span.pointer.rpartition("/")[0])
+    values = plain_value(node) if node is not None else None
     if not isinstance(values, dict):
         return ()
     return tuple(f"{key}: {_format_json(value)}" for key, value in sorted(values.items()))
@@ -363,7 +363,7 @@ def _format_declaration(declared: _Declared) -> _TextLines:
 
 def _format_type(ty: Type) -> _TextLines:
     """Return the name of a type, then one line for each value of an enum."""
-    name = "enum" if ty.values is not None else str(ty.present())
+    name = "enum" if ty.values is not None else str(ty.non_null())
     if ty.nullable:
         name += " or null"
     return name, *(f"value {literal_text(value)}" for value in sorted(ty.values or ()))

@@ -20,7 +20,7 @@ from formulaseed.pages.values import is_number
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.lint.program import is_year, years_of
-from formulaseed.source.json_reader import JsonNumber, value_at
+from formulaseed.source.json_reader import JsonNumber
 from formulaseed.source.text import Source, Span
 
 _MAX_ENCLOSING_LENGTH = 100

@@ -21,7 +21,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import Evaluation, Observer, prepare
+from formulaseed.ir.interpret import Evaluation, Observer, prepare_evaluation
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
@@ -33,9 +33,9 @@ from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
-from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
+from formulaseed.source.json_reader import JsonArray, JsonObject, find_value
 from formulaseed.source.printing import number_of
-from formulaseed.source.text import Span, shortened
+from formulaseed.source.text import Span, shorten
 
 PartKind = Literal["rule", "key", "value", "filter", "condition", "branch"]
 _PartKey = tuple[object, object]
@@ -117,7 +117,7 @@ class Coverage(Document):
         }
 
     def __repr__(self) -> str:
-        return shortened(f"Coverage({self.seed!r}, {self.reached_count} of {len(self.items)} parts reached)")
+        return shorten(f"Coverage({self.seed!r}, {self.reached_count} of {len(self.items)} parts reached)")
 
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
@@ -174,12 +174,12 @@ def measure_coverage(
     for restaurant in usable_rows(evaluator, lines, failures, parameters, duplicates):
         restaurants += 1
         reviews += len(restaurant.rows)
-        evaluation = prepare(program, restaurant.rows, restaurant.context, parameters)
+        evaluation = prepare_evaluation(program, restaurant.rows, restaurant.context, parameters)
         evaluation.observer = Observer(watched_expressions, counts)
         _count_values(program, restaurant.rows, evaluation, counts)
         try:
             for step in program.steps:
-                evaluation.step(step)
+                evaluation.evaluate_step(step)
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.located(error))
     items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
@@ -295,7 +295,7 @@ def _find_value_parts(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Ite
 def _find_value_spans(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
     """Return the spans of the values that a field lists in the file, empty if it lists none; `name` is its name's span."""
     tree = seed.document.tree
-    values = value_at(tree, f"{name.pointer.rpartition('/')[0]}/values") if tree is not None else None
+    values = find_value(tree, f"{name.pointer.rpartition('/')[0]}/values") if tree is not None else None
     if isinstance(values, JsonObject):
         return {key.value: key.span for key in values.names()}
     items = values.items if isinstance(values, JsonArray) else ()

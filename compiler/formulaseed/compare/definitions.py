@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.printer import expression_text, literal_text, text_within
+from formulaseed.language.printer import expression_text, literal_text, short_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Value
 
@@ -91,5 +91,5 @@ def format_definition(step: nodes.Step) -> tuple[str, ...]:
 
 def cut_expression(expression: Expr, max_length: int) -> str:
     """Return an expression as text of at most `max_length` characters; a cut text ends with `…`."""
-    text = text_within(expression, _MAX_PRINTED_LENGTH)
+    text = short_text(expression, _MAX_PRINTED_LENGTH)
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

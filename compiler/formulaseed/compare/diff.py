@@ -25,7 +25,7 @@ from formulaseed.pages.blocks import Block, Code, Details, Paragraph, sentence
 from formulaseed.pages.document import Document
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.runtime.loading import evaluator_of
-from formulaseed.source.text import shortened
+from formulaseed.source.text import shorten
 
 Check = Literal["verdicts", "outputs", "extraction"]
 """A value of `--fail-on`."""
@@ -112,7 +112,7 @@ class Difference(Document):
         return as_markdown([*summary, Details("every change", details)] if details else summary)
 
     def __repr__(self) -> str:
-        return shortened(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
+        return shorten(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
     def _blocks(self) -> list[Block]:
         return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *self._build_restaurants()]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from formulaseed.errors import DataError
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import uses_of
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.values import format_plain, is_number

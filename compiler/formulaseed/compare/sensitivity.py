@@ -30,7 +30,7 @@ from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
 from formulaseed.source.printing import number_of
-from formulaseed.source.text import Source, shortened
+from formulaseed.source.text import Source, shorten
 
 _MAX_RANKED = 40
 _SKIPPED_COLUMNS = ("variant", "reason", "place")
@@ -160,7 +160,7 @@ class Sensitivity(Document):
         }
 
     def __repr__(self) -> str:
-        return shortened(f"Sensitivity({self.seed!r}, {len(self.numbers)} numbers moved by {self.by:g}%)")
+        return shorten(f"Sensitivity({self.seed!r}, {len(self.numbers)} numbers moved by {self.by:g}%)")
 
     def _blocks(self) -> Iterator[Block]:
         effective = [number for number in self.numbers if number.has_effect]

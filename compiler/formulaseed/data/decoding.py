@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.source.json_reader import JsonRefusal, refuse_constant, unique_keys
+from formulaseed.source.strict_json import JsonRefusal, refuse_constant, refuse_duplicate_keys
 
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -106,7 +106,9 @@ def entries_of(value: dict[str, Any]) -> tuple[int, int]:
 def _read_strictly(line: bytes, encoding: str) -> dict[str, Any]:
     """Return the object on a line. Raises `DataError`, which says what is wrong, for anything else."""
     try:
-        value = json.loads(line.decode(encoding), object_pairs_hook=unique_keys, parse_constant=refuse_constant)
+        value = json.loads(
+            line.decode(encoding), object_pairs_hook=refuse_duplicate_keys, parse_constant=refuse_constant
+        )
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} of the line is not UTF-8") from None
     except json.JSONDecodeError as error:

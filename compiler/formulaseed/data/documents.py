@@ -19,7 +19,7 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir.kind import Document
-from formulaseed.language.sizes import too_many
+from formulaseed.language.sizes import find_excess
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 
@@ -73,7 +73,7 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
     if len(source.text) > limits.SEED_BYTES:  # a text given in memory; files are measured as they are read
         problems.report(catalogue.file_too_large(source, "the seed"))
         return Document(source, None, path)
-    over = too_many(source)
+    over = find_excess(source)
     if over is not None:
         problems.report(over)
         return Document(source, None, path)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
-from formulaseed.source.json_reader import JsonRefusal, refuse_constant
+from formulaseed.source.strict_json import JsonRefusal, refuse_constant
 
 try:
     import fcntl

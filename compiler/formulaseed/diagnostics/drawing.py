@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from formulaseed.source.printing import columns, printable
+from formulaseed.source.printing import display_width, printable
 
 if TYPE_CHECKING:  # a diagnostic draws itself
     from formulaseed.diagnostics.model import Diagnostic
@@ -55,8 +55,8 @@ def _excerpt(d: Diagnostic) -> tuple[str, str]:
     for start, end in _find_underlined_parts(d, line):
         if at <= start <= last:
             end = min(end, last)
-            width = max(1, columns(printable(line[start:end])))
-            underline += " " * columns(printable(line[at:start])) + "^" * width
+            width = max(1, display_width(printable(line[start:end])))
+            underline += " " * display_width(printable(line[at:start])) + "^" * width
             at = max(start, end)
     text = printable(line[first:last])
     if first:

@@ -14,7 +14,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, SEVERITIES, Severity
 from formulaseed.diagnostics.drawing import draw
 from formulaseed.source.printing import number_of, printable
-from formulaseed.source.text import Span, shortened
+from formulaseed.source.text import Span, shorten
 
 MAX_QUOTATION = 80
 """The characters of a quotation that a message keeps if it is too long."""
@@ -63,7 +63,7 @@ class Diagnostic:
     """The other places that a merged diagnostic is about."""
 
     def __repr__(self) -> str:
-        return shortened(f"<Diagnostic {self.severity} {self.brief}>")
+        return shorten(f"<Diagnostic {self.severity} {self.brief}>")
 
     def __str__(self) -> str:
         """Return the diagnostic as `formulaseed check` prints it, without colours."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from formulaseed.diagnostics.codes import SEVERITIES
 from formulaseed.diagnostics.drawing import draw
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.source.printing import columns, number_of, printable
+from formulaseed.source.printing import display_width, number_of, printable
 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
 """A cell in a column of numbers: a number, nothing or a dash."""
@@ -62,10 +62,10 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
     cells = [[printable(cell) for cell in row] for row in rows]
     lines = [""] * len(cells)
     for column in zip(*cells, strict=True):
-        width = max(map(columns, column))
+        width = max(map(display_width, column))
         is_number = are_numbers(column[1:])
         for row, cell in enumerate(column):
-            space = " " * (width - columns(cell))
+            space = " " * (width - display_width(cell))
             lines[row] += f"  {space}{cell}" if is_number else f"  {cell}{space}"
     return "\n".join(line[2:].rstrip() for line in lines)
 

@@ -22,7 +22,7 @@ from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
 from formulaseed.seed.read.steps import MATCH_MODES
-from formulaseed.source.json_reader import refuse_constant, unique_keys
+from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")
@@ -204,7 +204,9 @@ def load(text: str) -> Json:
     if len(text) > limits.ANSWER_CHARACTERS:
         raise UnusableAnswer(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
     try:
-        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant, parse_int=_integer)
+        value = json.loads(
+            text, object_pairs_hook=refuse_duplicate_keys, parse_constant=refuse_constant, parse_int=_integer
+        )
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # fails on an unpaired surrogate
         depth = _depth(value)
     except (ValueError, RecursionError) as error:

@@ -25,7 +25,7 @@ from formulaseed.seed.operations import OPERATIONS, step_keys
 from formulaseed.seed.read.sections import FIELD_KEYS, FIELD_TYPES, V1_KEYS, V1_STEP_KEYS, V2_KEYS
 from formulaseed.seed.read.steps import MATCH_MODES
 from formulaseed.seed.write.canonical import canonical, layout
-from formulaseed.source.json_reader import plain
+from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source
 
 _WORD_BEFORE = re.compile(r"[\w.$]+$")
@@ -285,7 +285,7 @@ class SeedDocument:
         """Return the text in canonical form; None if it cannot be read."""
         problems = Problems()
         tree = read_text(self.source, None, problems).tree
-        return None if tree is None or problems.has_errors else layout(canonical(plain(tree)))
+        return None if tree is None or problems.has_errors else layout(canonical(plain_value(tree)))
 
 
 _SECTION_KEYS: dict[str, Sequence[str]] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from formulaseed.errors import EvaluationError
 from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import Evaluation, Observer, value_of
+from formulaseed.ir.interpret import Evaluation, Observer, compute_aggregate
 from formulaseed.language import typed
 from formulaseed.language.operators import Fault
 from formulaseed.language.typed import SymbolKind
@@ -93,9 +93,9 @@ class Contributions:
                 if step.aggregate is not None:
                     terms = self.observer.terms[step.aggregate]
                     remaining = (terms[place] for place in terms if place not in removed)
-                    evaluation.aggregates[step.aggregate] = value_of(step.aggregate, remaining)
+                    evaluation.aggregates[step.aggregate] = compute_aggregate(step.aggregate, remaining)
             for step in self._steps():
-                evaluation.step(step)
+                evaluation.evaluate_step(step)
         except (EvaluationError, Fault):
             return math.inf
         value = evaluation.results.get(driver, self.record.value_of(driver))

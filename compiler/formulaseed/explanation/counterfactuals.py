@@ -127,7 +127,7 @@ class Search:
     ) -> Literal["before", "after"] | None:
         """Return which value of a step is its default, as no review counts; None if neither is."""
         aggregate = self.dependencies.aggregates.get(name)
-        if aggregate is None or aggregate.entry.over_none is not None:
+        if aggregate is None or aggregate.entry.empty_value is not None:
             return None
         default = aggregate.default.value if aggregate.default is not None else None
         if self._values[name] == default and not self._counted.get(name):

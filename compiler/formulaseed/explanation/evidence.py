@@ -15,7 +15,7 @@ from formulaseed.explanation.model import Evidence, Exclusion, Review
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import filters_of
+from formulaseed.ir.dependencies import find_filters
 from formulaseed.ir.interpret import Observer
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text
@@ -53,7 +53,7 @@ class EvidenceFinder:
         elif aggregate.where is not None:
             listed = counted
         fields = self._fields(step)
-        filters = filters_of(step, self.record.evaluation.filters)
+        filters = find_filters(step, self.record.evaluation.filters)
         return Evidence(
             step=step.name,
             function=aggregate.function,
@@ -62,7 +62,7 @@ class EvidenceFinder:
             condition=expression_text(aggregate.where) if aggregate.where is not None else None,
             filters={name: expression_text(condition) for name, condition in filters.items()},
             number=len(counted),
-            is_default=aggregate.entry.over_none is None and not counted,
+            is_default=aggregate.entry.empty_value is None and not counted,
             reviews=[self._review(place, fields, terms.get(place)) for place in listed],
             excluded=excluded,
         )
@@ -126,7 +126,7 @@ class EvidenceFinder:
 
     def _fields(self, step: nodes.Step) -> list[Symbol]:
         """Return the fields of reviews that a step reads, itself or by filters."""
-        filters = filters_of(step, self.record.evaluation.filters)
+        filters = find_filters(step, self.record.evaluation.filters)
         expressions = (*step.expressions(), *filters.values())
         symbols = dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))
         return [symbol for symbol in symbols if symbol.kind in _REVIEW_FIELDS and symbol not in _ALWAYS_SHOWN]

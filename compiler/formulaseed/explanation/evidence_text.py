@@ -163,7 +163,7 @@ def near_texts(evidence: Evidence) -> list[str]:
 
 def is_zero(evidence: Evidence) -> bool:
     """Return whether the value is 0 because no review meets the condition."""
-    return not evidence.number and evidence.condition is not None and AGGREGATES[evidence.function].over_none == 0
+    return not evidence.number and evidence.condition is not None and AGGREGATES[evidence.function].empty_value == 0
 
 
 def zero_text(evidence: Sequence[Evidence]) -> str:

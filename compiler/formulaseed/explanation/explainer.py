@@ -25,9 +25,9 @@ from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.explanation.verdict import explained_step
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import filters_of, steps_used, upstream
-from formulaseed.ir.hoisting import hoist
-from formulaseed.ir.interpret import Evaluation, Observer, place_of, prepare
+from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
+from formulaseed.ir.hoisting import hoist_aggregates
+from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span, prepare_evaluation
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
@@ -51,7 +51,7 @@ class Explainer:
     def __post_init__(self) -> None:
         self.verdict = explained_step(self.program, self.output)
         self.dependencies = VerdictDependencies(self.program, self.verdict)
-        self.hoisted = hoist(self.program)
+        self.hoisted = hoist_aggregates(self.program)
         self._definition = cache(lambda name: step_text(self.steps[name]))
 
     @cached_property
@@ -62,7 +62,7 @@ class Explainer:
     @cached_property
     def uses(self) -> dict[str, list[str]]:
         """The steps that each step names."""
-        return {name: steps_used(step) for name, step in self.steps.items()}
+        return {name: used_step_names(step) for name, step in self.steps.items()}
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -80,12 +80,12 @@ class Explainer:
 
         Raises `DataError` for data that the seed does not allow. If a step has no value, the explanation has an `error`.
         """
-        evaluation, observer = prepare(self.program, rows, context, parameters), Observer()
+        evaluation, observer = prepare_evaluation(self.program, rows, context, parameters), Observer()
         evaluation.observer = observer
         error = self._evaluate(evaluation)
         record = EvaluationRecord(self.steps, evaluation)
         target = self.steps[self.verdict.name if error is None else str(error.step)]
-        reached = upstream(self.hoisted.program, target)
+        reached = find_dependencies(self.hoisted.program, target)
         finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
         evidence = [part for part in map(finder.evidence, reached) if part is not None]
         lookups = [match for match in map(record.match, reached) if match is not None]
@@ -121,10 +121,10 @@ class Explainer:
         """Evaluate all steps; return why one of them failed, or None if all have values."""
         for step in self.hoisted.steps:
             try:
-                evaluation.step(step)
+                evaluation.evaluate_step(step)
             except EvaluationError as fault:
                 name = self.hoisted.author(step)
-                place = place_of(self.program, name, fault.kind)
+                place = find_failure_span(self.program, name, fault.kind)
                 line = f"{place.source.name}:{place.source.position(place.start)[0]}" if place is not None else None
                 return Failure(step=name, kind=fault.kind, message=fault.message, place=line)
         return None
@@ -211,7 +211,7 @@ def _name_in(context: Mapping[str, Any]) -> str | None:
 
 def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
     """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
-    conditions = [condition for step in steps for condition in filters_of(step, evaluation.filters).values()]
+    conditions = [condition for step in steps for condition in find_filters(step, evaluation.filters).values()]
     expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
     for symbol in dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression)):
         if symbol.kind is SymbolKind.CONTEXT and evaluation.shared[symbol] is None:

@@ -11,7 +11,7 @@ from formulaseed.explanation.text import page_blocks, text_blocks, title_of
 from formulaseed.pages.html import as_fragment, as_page
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.pages.text import as_text
-from formulaseed.source.text import shortened
+from formulaseed.source.text import shorten
 
 
 class Explanation(ExplanationData):
@@ -36,7 +36,7 @@ class Explanation(ExplanationData):
         return as_page(title_of(self).text, page_blocks(self))
 
     def __repr__(self) -> str:
-        return shortened(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
+        return shorten(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
 
     def _repr_html_(self) -> str:
         return as_fragment(page_blocks(self))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from formulaseed.language.aggregates import AGGREGATES
-from formulaseed.source.printing import visible_json
+from formulaseed.source.printing import escape_hidden_characters
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 _OTHER_KINDS = ("lookup", "formula", "case", "constant")
@@ -215,4 +215,4 @@ class ExplanationData(_Part):
     @property
     def json(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
         """The explanation as JSON."""
-        return visible_json(self.model_dump_json(indent=2)) + "\n"
+        return escape_hidden_characters(self.model_dump_json(indent=2)) + "\n"

@@ -39,7 +39,7 @@ class EvaluationRecord:
     def value(self, node: Expr) -> Value:
         """Return the value of an expression; None if it has none."""
         try:
-            value: Value = self.evaluation.value(node, {})
+            value: Value = self.evaluation.evaluate(node, {})
         except _NO_VALUE:
             return None
         return value
@@ -62,7 +62,7 @@ class EvaluationRecord:
     def _substitute(self, node: Expr) -> Expr:
         """Return the formula with each name written as its value."""
         if not isinstance(node, typed.Ref):
-            return typed.mapped(node, self._substitute)
+            return typed.map_operands(node, self._substitute)
         value = self.value(node)
         text = format_value(value)
         return replace(node, written=f"({text})" if isinstance(value, int | float) and value < 0 else text)
@@ -71,7 +71,7 @@ class EvaluationRecord:
         """Return the formula with the branches that were taken in place of conditionals."""
         if isinstance(node, typed.Conditional) and (holds := self.value(node.condition)) is not None:
             return self.taken(node.then if holds else node.otherwise)
-        return typed.mapped(node, self.taken)
+        return typed.map_operands(node, self.taken)
 
     # --- rules
 

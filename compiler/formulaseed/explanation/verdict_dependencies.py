@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import filters_of, steps_used, upstream
+from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARE, MIRRORED, NEGATED
@@ -53,7 +53,7 @@ class VerdictDependencies:
     @cached_property
     def steps(self) -> list[nodes.Step]:
         """The verdict and the steps that it depends on, each before those that it uses."""
-        return upstream(self.program, self.verdict)
+        return find_dependencies(self.program, self.verdict)
 
     @cached_property
     def aggregates(self) -> dict[str, typed.Aggregate]:
@@ -72,9 +72,9 @@ class VerdictDependencies:
         First those that the verdict's rules compare, then those that the formulas behind their limits use, those that rules
         choose, and those over reviews.
         """
-        compared = steps_used(self.verdict)
+        compared = used_step_names(self.verdict)
         unlimited = [step_without_limits(self._by_name[name], self._by_name) for name in compared]
-        used = [name for step in unlimited for name in steps_used(step)]
+        used = [name for step in unlimited for name in used_step_names(step)]
         chosen = [step.name for step in self.steps[1:] if step.rules()]
         return list(dict.fromkeys([*compared, *used, *chosen, *self.aggregates]))
 
@@ -87,7 +87,7 @@ class VerdictDependencies:
         times_compared: Counter[str] = Counter()
         for step in self.steps:
             if step is self.verdict or (choices(step) and step.ty.base is Base.STRING):
-                times_compared.update(name for name in steps_used(step) if self._by_name[name].ty.is_numeric)
+                times_compared.update(name for name in used_step_names(step) if self._by_name[name].ty.is_numeric)
         unlimited = (
             step_without_limits(self._by_name[name], self._by_name) for name, _ in times_compared.most_common()
         )
@@ -98,7 +98,7 @@ class VerdictDependencies:
         """The fields of reviews that the verdict depends on."""
         used: set[Symbol] = set()
         for step in self.steps:
-            for expression in (*filters_of(step, self._filters).values(), *step.expressions()):
+            for expression in (*find_filters(step, self._filters).values(), *step.expressions()):
                 used.update(typed.symbols_in(expression))
         fields = self.program.row_fields()
         return [(kind.value, declared.name) for kind, declared in fields if Symbol(kind, declared.name) in used]

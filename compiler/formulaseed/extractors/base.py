@@ -34,7 +34,7 @@ class AskedField:
     """An enum's values, each with its description, in the seed's order."""
     default: FieldValue | None = None
     """None: the seed states no default."""
-    evidence: nodes.Evidence = False
+    evidence: nodes.EvidenceRule = False
     """Whether a quote from the review is asked for; "required": without one that it has, an answer is invalid."""
     minimum: int | float | None = None
     maximum: int | float | None = None

@@ -1,6 +1,6 @@
-"""Values of a business object, as Yelp writes attributes: `"u'free'"`, `"True"`, `"{'casual': True}"`.
+"""Read values of a business object, whose attributes are written as in Python: `"u'free'"`, `"True"`, `"{'casual': True}"`.
 
-Standard library only: the functions are copied as they are into generated modules that read attributes.
+The functions are copied unchanged into generated modules that read attributes; standard library only.
 """
 
 import ast

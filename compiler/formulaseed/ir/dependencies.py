@@ -1,4 +1,4 @@
-"""What the steps of a program use, and what uses them."""
+"""Finds the dependencies of the steps of a program: the symbols that they use, and the steps that use them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from formulaseed.language import typed
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 
 
-def downstream(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:
-    """Yield the steps that use one of these symbols, themselves or by other steps, in the seed's order."""
+def find_dependents(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:
+    """Yield the steps that use one of the symbols `changed`, directly or through other steps, in the order of the seed."""
     reached = set(changed)
     for step in program.steps:
         if not reached.isdisjoint(step.symbols()):
-            reached.add(symbol_of(step))
+            reached.add(step_symbol(step))
             yield step
 
 
-def upstream(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
-    """Return the step and those that it uses, directly or not: each before those that it uses. Filters are left out."""
+def find_dependencies(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
+    """Return a step and all steps that it uses, directly or not, each before the ones that it uses. Filters are left out."""
     steps = {step.name: step for step in program.steps}
     done: dict[str, None] = {}
     stack = [(target.name, False)]
@@ -29,38 +29,38 @@ def upstream(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
             done[name] = None
         elif name not in done:
             stack.append((name, True))
-            stack += ((used, False) for used in steps_used(steps[name]) if used not in done)
+            stack += ((used, False) for used in used_step_names(steps[name]) if used not in done)
     return [steps[name] for name in reversed(done)]
 
 
-def steps_used(step: nodes.Step) -> list[str]:
-    """Return the steps that a step names, each once, in its order."""
+def used_step_names(step: nodes.Step) -> list[str]:
+    """Return the names of the steps that a step mentions, each once, in the order in which it mentions them."""
     return list(dict.fromkeys(symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP))
 
 
-def filters_of(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Return the filters that a step names, and those that these name, with their conditions."""
-    found: dict[str, Expr] = {}
+def find_filters(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Return the filters that a step uses, directly or through other filters, with their conditions from `filters`."""
+    used: dict[str, Expr] = {}
     stack = list(step.expressions())
     while stack:
         for symbol in typed.symbols_in(stack.pop()):
-            if symbol.kind is SymbolKind.FILTER and symbol.name not in found:
-                found[symbol.name] = filters[symbol.name]
+            if symbol.kind is SymbolKind.FILTER and symbol.name not in used:
+                used[symbol.name] = filters[symbol.name]
                 stack.append(filters[symbol.name])
-    return found
+    return used
 
 
-def uses_of(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
-    """Return for each step what it mentions, each symbol once."""
+def find_symbols(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
+    """Return for each step, by its name, the symbols that it mentions, each once."""
     return {step.name: tuple(dict.fromkeys(step.symbols())) for step in program.steps}
 
 
-def symbol_of(step: nodes.Step) -> Symbol:
-    """Return how the program's expressions name the step."""
+def step_symbol(step: nodes.Step) -> Symbol:
+    """Return the symbol of a step in expressions."""
     is_filter = isinstance(step.operation, nodes.Filter)
     return Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
 
 
-def names_of(steps: Iterable[nodes.Step]) -> tuple[str, ...]:
+def unique_names(steps: Iterable[nodes.Step]) -> tuple[str, ...]:
     """Return the names of steps, each once."""
     return tuple(dict.fromkeys(step.name for step in steps))

@@ -1,7 +1,7 @@
-"""Programs in which every aggregate is a step of its own, as targets compute them: before the formulas that use their values.
+"""Makes every aggregate a step of its own, since targets compute aggregates before the formulas that use their values.
 
-In: a checked program. Out: the program with a new step for each aggregate that is only a part of a formula. Two equal
-aggregates become one step.
+In: a checked program. Out: the program with a new step for each aggregate that is a part of a formula. Equal aggregates become
+one step.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.source.text import free_name
+from formulaseed.source.text import claim_name
 
-_NAME_CHARACTERS = 80
+_MAX_NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Hoisted:
-    """A program with aggregates as steps of their own. `authors` maps each new step to the one that it is a part of."""
+class HoistedProgram:
+    """A program whose aggregates are all steps. `authors` maps each new step to the step whose formula contained it."""
 
     program: nodes.Program
     authors: Mapping[str, str]
 
     @property
     def steps(self) -> tuple[nodes.Step, ...]:
+        """The steps of the program, with the new ones."""
         return self.program.steps
 
     def author(self, step: nodes.Step) -> str:
-        """Return the name of the step in whose formula `step` was written; its own name if it is a step of the program."""
+        """Return the name of the step whose formula contained `step`; its own name if it was a step before."""
         return self.authors.get(step.name, step.name)
 
     def is_part(self, step: nodes.Step) -> bool:
-        """Return True if the step is new: an aggregate that was a part of a formula."""
+        """Return True if the step is new, made of a part of a formula."""
         return step.name in self.authors
 
 
-def hoist(program: nodes.Program) -> Hoisted:
+def hoist_aggregates(program: nodes.Program) -> HoistedProgram:
     """Return a program with every aggregate as a step of its own."""
     taken = {symbol.name for symbol in program.used()} | {step.name for step in program.steps}
     names: dict[typed.Aggregate, str] = {}
@@ -46,18 +47,18 @@ def hoist(program: nodes.Program) -> Hoisted:
     authors: dict[str, str] = {}
 
     def name_aggregates(expression: Expr) -> Expr:
-        """Return the expression with names in place of aggregates."""
+        """Return the expression with names of steps in place of aggregates."""
         if isinstance(expression, typed.Aggregate):
             symbol = Symbol(SymbolKind.STEP, names[expression])
             return typed.Ref(symbol, expression.info, expression_text(expression))
-        return typed.mapped(expression, name_aggregates)
+        return typed.map_operands(expression, name_aggregates)
 
     for step in program.steps:
         whole = step.aggregate
         for aggregate in step.aggregates():
             if aggregate is not whole and aggregate not in names:
-                name = free_name(_name(aggregate, step.name), taken)
-                operation = nodes.Formula(typed.mapped(aggregate, name_aggregates))
+                name = claim_name(_propose_name(aggregate, step.name), taken)
+                operation = nodes.Formula(typed.map_operands(aggregate, name_aggregates))
                 info = aggregate.info
                 steps.append(nodes.Step(name, operation, info.ty, info.range, info.span))
                 names[aggregate] = name
@@ -65,16 +66,17 @@ def hoist(program: nodes.Program) -> Hoisted:
         if isinstance(step.operation, nodes.Formula) and step.aggregates():
             expression = step.operation.expression
             expression = (
-                typed.mapped(expression, name_aggregates) if expression is whole else name_aggregates(expression)
+                typed.map_operands(expression, name_aggregates) if expression is whole else name_aggregates(expression)
             )
             steps.append(replace(step, operation=nodes.Formula(expression)))
         else:
             steps.append(step)
         if whole is not None:
             names.setdefault(whole, step.name)
-    return Hoisted(replace(program, steps=tuple(steps)), authors)
+    return HoistedProgram(replace(program, steps=tuple(steps)), authors)
 
 
-def _name(aggregate: typed.Aggregate, author: str) -> str:
-    name = f"{author[:_NAME_CHARACTERS]}_{aggregate.function}" if aggregate.needs_pass else "n_extractions"
+def _propose_name(aggregate: typed.Aggregate, author: str) -> str:
+    """Return a name for the step of an aggregate in the step `author`, such as `RATE_count`; it may be taken."""
+    name = f"{author[:_MAX_NAME_CHARACTERS]}_{aggregate.function}" if aggregate.needs_pass else "n_extractions"
     return name.upper() if author.isupper() else name

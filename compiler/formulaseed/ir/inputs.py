@@ -1,7 +1,7 @@
 """Validates the inputs of a program: rows, context and record, as JSON has them.
 
-In: a checked program and JSON values. Out: values by symbol, of those inputs that the program uses. What is missing, misspelt or
-of another type raises `DataError`.
+Returns the values of the inputs that a program uses, by symbol. A missing or misspelt input,
+or one of another type, raises `DataError`.
 """
 
 from __future__ import annotations
@@ -21,47 +21,52 @@ from formulaseed.language.types import Base, Type
 
 _KINDS = {Base.INTEGER: (int,), Base.NUMBER: (int, float), Base.BOOLEAN: (bool,), Base.STRING: (str,)}
 _NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
-"""A number as Yelp's attributes write it, in a string."""
-Values = dict[Symbol, Any]
+"""A number in a string, as in Yelp's attributes."""
+SymbolValues = dict[Symbol, Any]
 
 
-def rows_of(rows: object) -> Iterable[Any]:
-    """Return `rows` unchanged. Raises `DataError` if it is not iterable, or an object or a string."""
+def check_rows(rows: object) -> Iterable[Any]:
+    """Return `rows` unchanged. Raises `DataError` if it is an object, a string or not iterable."""
     if type(rows) is not list and (isinstance(rows, Mapping | str) or not isinstance(rows, Iterable)):
         raise DataError(f"rows must be a list of objects, not {type(rows).__name__}")
     return rows
 
 
-def object_of(value: Any, noun: str) -> Mapping[str, Any]:
-    """Return a JSON object unchanged. Raises `DataError`, which calls it `noun`, for any other value."""
+def check_object(value: Any, noun: str) -> Mapping[str, Any]:
+    """Return a JSON object unchanged. Raises `DataError`, whose message begins with `noun`, for any other value."""
     if type(value) is dict or isinstance(value, Mapping):  # the first is much faster
         return value
     raise DataError(f"{noun} must be an object, not {_quote(value)}")
 
 
-def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
+def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> SymbolValues:
     """Return the values of the `used` fields of one row. Raises `DataError`."""
-    values: Values = {}
+    values: SymbolValues = {}
     for kind, fields in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.META, program.meta)):
         if any(Symbol(kind, field.name) in used for field in fields):
-            section = _section(row, kind.value)
+            section = _read_row_section(row, kind.value)
             if kind is SymbolKind.META:
                 section = _add_date_parts(section, used)
             values |= read_section(program, kind, fields, section, used)
     return values
 
 
-def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _read_row_section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a section of a row, such as `meta`. Raises `DataError` if it is missing or no object."""
-    keys = [key for key in row if isinstance(key, str)]
-    typo = next((key for key in keys if _is_similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row:
-        raise DataError(f"`{name}` is missing" + (f", but there is `{typo[:80]}`" if typo is not None else ""))
-    return object_of(row[name], f"`{name}`")
+        keys = [key for key in row if isinstance(key, str)]
+        typo = next((key for key in keys if _is_similar(name, key) or key.casefold().startswith(name)), None)
+        if typo is None:
+            raise DataError(f"`{name}` is missing")
+        raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
+    return check_object(row[name], f"`{name}`")
 
 
 def _add_date_parts(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
-    """Return the metadata with the year and month of its date, if these are in use. Raises `DataError` if they disagree."""
+    """Return the metadata with the year and month of its date added, if these are in use.
+
+    Raises `DataError` if the date is invalid, or the year or month is there and not that of the date.
+    """
     parts = [part for part in ("year", "month") if Symbol(SymbolKind.META, part) in used]
     if meta.get("date") is None or not (parts or Symbol(SymbolKind.META, "date") in used):
         return meta
@@ -84,8 +89,8 @@ def read_section(
     fields: Iterable[nodes.InputField | nodes.ExtractionField],
     section: Mapping[str, Any],
     used: frozenset[Symbol],
-) -> Values:
-    """Return the values of the `used` fields that a JSON object holds. Raises `DataError`."""
+) -> SymbolValues:
+    """Return the values of the `used` ones of `fields` from a JSON object. Raises `DataError` for a wrong or misspelt value."""
     known = program.inputs(kind)
     return {Symbol(kind, f.name): _read_field(section, kind, f, known) for f in fields if Symbol(kind, f.name) in used}
 
@@ -96,22 +101,30 @@ def _read_field(
     field: nodes.InputField | nodes.ExtractionField,
     known: tuple[str, ...],
 ) -> Any:
-    """Return the value of a field, its default if it is null. Raises `DataError` if it is misspelt or wrong."""
+    """Return the value of a field, or its default if it is null or absent. Raises `DataError` if it is misspelt or wrong.
+
+    The keys `known` are those of other fields, which are never typos.
+    """
     value = section.get(field.name)
     place = f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and field.path and value is None:
         value = _read_path(section, field)
-    keys = [key for key in section if isinstance(key, str)]
-    typo = _find_typo(field.name, keys, known) if value is None and field.name not in keys else None
-    if typo is not None:
-        raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
-    if isinstance(field, nodes.ExtractionField):
-        return check_bounds(read_value(field.default if value is None else value, field.ty, place), field, place)
-    return read_value(value, field.ty, place)
+    if value is None and field.name not in section:
+        typo = _find_typo(field.name, [key for key in section if isinstance(key, str)], known)
+        if typo is not None:
+            raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
+    if isinstance(field, nodes.InputField):
+        return read_value(value, field.ty, place)
+    if value is None:
+        value = field.default
+    return check_bounds(read_value(value, field.ty, place), field, place)
 
 
 def _read_path(section: Mapping[str, Any], field: nodes.InputField) -> Any:
-    """Return the value at a field's path, a numeral as a number if the field is one; None if the path leads to nothing."""
+    """Return the value at the path of a field; None if there is none. A number in a string is read if the field is numeric.
+
+    Raises `DataError` if a key is misspelt, or a value on the way is not an object.
+    """
     value = _attribute_at_path(section, field.path)
     if value is None:
         _refuse_misspelt(section, field.path)
@@ -121,20 +134,25 @@ def _read_path(section: Mapping[str, Any], field: nodes.InputField) -> Any:
 
 
 def _refuse_misspelt(section: Mapping[str, Any], path: tuple[str, ...]) -> None:
-    """Raise `DataError` if a path leads to nothing because a key is misspelt, or a value is not an object."""
+    """Raise `DataError` if there is no value at a path because a key is misspelt, or a value on the way is not an object."""
     value: Any = section
     for key in path:
-        value = _read_attribute(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            value = _read_attribute(value)
         if value is None:
             return
-        typo = None if key in object_of(value, "a part of the path") else _find_typo(key, value)
-        if typo is not None:
-            raise DataError(f"`{key}` is missing, but there is `{typo[:80]}`")
+        if key not in check_object(value, "a part of the path"):
+            typo = _find_typo(key, value)
+            if typo is not None:
+                raise DataError(f"`{key}` is missing, but there is `{typo[:80]}`")
         value = value.get(key)
 
 
 def read_value(value: Any, ty: Type, place: str) -> Any:
-    """Return a value of the type `ty`, a number as a float. Raises `DataError`, which names `place`, for any other."""
+    """Return a value of the type `ty`: a number as a float, an integer also from a float without decimals.
+
+    Raises `DataError`, whose message names `place`, for a value of another type or out of range.
+    """
     if value is None and ty.nullable:
         return None
     if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
@@ -149,7 +167,7 @@ def read_value(value: Any, ty: Type, place: str) -> Any:
 
 
 def check_bounds(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
-    """Return the value. Raises `DataError` if it is below the field's minimum or above its maximum."""
+    """Return the value. Raises `DataError`, whose message names `place`, if it is not within the bounds of the field."""
     is_low = field.minimum is not None and value < field.minimum
     if is_low or (field.maximum is not None and value > field.maximum):
         raise DataError(f"`{place}` is out of bounds: {_quote(value)}")

@@ -1,7 +1,7 @@
-"""The reference evaluator: a plain walk over the checked tree, slow and obviously right.
+"""Evaluates checked programs by a plain walk over the tree, slow and obviously right: the reference evaluator.
 
-In: a checked program, JSON rows and a JSON context. Out: every step's value, and where in the seed an evaluation failed.
-What every backend is compared with; shares nothing with them but the tree and the table of operators and functions.
+In: a checked program, JSON rows and a JSON context. Out: the value of every step, and the place in the seed of a failure. Every
+backend is compared with this evaluator, which shares only the tree and the tables of operators and functions with them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.inputs import Values, check_bounds, object_of, read_row, read_section, read_value, rows_of
+from formulaseed.ir.inputs import (
+    SymbolValues,
+    check_bounds,
+    check_object,
+    check_rows,
+    read_row,
+    read_section,
+    read_value,
+)
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.json_values import _quote
@@ -23,7 +31,7 @@ from formulaseed.language.types import INTEGER, Base, Type, Value
 from formulaseed.source.text import Span
 
 _NO_VALUE = (Fault, KeyError, TypeError)
-"""A condition may raise these if it is tested although an earlier one is not met."""
+"""The exceptions of a condition that is tested although an earlier one, which guards it, is false."""
 
 
 def interpret(
@@ -34,85 +42,88 @@ def interpret(
     record: Mapping[str, Any] | None = None,
     fixed: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Return every step's value by name, in the seed's order; filters are left out.
+    """Return the value of every step by name, in the order of the seed; filters are left out.
 
-    `record` holds the fields of a domain's entities by their full names; an entity itself is true, or null. `fixed` steps
-    have the values that it gives: they are not computed, and the steps that use them are computed from these values.
+    `record` holds the fields of the entities of a domain by their full names; a whole entity is true, or null. `fixed` has values
+    of steps that are not computed; the steps that use them are computed from these values.
 
-    Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
-    or context that lacks what the seed uses.
+    Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for invalid inputs.
     """
-    evaluation = prepare(program, rows, context, parameters, record)
+    evaluation = prepare_evaluation(program, rows, context, parameters, record)
     for step in program.steps:
         if fixed is not None and step.name in fixed:
-            evaluation.set(step, fixed[step.name])
+            evaluation.set_value(step, fixed[step.name])
         else:
-            evaluation.step(step)
+            evaluation.evaluate_step(step)
     return evaluation.results
 
 
-def prepare(
+def prepare_evaluation(
     program: nodes.Program,
     rows: Iterable[Mapping[str, Any]],
     context: Mapping[str, Any],
     parameters: Mapping[str, Value] | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """Read the inputs as `interpret` does; no step is evaluated yet. Raises `DataError`."""
+    """Read the inputs of `interpret`, and return an evaluation in which no step has been evaluated. Raises `DataError`."""
     used = program.used()
-    shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
+    shared: SymbolValues = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
-    for name, value in object_of({} if parameters is None else parameters, "the parameters").items():
+    if parameters is None:
+        parameters = {}
+    for name, value in check_object(parameters, "the parameters").items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
         number = read_value(value, known[name].ty, f"param.{name}")
         shared[Symbol(SymbolKind.PARAMETER, name)] = check_bounds(number, known[name], f"param.{name}")
-    shared.update(read_section(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
+    shared.update(
+        read_section(program, SymbolKind.CONTEXT, program.context, check_object(context, "the context"), used)
+    )
     for input_field in program.record:
         value = (record or {}).get(input_field.name)
-        spelled = program.spelled(input_field.name)
+        spelled = program.short_name(input_field.name)
         if value is None and not input_field.ty.nullable:
             raise DataError(f"`{spelled}` is missing; it must be {input_field.ty.noun}")
         shared[Symbol(SymbolKind.FIELD, input_field.name)] = read_value(value, input_field.ty, spelled)
-    return Evaluation(shared, [read_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
+    return Evaluation(shared, [read_row(program, check_object(row, "a row"), used) for row in check_rows(rows)])
 
 
 @dataclass
 class Observer:
-    """A record of an evaluation's course. It changes no value.
+    """A record of what happened in an evaluation, which it does not change.
 
-    `watched` has the identities of expressions, each with True if it is tested for null, not for being true. `counts` says how
-    often the test of each of these was true and false; for how many rows each filter, by its name, is true and false; and how
-    often each lookup, by its identity, chose the entry at a position, -1 for its default.
+    `watched` maps the `id` of each expression to count to True if it is tested for null, or False if for being true. `counts` has
+    three kinds of pairs: the `id` of such an expression with its result; the name of a filter with its result for a row; the `id`
+    of a lookup with the position of the entry that it chose, -1 for its default.
     """
 
     watched: Mapping[int, bool] = field(default_factory=dict)
     counts: Counter[tuple[object, object]] = field(default_factory=Counter)
     met: dict[typed.Aggregate, list[dict[Expr, bool]]] = field(default_factory=dict)
-    """For each aggregate and row the conjuncts of `where`, filters expanded, with whether the row meets them."""
+    """The conjuncts of `where`, with filters expanded, by aggregate and row: True if the row meets the conjunct."""
     terms: dict[typed.Aggregate, dict[int, Any]] = field(default_factory=dict)
-    """For each aggregate the operand's value for each matching row, by its position."""
+    """The value of the operand by aggregate and by the position of each matching row."""
 
 
 @dataclass
 class Evaluation:
     """The inputs of one restaurant, and the values of the steps evaluated so far.
 
-    `shared` holds what is the same for all reviews, by symbol; `rows` each review's own values.
+    `shared` holds the values that are the same for all reviews, by symbol; `rows` the values of each review.
     """
 
-    shared: Values
-    rows: list[Values]
+    shared: SymbolValues
+    rows: list[SymbolValues]
     filters: dict[str, Expr] = field(default_factory=dict)
     results: dict[str, Value] = field(default_factory=dict)
     observer: Observer | None = None
     aggregates: dict[typed.Aggregate, Value] = field(default_factory=dict)
     """The value of each aggregate evaluated so far."""
 
-    def step(self, step: nodes.Step) -> None:
-        """Evaluate a step; those that it uses were evaluated before. Raises `EvaluationError`.
+    def evaluate_step(self, step: nodes.Step) -> None:
+        """Evaluate a step, and note its value. The steps that it uses must have been evaluated. Raises `EvaluationError`.
 
-        The aggregates in a formula are evaluated before it, whether or not it then uses their values.
+        The aggregates in a formula are evaluated first, also those whose values the formula then does not use.
         """
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
@@ -122,184 +133,194 @@ class Evaluation:
             return
         try:
             for aggregate in step.aggregates():
-                self.aggregate(aggregate)
-            value = self.operation(step.operation)
+                self.evaluate_aggregate(aggregate)
+            value = self.evaluate_operation(step.operation)
         except Fault as fault:
             raise EvaluationError(step.name, fault.kind, fault.message, fault.operands) from None
-        self.set(step, _as_typed(value, step.ty))
+        self.set_value(step, _convert_integer(value, step.ty))
 
-    def set(self, step: nodes.Step, value: Value) -> None:
-        """Give a step its value, which the steps after it use."""
+    def set_value(self, step: nodes.Step, value: Value) -> None:
+        """Set the value of a step, for the results and for the steps that use it."""
         self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
-    def operation(self, operation: nodes.Operation) -> Value:
-        """Return the value of an operation. Raises `Fault`."""
+    def evaluate_operation(self, operation: nodes.Operation) -> Value:
+        """Return the value of an operation other than a filter. Raises `Fault` if it has none."""
         match operation:
             case nodes.Lookup():
-                return self.lookup(operation)
+                return self.evaluate_lookup(operation)
             case nodes.Formula(expression):
-                result: Value = self.value(expression, {})
+                result: Value = self.evaluate(expression, {})
                 return result
             case nodes.Const(value):
                 return value
             case nodes.Case(rules, otherwise):
-                return next((then for condition, then in rules if self.value(condition, {})), otherwise)
+                return next((then for condition, then in rules if self.evaluate(condition, {})), otherwise)
             case nodes.Filter():
                 raise AssertionError("filters have no value")
 
-    def aggregate(self, aggregate: typed.Aggregate) -> Value:
-        """Return the value of an aggregate, which is computed once. Raises `Fault`."""
+    def evaluate_aggregate(self, aggregate: typed.Aggregate) -> Value:
+        """Return the value of an aggregate, which is computed the first time. Raises `Fault` if it has none."""
         if aggregate not in self.aggregates:
             if self.observer is not None:
                 self._observe(aggregate, self.observer)
-            self.aggregates[aggregate] = value_of(aggregate, (term for _, term in self.terms(aggregate)))
+            self.aggregates[aggregate] = compute_aggregate(aggregate, (term for _, term in self.iter_terms(aggregate)))
         return self.aggregates[aggregate]
 
-    def terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each matching row with the operand's value for it, None for an aggregate without operand."""
+    def iter_terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
+        """Yield the position of each matching row with the value of the operand for it; None if the aggregate has no operand."""
         where = aggregate.where
         operand = aggregate.operand
         for place, row in enumerate(self.rows):
-            if where is None or self.value(where, row):
-                term = self.value(operand, row) if operand is not None else None
+            if where is None or self.evaluate(where, row):
+                term = None
+                if operand is not None:
+                    term = self.evaluate(operand, row)
                 if self.observer is not None:
                     self.observer.terms[aggregate][place] = term
                 yield place, term
 
     def _observe(self, aggregate: typed.Aggregate, observer: Observer) -> None:
-        """Note which conjuncts each row meets, also those that its value does not depend on."""
+        """Note in the observer which conjuncts of an aggregate each row meets, also those that a guard protects."""
         conjuncts = [*dict.fromkeys(self._conjuncts(aggregate.where))]
         observer.terms[aggregate] = {}
         observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
-        """Yield the conjuncts of a condition, with those of filters in place of their names."""
+        """Yield the conjuncts of a condition; in place of a filter, the conjuncts of its condition."""
         for part in typed.conjuncts(where):
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
                 yield from self._conjuncts(self.filters[part.symbol.name])
             else:
                 yield part
 
-    def _test(self, condition: Expr, row: Values) -> bool | None:
-        """Return True if a row meets a condition, None if the condition has no value. Nothing inside it is observed."""
+    def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
+        """Return True if a row meets a condition, None if the condition fails. Does not note anything in the observer."""
         try:
-            return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).value(condition, row))
+            return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).evaluate(condition, row))
         except _NO_VALUE:
             return None
 
-    def lookup(self, operation: nodes.Lookup) -> Value:
+    def evaluate_lookup(self, operation: nodes.Lookup) -> Value:
         """Return the value of a lookup. Raises `Fault` if it finds no key and has no default."""
-        source = self.value(operation.source, {})
-        is_exact = operation.match == "exact"
-        matches = [n for n, (key, _) in enumerate(operation.table) if (key == source if is_exact else key in source)]
-        if not matches and not operation.has_default:
+        source = self.evaluate(operation.source, {})
+        matches = COMPARE["==" if operation.match == "exact" else "in"]
+        places = [place for place, (key, _) in enumerate(operation.table) if matches(key, source)]
+        if not places and not operation.has_default:
             raise Fault("lookup", f"no key of the table is found in {_quote(source)}", (source,))
         values: list[Any] = [value for _, value in operation.table]
-        chosen = matches[0] if matches else -1
-        if matches and operation.match == "substring_max":
-            chosen = max(matches, key=values.__getitem__)
+        chosen = next(iter(places), -1)
+        if places and operation.match == "substring_max":
+            chosen = max(places, key=values.__getitem__)
         if self.observer is not None:
             self.observer.counts[id(operation), chosen] += 1
-        result: Value = values[chosen] if matches else operation.default
+        result: Value = values[chosen] if places else operation.default
         return result
 
-    def value(self, expression: Expr, row: Values) -> Any:
-        """Return the value of an expression, for a review of `rows` or, with no row, for the restaurant. Raises `Fault`."""
-        value = self._value(expression, row)
+    def evaluate(self, expression: Expr, row: SymbolValues) -> Any:
+        """Return the value of an expression for a row of `rows`, or an empty row for the restaurant. Raises `Fault`."""
+        value = self._evaluate(expression, row)
         if self.observer is not None and id(expression) in self.observer.watched:
-            truth = value is not None if self.observer.watched[id(expression)] else bool(value)
+            truth = bool(value)
+            if self.observer.watched[id(expression)]:
+                truth = value is not None
             self.observer.counts[id(expression), truth] += 1
         return value
 
-    def _value(self, expression: Expr, row: Values) -> Any:
+    def _evaluate(self, expression: Expr, row: SymbolValues) -> Any:
+        """Return the value of an expression by its kind. Raises `Fault`."""
         match expression:
             case typed.Aggregate():
-                return self.aggregate(expression)
+                return self.evaluate_aggregate(expression)
             case typed.Literal(value):
                 return value
+            case typed.Ref(Symbol(SymbolKind.FILTER, name)):
+                return self.evaluate(self.filters[name], row)
             case typed.Ref(symbol):
-                if symbol.kind is SymbolKind.FILTER:
-                    return self.value(self.filters[symbol.name], row)
-                return row[symbol] if symbol in row else self.shared[symbol]
+                return (row if symbol in row else self.shared)[symbol]
             case typed.Present(operand):
                 return self._present_value(operand, row)
             case typed.Unary(sign, operand):
-                number = self.value(operand, row)
+                number = self.evaluate(operand, row)
                 return -number if sign == "-" else number
-            case typed.Binary(symbol_, left, right):
-                return OPERATORS[symbol_].value(self.value(left, row), self.value(right, row))
+            case typed.Binary(operator, left, right):
+                return OPERATORS[operator].compute(self.evaluate(left, row), self.evaluate(right, row))
             case typed.Call(name, (first, default)) if FUNCTIONS[name].replaces_null:
-                value = self.value(first, row)
-                return self.value(default, row) if value is None else value
+                value = self.evaluate(first, row)
+                return self.evaluate(default, row) if value is None else value
             case typed.Call(name, arguments):
-                return FUNCTIONS[name].value(*[self.value(argument, row) for argument in arguments])
+                return FUNCTIONS[name].compute(*[self.evaluate(argument, row) for argument in arguments])
             case typed.Comparison():
                 return self._holds(expression, row)
             case typed.Logical():
                 return self._logical_value(expression, row)
             case typed.Not(operand):
-                return not self.value(operand, row)
+                return not self.evaluate(operand, row)
             case typed.Conditional(condition, then, otherwise):
-                return self.value(then if self.value(condition, row) else otherwise, row)
+                return self.evaluate(then if self.evaluate(condition, row) else otherwise, row)
             case typed.List(items):
-                return [self.value(item, row) for item in items]
+                return [self.evaluate(item, row) for item in items]
 
-    def _present_value(self, operand: Expr, row: Values) -> Any:
+    def _present_value(self, operand: Expr, row: SymbolValues) -> Any:
         """Return the value of an operand. Raises `Fault` if it is null."""
-        value = self.value(operand, row)
+        value = self.evaluate(operand, row)
         if value is None:
             name = operand.text if isinstance(operand, typed.Ref) else "a value"
             raise Fault("null", f"{name} is null", (None,))
         return value
 
-    def _holds(self, comparison: typed.Comparison, row: Values) -> bool:
-        """Return True if every link of a comparison holds; as in Python, none behind the first that does not is evaluated."""
-        left = self.value(comparison.first, row)
+    def _holds(self, comparison: typed.Comparison, row: SymbolValues) -> bool:
+        """Return True if every comparison of a chain is true. As in Python, those after the first false one are not evaluated."""
+        left = self.evaluate(comparison.first, row)
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
-            right = self.value(operand, row)
+            right = self.evaluate(operand, row)
             if not COMPARE[operator](left, right):
                 return False
             left = right
         return True
 
-    def _logical_value(self, expression: typed.Logical, row: Values) -> Any:
-        """Return the operand that decides `and` or `or`, else the last; as in Python, none behind it is evaluated."""
+    def _logical_value(self, expression: typed.Logical, row: SymbolValues) -> Any:
+        """Return the first operand that decides `and` or `or`, or the last one. Those after it are not evaluated."""
         value = None
         for operand in expression.operands:
-            value = self.value(operand, row)
+            value = self.evaluate(operand, row)
             if bool(value) is (expression.operator == "or"):
                 break
         return value
 
 
-def value_of(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
-    """Return the value of an aggregate over the operand's values for the matching rows. Raises `Fault` if it is too large."""
-    operand = aggregate.operand
-    value: Value = aggregate.entry.value(terms, operand.info.ty if operand is not None else INTEGER)
+def compute_aggregate(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
+    """Return the value of an aggregate over `terms`, the values of its operand for the matching rows. Raises `Fault`."""
+    ty = aggregate.operand.info.ty if aggregate.operand is not None else INTEGER
+    value: Value = aggregate.entry.compute(terms, ty)
     if value is None and aggregate.default is not None:
         value = aggregate.default.value
-    return _as_typed(value, aggregate.info.ty)
+    return _convert_integer(value, aggregate.info.ty)
 
 
-def _as_typed(value: Value, ty: Type) -> Value:
-    """Return the value, an integer as a float where the type is a number."""
-    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
+def _convert_integer(value: Value, ty: Type) -> Value:
+    """Return the value; an integer as a float if the type is number."""
+    if ty.base is Base.NUMBER and isinstance(value, int):
+        return float(value)
+    return value
 
 
-def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
-    """Return the span of the operation that failed, or of its step if several could have; None for an unknown step."""
+def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | None:
+    """Return the span of the operation in the step `name` that failed with a fault of the `kind`.
+
+    That is the span of the step if several operations may have failed so; None if there is no such step.
+    """
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
         return None
-    suspects = [node for node in _evaluated_nodes(program, step) if _may_raise(node, kind)]
+    suspects = [node for node in _walk_step(program, step) if _may_raise(node, kind)]
     if len(suspects) == 1 and not isinstance(suspects[0], typed.Aggregate):
         return suspects[0].info.span
     return step.span
 
 
-def _evaluated_nodes(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
-    """Yield every expression that is evaluated for the step, including those of its filters."""
+def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
+    """Yield all expressions in a step, and in the filters that it uses."""
     filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     stack = list(step.expressions())
     seen: set[str] = set()
@@ -312,20 +333,20 @@ def _evaluated_nodes(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]
 
 
 def _may_raise(node: Expr, kind: str) -> bool:
-    """Return True if an operation itself, apart from its operands, may fail with the fault `kind`."""
+    """Return True if an operation itself, apart from its operands, may fail with a fault of the `kind`."""
     match node:
         case typed.Present():
             return kind == "null"
         case typed.Aggregate(may_overflow=may_overflow):
             return kind == "overflow" and may_overflow
         case typed.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
-            return _fails(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
+            return _may_fail(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
         case typed.Call(function, is_safe=is_safe):
-            return _fails(FUNCTIONS[function], kind, is_safe)
+            return _may_fail(FUNCTIONS[function], kind, is_safe)
         case _:
             return False
 
 
-def _fails(operation: Operation, kind: str, is_safe: bool) -> bool:
-    """Return True if an operation may fail with the fault `kind`."""
+def _may_fail(operation: Operation, kind: str, is_safe: bool) -> bool:
+    """Return True if an operation that is not `is_safe` may fail with a fault of the `kind`."""
     return not is_safe and any(failure.kind == kind for failure in operation.failures)

@@ -1,4 +1,4 @@
-"""Describe a kind of document: what each phase of the compiler does with it. `seed`, `requests` and `reference` define theirs."""
+"""Defines kinds of document: the functions that the phases of the compiler call for a seed, a file of requests, and others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.source.json_reader import JsonValue, Plain, plain
+from formulaseed.source.json_reader import JsonValue, Plain, plain_value
 from formulaseed.source.text import Source
 
 KindName = Literal["seed", "requests", "rules", "reference", "formula"]
@@ -18,7 +18,7 @@ Checked = TypeVar("Checked")
 
 @dataclass(frozen=True)
 class Document:
-    """A file as it was read. `tree` is None if the file is not JSON, as a file of requests, or if its JSON is invalid."""
+    """A file that was read. `tree` is None if the kind of file is not one JSON value, as requests, or the JSON is invalid."""
 
     source: Source
     tree: JsonValue | None
@@ -30,31 +30,32 @@ class Document:
         return Path(self.source.name.strip("<>")).name.split(".")[0]
 
 
-def _lint_nothing(parsed: Parsed | None, checked: Checked | None, problems: Problems) -> None:
-    """Report no warnings, for a kind that has none."""
+def _skip_lint(parsed: Parsed | None, checked: Checked | None, problems: Problems) -> None:
+    """Report nothing, for a kind of document without warnings."""
 
 
-def _tree_data(document: Document) -> Plain:
+def _read_tree(document: Document) -> Plain:
+    """Return the JSON value of a document that has one."""
     assert document.tree is not None
-    return plain(document.tree)
+    return plain_value(document.tree)
 
 
-def _keep_order(document: Document, parsed: Parsed | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+def _keep_text(document: Document, parsed: Parsed | None, diagnostics: tuple[Diagnostic, ...]) -> str:
     return document.source.text
 
 
 @dataclass(frozen=True)
 class Kind(Generic[Parsed, Checked]):
-    """A kind of document: each phase takes the result of the phase before it, and reports problems to a `Problems`.
+    """A kind of document. Each phase takes the result of the phase before it, and reports problems to a `Problems`.
 
-    A document that `is_json` is read as one JSON value. `data` returns the values of which the document's SHA-256 is made, and
-    `in_order` its text with the parts in dependency order.
+    If `is_json`, the file is read as one JSON value. `data` returns the value whose SHA-256 identifies the document, and
+    `in_order` the text of the document with its parts in the order of their dependencies.
     """
 
     name: KindName
     parse: Callable[[Document, Problems], Parsed | None]
     check: Callable[[Document, Parsed, Problems], Checked | None]
-    lint: Callable[[Parsed | None, Checked | None, Problems], None] = _lint_nothing
+    lint: Callable[[Parsed | None, Checked | None, Problems], None] = _skip_lint
     is_json: bool = True
-    data: Callable[[Document], Plain] = _tree_data
-    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = _keep_order
+    data: Callable[[Document], Plain] = _read_tree
+    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = _keep_text

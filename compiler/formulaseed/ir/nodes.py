@@ -1,7 +1,6 @@
-"""Checked programs: every name is resolved, every expression has a type, nothing is left to guess.
+"""Defines checked programs, in which every name is resolved and every expression has a type.
 
-Built by `check`, read by the interpreter and the backends. Two expressions are equal if they say the same,
-wherever they are; what is known of them (`info`) does not count.
+The checkers of documents build them; the interpreter and the backends read them.
 """
 
 from __future__ import annotations
@@ -18,12 +17,17 @@ from formulaseed.source.text import Span, tree_node
 
 @tree_node
 class Filter:
+    """A named condition on single reviews."""
+
     condition: Expr
 
 
 @tree_node
 class Lookup:
-    """`match` is `exact`, `substring_first` or `substring_max`. Without a default a miss is an error."""
+    """A lookup of a string in a table by `match`: `exact`, `substring_first` or `substring_max`.
+
+    If no key matches, the value is `default`; without a default, evaluation fails.
+    """
 
     source: Expr
     table: tuple[tuple[str, str | int | float | bool], ...]
@@ -34,16 +38,22 @@ class Lookup:
 
 @tree_node
 class Formula:
+    """A formula, or an aggregate that is a step of its own."""
+
     expression: Expr
 
 
 @tree_node
 class Const:
+    """A constant."""
+
     value: Value
 
 
 @tree_node
 class Case:
+    """Rules in order, each a condition with a value. The value is that of the first condition that is true, or `otherwise`."""
+
     rules: tuple[tuple[Expr, Value], ...]
     otherwise: Value
 
@@ -53,7 +63,10 @@ Operation = Filter | Lookup | Formula | Const | Case
 
 @tree_node
 class Step:
-    """A compute step. `range` bounds its value if that is a number; `sources` are the policy's sentences for it."""
+    """A step of a program: a filter, or a value. `range` is None unless the value is a number.
+
+    `sources` are the sentences of the policy that the step follows.
+    """
 
     name: str
     operation: Operation
@@ -84,9 +97,9 @@ class Step:
                 return tuple(condition for condition, _ in rules)
 
     def rules(self) -> tuple[tuple[Expr | None, Value], ...]:
-        """Return the rules by which the step chooses among literals, the last one, `else`, without a condition.
+        """Return the rules of a step that chooses among literals: conditions with values, None as the condition of `else`.
 
-        A case has rules, and a formula that is a chain of conditions, as seeds v1 write it. Any other step has none.
+        A case has rules, and also a formula that is a chain of conditional expressions, as in seeds v1. Any other step has none.
         """
         if isinstance(self.operation, Case):
             return (*self.operation.rules, (None, self.operation.otherwise))
@@ -103,21 +116,24 @@ class Step:
             yield from symbols_in(expression)
 
 
-Evidence = Literal[False, True, "required"]
+EvidenceRule = Literal[False, True, "required"]
 
 
 @tree_node
 class EnumValue:
+    """A value of an enum, with its meaning."""
+
     name: str
     description: str
 
 
 @tree_node
 class ExtractionField:
-    """`evidence`: a quote from the review is asked for; "required": without one that the review has an answer is invalid.
+    """A field that an extractor reads from a review.
 
-    `minimum` and `maximum` bound a number, both inclusive. `hint`: what else of a review the lexical extractor may read,
-    "stars" or None. `reason`: a model says why, before it gives the value.
+    If `evidence` is set, a model also quotes the review; if it is "required", an answer without a quote from the review is
+    invalid. If `reason` is set, a model explains the value first. `minimum` and `maximum` bound a number, both inclusive.
+    `hint` is "stars" if the lexical extractor may also read the stars of a review.
     """
 
     name: str
@@ -125,7 +141,7 @@ class ExtractionField:
     description: str
     values: tuple[EnumValue, ...]
     default: Value
-    evidence: Evidence = False
+    evidence: EvidenceRule = False
     minimum: int | float | None = None
     maximum: int | float | None = None
     hint: str | None = None
@@ -134,7 +150,7 @@ class ExtractionField:
 
 @tree_node
 class ReviewedAnswer:
-    """A review with the answer that people gave, as an example for a model. Values, quotes and reasons are by field."""
+    """A review with the answer of people, as an example for a model. Values, quotes and reasons are by the name of the field."""
 
     text: str
     fields: Mapping[str, str | int | float | bool]
@@ -144,9 +160,9 @@ class ReviewedAnswer:
 
 @tree_node
 class InputField:
-    """A field of `meta.*` or `context.*`, or of a domain's record by its full name.
+    """A field of `meta.*` or `context.*`, or a field of a domain, by its full name.
 
-    `path` leads to its value in the business object; empty for a field under its own name.
+    `path` are the keys that lead to its value in the business object; empty if the key is the name.
     """
 
     name: str
@@ -158,6 +174,8 @@ class InputField:
 
 @tree_node
 class Parameter:
+    """A number or other value that callers may set. `minimum` and `maximum` bound a number, both inclusive."""
+
     name: str
     ty: Type
     default: Value
@@ -168,7 +186,7 @@ class Parameter:
 
 @tree_node
 class Property:
-    """A claim that tests check: `step` does not fall (`increasing`) or rise (`decreasing`) as `variable` grows."""
+    """A claim that tests check: as `variable` grows, `step` does not fall (`increasing`) or does not rise (`decreasing`)."""
 
     direction: str
     step: str
@@ -177,6 +195,8 @@ class Property:
 
 @tree_node
 class ReviewHandling:
+    """The rule for long reviews: the length in characters from which they are cut, and how."""
+
     max_length: int
     strategy: str
 
@@ -188,19 +208,19 @@ class Domain(Protocol):
     def root(self) -> str:
         """The entity whose fields need no prefix; empty if there is none."""
 
-    def spelled(self, full_name: str) -> str:
-        """Return a full name as formulas write it: a field of the root without its prefix, if that is unambiguous."""
+    def short_name(self, full_name: str) -> str:
+        """Return the name of a field as formulas write it: a field of the root without its prefix, if that is unambiguous."""
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
-        """Return the keys that lead to a field of the root outside its object; none if an entity has that name."""
+        """Return the keys that lead to a field of the root in a flat record; empty if an entity has that name."""
 
     def similar(self, full_name: str) -> tuple[str, ...]:
-        """Return the names of other fields and entities that a part of `full_name` may be a typo of."""
+        """Return the names of other fields and entities for which a part of `full_name` may be a typo."""
 
 
 @tree_node
 class Program:
-    """A checked seed. `steps` include filters; `meta` and `context` hold standard and declared fields."""
+    """A checked seed, or a formula over a domain. `steps` include filters; `meta` and `context` hold all known fields."""
 
     task_name: str
     version: str
@@ -218,9 +238,9 @@ class Program:
     extraction_prompt: str = ""
     examples: tuple[ReviewedAnswer, ...] = ()
     record: tuple[InputField, ...] = ()
-    """The fields in use where the steps are formulas over the entities of a domain."""
+    """The fields of a domain that the steps use; empty for a seed."""
     reference: Domain | None = None
-    """The meaning of names in that domain."""
+    """The domain; None for a seed."""
 
     def inputs(self, kind: SymbolKind) -> tuple[str, ...]:
         """Return the names of all fields or parameters of one of the `INPUT_KINDS`, used or not."""
@@ -232,12 +252,14 @@ class Program:
         }
         return tuple(field.name for field in fields[kind])
 
-    def spelled(self, field: str) -> str:
-        """Return the full name of a record's field as formulas write it: a field of the root without its prefix."""
-        return self.reference.spelled(field) if self.reference is not None else field
+    def short_name(self, field: str) -> str:
+        """Return the full name of a domain's field as formulas write it: a field of the root without its prefix."""
+        if self.reference is None:
+            return field
+        return self.reference.short_name(field)
 
     def uses(self) -> dict[str, frozenset[str]]:
-        """Return the names of the steps and filters that each step mentions, by its name."""
+        """Return for each step, by its name, the names of the steps and filters that it mentions."""
         kinds = (SymbolKind.STEP, SymbolKind.FILTER)
         return {step.name: frozenset(s.name for s in step.symbols() if s.kind in kinds) for step in self.steps}
 

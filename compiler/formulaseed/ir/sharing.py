@@ -1,4 +1,4 @@
-"""Replace what the operand of an aggregate repeats of a filter by the filter's name, so that a target tests it once for a row."""
+"""Replaces conditions in operands of aggregates by filters with the same condition, so that each row is tested once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 
 
 def share_filters(program: nodes.Program) -> nodes.Program:
-    """Return a program, whose aggregates are steps of their own, with the names of filters in operands that repeat them.
+    """Return the program with names of filters in place of equal conditions in operands of aggregates, which must be steps.
 
-    Only filters that come before the aggregate and that some aggregate uses are named, so that no filter is computed for an
-    operand alone.
+    Only filters before the aggregate that some step uses are named, so that no filter is computed for an operand alone.
     """
     if not any(step.aggregate is not None and _has_condition(step.aggregate.operand) for step in program.steps):
         return program
@@ -22,9 +21,10 @@ def share_filters(program: nodes.Program) -> nodes.Program:
     steps: list[nodes.Step] = []
 
     def name_filters(expression: Expr) -> Expr:
+        """Return the expression with names of filters in place of their conditions."""
         if isinstance(expression, typed.Comparison | typed.Logical | typed.Not) and expression in names:
             return typed.Ref(Symbol(SymbolKind.FILTER, names[expression]), expression.info)
-        return typed.mapped(expression, name_filters)
+        return typed.map_operands(expression, name_filters)
 
     for step in program.steps:
         aggregate = step.aggregate
@@ -38,12 +38,12 @@ def share_filters(program: nodes.Program) -> nodes.Program:
 
 
 def _has_condition(operand: Expr | None) -> bool:
-    """Return True if a comparison or `not` is in the operand: `and` and `or` have one, or are not worth a name."""
+    """Return True if the operand contains a comparison or `not`; an `and` or `or` of flags alone is not worth a name."""
     return operand is not None and any(isinstance(node, typed.Comparison | typed.Not) for node in typed.walk(operand))
 
 
 def _filters_in_use(program: nodes.Program) -> set[str]:
-    """Return the names of the filters that aggregates use, directly or through other filters."""
+    """Return the names of the steps and filters that steps use, directly or through other filters."""
     uses = program.uses()
     in_use: set[str] = set()
     for step in reversed(program.steps):

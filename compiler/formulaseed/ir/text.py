@@ -1,4 +1,4 @@
-"""Programs as text: steps as one-line declarations, for comments, messages and dumps, and any tree, indented."""
+"""Writes programs as text: steps as one-line declarations, for comments, messages and dumps, and any tree, indented."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def step_text(step: nodes.Step) -> str:
         case nodes.Filter(expression) | nodes.Formula(expression):
             return expression_text(expression)
         case nodes.Lookup(source, table, match, has_default, default):
-            tail = f", default {literal_text(default)}" if has_default else ""
-            return f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}{tail}"
+            text = f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}"
+            return f"{text}, default {literal_text(default)}" if has_default else text
         case nodes.Const(value):
             return f"constant {literal_text(value)}"
         case nodes.Case(rules, otherwise):
@@ -30,15 +30,18 @@ def step_text(step: nodes.Step) -> str:
 
 def aggregate_text(aggregate: typed.Aggregate) -> str:
     """Return an aggregate in words, such as `max of meta.year where $IS_INCIDENT, default 2020`."""
-    of = f" of {expression_text(aggregate.operand)}" if aggregate.operand is not None else ""
-    matching = f" where {expression_text(aggregate.where)}" if aggregate.where is not None else ""
-    default = aggregate.default.value if aggregate.default is not None else None
-    tail = f", default {literal_text(default)}" if default is not None else ""
-    return f"{aggregate.function}{of}{matching}{tail}"
+    text = aggregate.function
+    if aggregate.operand is not None:
+        text += f" of {expression_text(aggregate.operand)}"
+    if aggregate.where is not None:
+        text += f" where {expression_text(aggregate.where)}"
+    if aggregate.default is not None and aggregate.default.value is not None:
+        text += f", default {literal_text(aggregate.default.value)}"
+    return text
 
 
 def dump_program(program: nodes.Program) -> str:
-    """Return the inputs and steps of a program, one a line, each with its type and, for a number, its known range."""
+    """Return the inputs and steps of a program, one on each line, with their types and the ranges of numbers."""
     lines = [f"task {program.task_name}"]
     lines += [f"field extraction.{f.name}: {f.ty}" for f in program.fields]
     used = program.used()
@@ -47,9 +50,10 @@ def dump_program(program: nodes.Program) -> str:
     lines += [f"param {p.name}: {p.ty} = {p.default!r}" for p in program.parameters]
     for step in program.steps:
         sign = "$" if isinstance(step.operation, nodes.Filter) else ""
-        bounds = step.range if step.ty.is_numeric else None
-        known = f" in [{bounds.low:g}, {bounds.high:g}]" if bounds is not None else ""
-        lines.append(f"{sign}{step.name}: {step.ty}{known} = {step_text(step)}")
+        bounds = ""
+        if step.range is not None and step.ty.is_numeric:
+            bounds = f" in [{step.range.low:g}, {step.range.high:g}]"
+        lines.append(f"{sign}{step.name}: {step.ty}{bounds} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")
     lines += [f"property {claim.step} {claim.direction} in {claim.variable}" for claim in program.properties]
     return "\n".join(lines) + "\n"
@@ -57,10 +61,10 @@ def dump_program(program: nodes.Program) -> str:
 
 def dump_tree(tree: object) -> str:
     """Return a tree of dataclasses as indented text, with spans as line:column."""
-    return "\n".join(_lines(tree, 0, "")) + "\n"
+    return "\n".join(_dump_lines(tree, 0, "")) + "\n"
 
 
-def _lines(value: object, depth: int, label: str) -> list[str]:
+def _dump_lines(value: object, depth: int, label: str) -> list[str]:
     lead = "  " * depth + (f"{label}: " if label else "")
     if isinstance(value, Span):
         line, column = value.source.position(value.start)
@@ -70,13 +74,16 @@ def _lines(value: object, depth: int, label: str) -> list[str]:
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         if not value:
             return [f"{lead}()"]
-        return [lead.rstrip(), *(line for item in value for line in _lines(item, depth + 1, "-"))]
+        return [lead.rstrip(), *(line for item in value for line in _dump_lines(item, depth + 1, "-"))]
     if isinstance(value, Mapping):
-        return [lead.rstrip(), *(line for name, item in value.items() for line in _lines(item, depth + 1, str(name)))]
+        return [
+            lead.rstrip(),
+            *(line for name, item in value.items() for line in _dump_lines(item, depth + 1, str(name))),
+        ]
     names = getattr(type(value), "__dataclass_fields__", None)
     if names is None:
         return [f"{lead}{value!r}"]
     lines = [f"{lead}{type(value).__name__}"]
     for name in names:
-        lines += _lines(getattr(value, name), depth + 1, name)
+        lines += _dump_lines(getattr(value, name), depth + 1, name)
     return lines

@@ -7,14 +7,14 @@ explanations, the JSON Schema, the docs and the prompts read the entry; no other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from formulaseed.language import intervals
-from formulaseed.language.exactness import Exactness, Operands, exact_of_exact, nearest_of_exact, same
+from formulaseed.language.exactness import Exactness, exact_if_exact, least_exact, rounded_if_exact
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import finite
+from formulaseed.language.operators import check_finite
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value
 
 Takes = Literal["nothing", "number", "condition", "value"]
@@ -40,8 +40,8 @@ class Accumulator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
-    """The code of an aggregate in a backend: its accumulators, what each matching row does to them, and the value after the loop.
+class LoopSpelling:
+    """The code of an aggregate in a backend: its accumulators, their update for a matching row, and the value after the loop.
 
     In the templates the accumulators have the names of their suffixes, and `{value}` is the operand for the row.
     """
@@ -58,47 +58,48 @@ class Spelling:
     result: str = ""
     """The value after the loop; empty if it is `{state}`."""
     is_empty: str = ""
-    """What is true after the loop if no row matched."""
-    of_all: str = ""
-    """The value over all rows without a look at any of them; empty if there is no such short form."""
+    """A condition that is true after the loop if no row matched."""
+    shortcut: str = ""
+    """An expression for the value over all rows that needs no loop; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateFunction:
-    """An aggregate of the language.
+    """An entry of the table: an aggregate of the language.
 
-    `start`, `step` and `finish` define its value. `start` takes the type of the operand, and returns the first state.
-    `step` returns the state after one more operand, and may change the state that it is given. `finish` returns the value.
+    `start`, `step` and `finish` compute its value. `start` takes the type of the operand, and returns the first state.
+    `step` takes a state and one more operand, and returns the next state; it may change the old one. `finish` returns the value.
     """
 
     name: str
     description: str
     keys: tuple[str, ...]
-    """The keys of a step with this operation; of `field` and `expr` a step has exactly one if both are listed."""
+    """The keys of a step with this operation. If `field` and `expr` are listed, a step has exactly one of them."""
     takes: Takes
     result: Callable[[Type], Type]
-    """The type of the value, given that of the operand. An aggregate that takes nothing is given INTEGER."""
+    """Return the type of the value from the type of the operand, which is INTEGER if the aggregate takes nothing."""
     range: Callable[[Range], Range]
-    """The range of a numeric value over one or more reviews, given that of the operand."""
+    """Return the range of a numeric value over one or more reviews from the range of the operand."""
     start: Callable[[Type], Any]
     step: Callable[[Any, Any], Any]
     finish: Callable[[Any], Value] = lambda state: state
     purpose: Purpose = "other"
     intermediate: Callable[[Range], Range] | None = None
-    """The range of the numbers on the way to the value; None if none can be larger than an operand or a count."""
-    exactness: Callable[[Operands], Exactness] = same
-    """How exactly the value is known, if it is no integer, given that of the operand."""
+    """Return the range of the numbers on the way to the value; None if these are never larger than an operand or a count."""
+    exactness: Callable[[Sequence[Exactness]], Exactness] = least_exact
+    """Return the exactness of a value that is not an integer from the exactness of the operand."""
     depends_on_order: bool = False
-    """Whether another order of the rows may give another rounding, if the operands are floats."""
+    """Whether a different order of the rows may round differently, if the operands are floats."""
     keeps_integers: bool = True
     """Whether the value over integers is an integer."""
     ignores_null: bool = False
-    """Whether a review without a value is left out; otherwise it is a partial operation."""
+    """Whether a review whose operand is null is left out; otherwise the aggregate fails for it."""
     phrase: str = "{}"
-    """What the value is of the reviews, in words, before "over" or "of" and these reviews: `{}` is the operand."""
+    """A description of the value for explanations, such as `the sum of {}`; `{}` is the operand."""
     preposition: Literal["over", "of"] = "over"
+    """The word between the `phrase` and the reviews."""
     others_have: str = ""
-    """For a selection: what the matching reviews have that do not have the value."""
+    """For a selection: `more` or `less`, by how the operands of the other matching reviews compare with the value."""
     result_doc: str
     """The type of the value, in words."""
     example: Mapping[str, Any]
@@ -106,12 +107,13 @@ class AggregateFunction:
     examples: tuple[tuple[tuple[Value, ...], Value], ...]
     """Operands of reviews with the value over them; they run as tests in every evaluator."""
     also_called: str = ""
-    """Names that other tools have for it."""
-    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    """The names of the aggregate in other tools, separated by spaces."""
+    spellings: Mapping[str, LoopSpelling] = field(default_factory=dict)
+    """The code by backend."""
 
     @property
-    def over_none(self) -> Value:
-        """The value over no reviews; None if a step states it as `default`."""
+    def empty_value(self) -> Value:
+        """The value over no reviews; None if a step must state it as `default`."""
         return self.finish(self.start(INTEGER))
 
     @property
@@ -124,10 +126,10 @@ class AggregateFunction:
         """True if the value is that of one of the matching reviews."""
         return self.purpose == "selection"
 
-    def value(self, operands: Iterable[Any], ty: Type) -> Any:
-        """Compute the value over the operands of the matching reviews, whose type is `ty`.
+    def compute(self, operands: Iterable[Any], ty: Type) -> Any:
+        """Compute the value over `operands`, one for each matching review, of the type `ty`.
 
-        Returns None over no reviews for an aggregate that has no value then. Raises `Fault` for a value that is too large.
+        Returns None over no reviews if the aggregate then has no value. Raises `Fault` if the value is too large.
         """
         state = self.start(ty)
         for operand in operands:
@@ -136,7 +138,7 @@ class AggregateFunction:
 
 
 def _same_type(operand: Type) -> Type:
-    return operand.present()
+    return operand.non_null()
 
 
 def _zero(operand: Type) -> int | float:
@@ -149,34 +151,41 @@ def _sum_range(term: Range) -> Range:
 
 
 def _mean_range(term: Range) -> Range:
-    """Return the range of the operand, with room for the rounding of the sum; rounding keeps the sign."""
+    """Return the range of the operand, widened by the rounding of the sum; rounding keeps the sign."""
     error = _MEAN_ERROR * max(abs(term.low), abs(term.high))
-    low = max(term.low - error, term.low * (1 - _MEAN_ERROR)) if term.low >= 0 else term.low - error
-    high = min(term.high + error, term.high * (1 - _MEAN_ERROR)) if term.high <= 0 else term.high + error
+    low = term.low - error
+    if term.low >= 0:
+        low = max(low, term.low * (1 - _MEAN_ERROR))
+    high = term.high + error
+    if term.high <= 0:
+        high = min(high, term.high * (1 - _MEAN_ERROR))
     return Range(low, high)
 
 
-def _larger(state: Any, operand: Any) -> Any:
+def _keep_larger(state: Any, operand: Any) -> Any:
     return operand if state is None or operand > state else state
 
 
-def _smaller(state: Any, operand: Any) -> Any:
+def _keep_smaller(state: Any, operand: Any) -> Any:
     return operand if state is None or operand < state else state
 
 
-def _mean_of(state: tuple[Any, int]) -> Value:
+def _finish_mean(state: tuple[Any, int]) -> Value:
+    """Return the mean from the total and the number of operands; None if there are none. Raises `Fault` if it is too large."""
     total, number = state
-    return float(finite(total) / number) if number else None
+    return None if number == 0 else float(check_finite(total) / number)
 
 
-def _add(state: set[Any], operand: Any) -> set[Any]:
+def _add_distinct(state: set[Any], operand: Any) -> set[Any]:
+    """Add an operand to the set `state`, unless it is null, and return the set."""
     if operand is not None:
         state.add(operand)
     return state
 
 
-def _selection(sign: str) -> Mapping[str, Spelling]:
-    python = Spelling(
+def _selection_spellings(sign: str) -> Mapping[str, LoopSpelling]:
+    """Return the code that keeps the extreme operand; `sign`, `>` or `<`, compares an operand with the extreme so far."""
+    python = LoopSpelling(
         accumulators=(Accumulator(start="None", type="{type} | None"),),
         test=f"{{state}} is None or {{value}} {sign} {{state}}",
         update="{state} = {value}",
@@ -186,9 +195,10 @@ def _selection(sign: str) -> Mapping[str, Spelling]:
     return {"python": python}
 
 
-def _flag(start: bool) -> Mapping[str, Spelling]:
+def _flag_spellings(start: bool) -> Mapping[str, LoopSpelling]:
+    """Return the code of a flag that is `start` until an operand is the opposite."""
     update = f"{{state}} = {not start}"
-    return {"python": Spelling(accumulators=(Accumulator(start=str(start)),), update=update, updates_if=not start)}
+    return {"python": LoopSpelling(accumulators=(Accumulator(start=str(start)),), update=update, updates_if=not start)}
 
 
 AGGREGATES: dict[str, AggregateFunction] = {
@@ -201,53 +211,52 @@ AGGREGATES: dict[str, AggregateFunction] = {
             example={"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
             examples=(((None, None, None), 3), ((), 0)),
             also_called="count_if countif count_where tally number_of group_by groupby",
-            spellings={"python": Spelling(accumulators=(Accumulator(start="0"),), update="{state} += 1", of_all="len(rows)")},
+            spellings={
+                "python": LoopSpelling(accumulators=(Accumulator(start="0"),), update="{state} += 1", shortcut="len(rows)")
+            },
         ),
         AggregateFunction(
             name="sum", keys=("expr", "where"), takes="number", purpose="total", depends_on_order=True,
             description="The sum of a formula over the matching reviews; 0 over none.",
             result_doc="integer or number, as the formula", phrase="the sum of {}",
-            result=_same_type, range=_sum_range, intermediate=_sum_range, exactness=exact_of_exact,
-            start=_zero, step=lambda state, operand: state + operand, finish=finite,
+            result=_same_type, range=_sum_range, intermediate=_sum_range, exactness=exact_if_exact,
+            start=_zero, step=lambda state, operand: state + operand, finish=check_finite,
             example={"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
             examples=(((2, 3, 4), 9), ((0.5, 0.25), 0.75), ((), 0)),
             also_called="sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted",
-            spellings={"python": Spelling(accumulators=(Accumulator(start="{zero}"),), update="{state} += {value}")},
+            spellings={"python": LoopSpelling(accumulators=(Accumulator(start="{zero}"),), update="{state} += {value}")},
         ),
         AggregateFunction(
             name="max", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
             description="The largest value over the matching reviews; over none `default`, which is needed unless every use is "
-            "guarded by a count of the same reviews.",
-            result_doc="integer or number, as the field or formula",
+            "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the highest {}", preposition="of", others_have="less",
-            result=_same_type, range=lambda term: term, start=lambda _: None, step=_larger,
+            result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_larger,
             example={"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
             examples=(((2, 7, 3), 7), ((-0.5, -2.5), -0.5)),
-            also_called="maximum largest highest latest", spellings=_selection(">"),
+            also_called="maximum largest highest latest", spellings=_selection_spellings(">"),
         ),
         AggregateFunction(
             name="min", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
             description="The smallest value over the matching reviews; over none `default`, which is needed unless every use is "
-            "guarded by a count of the same reviews.",
-            result_doc="integer or number, as the field or formula",
+            "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the lowest {}", preposition="of", others_have="more",
-            result=_same_type, range=lambda term: term, start=lambda _: None, step=_smaller,
+            result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_smaller,
             example={"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
             examples=(((2, 7, 3), 2), ((-0.5, -2.5), -2.5)),
-            also_called="minimum smallest lowest earliest", spellings=_selection("<"),
+            also_called="minimum smallest lowest earliest", spellings=_selection_spellings("<"),
         ),
         AggregateFunction(
             name="mean", keys=("field", "expr", "where", "default"), takes="number", depends_on_order=True, keeps_integers=False,
             description="The sum of a field or formula over the matching reviews, in the order of the rows, divided by their "
             "number; over none `default`, which is needed unless every use is guarded by a count of the same reviews.",
             result_doc="number", phrase="the mean of {}",
-            result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=nearest_of_exact,
-            start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_mean_of,
+            result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=rounded_if_exact,
+            start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_finish_mean,
             example={"name": "MEAN_STARS", "op": "mean", "field": "meta.stars", "default": 3.0},
-            examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)),
-            also_called="average avg averageif arithmetic_mean",
+            examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)), also_called="average avg averageif arithmetic_mean",
             spellings={
-                "python": Spelling(
+                "python": LoopSpelling(
                     accumulators=(Accumulator(start="{zero}", suffix="total"), Accumulator(start="0", suffix="number")),
                     update="{total} += {value}\n{number} += 1", result="{total} / {number}", is_empty="{number} == 0",
                 )
@@ -261,7 +270,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             step=lambda state, operand: state or bool(operand), preposition="of",
             example={"name": "HAS_ONE_STAR", "op": "any", "expr": "meta.stars == 1"},
             examples=(((False, True, False), True), ((False,), False), ((), False)),
-            also_called="exists some has", spellings=_flag(False),
+            also_called="exists some has", spellings=_flag_spellings(False),
         ),
         AggregateFunction(
             name="all", keys=("expr", "where"), takes="condition",
@@ -271,19 +280,18 @@ AGGREGATES: dict[str, AggregateFunction] = {
             step=lambda state, operand: state and bool(operand), preposition="of",
             example={"name": "ALL_GOOD", "op": "all", "expr": "meta.stars >= 3"},
             examples=(((True, True), True), ((True, False), False), ((), True)),
-            also_called="every", spellings=_flag(True),
+            also_called="every", spellings=_flag_spellings(True),
         ),
         AggregateFunction(
             name="count_distinct", keys=("field", "where"), takes="value", ignores_null=True,
             description="How many different values a field has over the matching reviews; null is no value.",
             result_doc="integer", phrase="the number of different values of {}",
-            result=lambda _: INTEGER, range=lambda _: intervals.COUNT,
-            start=lambda _: set(), step=_add, finish=len,
+            result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: set(), step=_add_distinct, finish=len,
             example={"name": "N_YEARS", "op": "count_distinct", "field": "meta.year"},
             examples=(((3, 1, 3), 2), (("a", "b", "a"), 2), ((), 0)),
             also_called="distinct unique nunique countdistinct distinct_count",
             spellings={
-                "python": Spelling(
+                "python": LoopSpelling(
                     accumulators=(Accumulator(start="set()", type="set[{type}]", suffix="values"),),
                     update="{values}.add({value})", result="len({values})",
                 )
@@ -292,4 +300,4 @@ AGGREGATES: dict[str, AggregateFunction] = {
     )
 }  # fmt: skip
 COUNT = AGGREGATES["count"]
-"""What the sum of a condition is, in formulas of seeds v1."""
+"""The aggregate that seeds v1 write as the sum of a condition."""

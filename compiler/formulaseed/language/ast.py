@@ -11,22 +11,24 @@ from formulaseed.source.text import Span, tree_node
 RESERVED_WORDS = frozenset(
     {"and", "or", "not", "in", "if", "else", "True", "False", "None", "true", "false", "none", "null"}
 )
-"""Words of the formula language; no step can be called so."""
+"""The words of the formula language, which cannot be names of steps."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_name(text: str) -> bool:
-    """Return True if formulas can use a name: ASCII letters, digits and `_`, not beginning with a digit."""
+    """Return True if `text` can be a name in formulas: ASCII letters, digits and `_`, not beginning with a digit."""
     return _NAME.fullmatch(text) is not None
 
 
 def has_inner_name(text: str) -> bool:
-    """Return True if a part of a dotted name is one that Python uses inside objects, such as `__class__`."""
+    """Return True if a part of the dotted name `text` is internal to Python's objects, such as `__class__`."""
     return any(part.startswith("__") and part.endswith("__") for part in text.split("."))
 
 
 @tree_node
 class Literal:
+    """A number, string, boolean or null."""
+
     span: Span
     value: Value
 
@@ -35,8 +37,8 @@ class Literal:
 class Name:
     """A bare name such as `N_MILD` or a dotted one such as `meta.stars`.
 
-    `implied` says that the namespace was not written there, but around it. `written` is how the author wrote
-    it where that is something else, such as `e['stars']`.
+    If `implied`, the namespace in `text` comes from the surrounding syntax. `written` is the author's own text if that
+    differs, such as `e['stars']`.
     """
 
     span: Span
@@ -47,7 +49,7 @@ class Name:
 
 @tree_node
 class FilterName:
-    """`$IS_INCIDENT`; `text` is without the dollar sign."""
+    """The name of a filter, such as `$IS_INCIDENT`; `text` is without the dollar sign."""
 
     span: Span
     text: str
@@ -55,6 +57,8 @@ class FilterName:
 
 @tree_node
 class Unary:
+    """A sign, `+` or `-`, before an operand."""
+
     span: Span
     operator: str
     operand: Expr
@@ -62,6 +66,8 @@ class Unary:
 
 @tree_node
 class Binary:
+    """An arithmetic operator between two operands."""
+
     span: Span
     operator: str
     left: Expr
@@ -70,7 +76,7 @@ class Binary:
 
 @tree_node
 class Comparison:
-    """A chain: `first op[0] rest[0] op[1] rest[1] …`."""
+    """A comparison, or a chain of them: `first operators[0] rest[0] operators[1] rest[1] …`."""
 
     span: Span
     first: Expr
@@ -89,12 +95,16 @@ class Logical:
 
 @tree_node
 class Not:
+    """The negation of a condition."""
+
     span: Span
     operand: Expr
 
 
 @tree_node
 class Conditional:
+    """A conditional expression: `then if condition else otherwise`."""
+
     span: Span
     condition: Expr
     then: Expr
@@ -103,6 +113,8 @@ class Conditional:
 
 @tree_node
 class Call:
+    """A call of a function by its name."""
+
     span: Span
     name: Name
     arguments: tuple[Expr, ...]
@@ -110,15 +122,17 @@ class Call:
 
 @tree_node
 class List:
+    """A list of expressions in square brackets."""
+
     span: Span
     items: tuple[Expr, ...]
 
 
 @tree_node
 class Comprehension:
-    """`element for variable in source if condition …`, with `is_list` in square brackets.
+    """A loop: `element for variable in source if condition …`; in square brackets if `is_list`.
 
-    Only formulas of seeds v1 have this and the next two, and their front end leaves none of them.
+    Loops, subscripts and keyword arguments are only in formulas of seeds v1, whose front end replaces them before checking.
     """
 
     span: Span
@@ -131,7 +145,7 @@ class Comprehension:
 
 @tree_node
 class Subscript:
-    """`value[index]`."""
+    """An item of a value: `value[index]`."""
 
     span: Span
     value: Expr
@@ -140,7 +154,7 @@ class Subscript:
 
 @tree_node
 class Keyword:
-    """An argument that is given by name: `default=0`."""
+    """An argument by keyword: `default=0`."""
 
     span: Span
     name: Name
@@ -149,9 +163,10 @@ class Keyword:
 
 @tree_node
 class Aggregate:
-    """`count`, `sum`, `max` or `min` over the reviews that match; `expression` is None for a count.
+    """An aggregate, such as `count` or `sum`, over the reviews that match `where`, or over all if it is None.
 
-    `default` is None where none is given. `written` is how a formula of a seed v1 says it; empty for an operation of its own.
+    `expression`, the operand, is None for a count. `default`, the value over no reviews, is None if the author states none.
+    `written` is the text of the loop in a seed v1; empty for an operation of a step.
     """
 
     span: Span
@@ -164,7 +179,7 @@ class Aggregate:
 
 @tree_node
 class Invalid:
-    """A part of a formula without a meaning, which a front end has reported."""
+    """A part of a formula that has no meaning. The front end has reported it; the checker reports nothing more about it."""
 
     span: Span
 
@@ -175,7 +190,10 @@ Expr = Literal | Name | FilterName | List | _Operation | _LoopSyntax | Aggregate
 
 
 def walk(*nodes: object) -> Iterator[Expr]:
-    """Yield the expressions and everything in them, but for the names of the functions that they call."""
+    """Yield the expressions and all expressions in them, except the names of called functions.
+
+    `nodes` may include tuples of expressions, and values that are not expressions, which are skipped.
+    """
     stack = list(nodes)
     while stack:
         part = stack.pop()
@@ -190,7 +208,9 @@ def walk(*nodes: object) -> Iterator[Expr]:
 
 
 def conjuncts(condition: Expr | None) -> list[Expr]:
-    """Return the conditions that `and` joins in a condition, also nested ones; none for None."""
+    """Return the operands of `and` in a condition, also of nested ones; the condition itself if it has none; nothing for None."""
+    if condition is None:
+        return []
     if isinstance(condition, Logical) and condition.operator == "and":
         return [part for operand in condition.operands for part in conjuncts(operand)]
-    return [] if condition is None else [condition]
+    return [condition]

@@ -1,7 +1,7 @@
 """Lists syntax of other languages and typing errors in formulas, each with the form to write.
 
-Pure data. `syntax_errors` looks up what stops the parser, `check.unknown_calls` what is called and is no function. Adding a hint
-is one row; the examples are tests.
+Pure data. `syntax_errors` looks up the text at which the parser stops, `check.unknown_calls` the names of unknown functions.
+Adding a hint is one row; the examples are tests.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from formulaseed.source.text import hundredth, value_node
+from formulaseed.source.text import percent_to_fraction, value_node
 
-_CHOICE = "write `a if condition else b`"
-_YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
+_WRITE_CONDITIONAL = "write `a if condition else b`"
+_DECLARE_YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
 _OPERATION = "`{}` is an operation: a formula uses its result by name"
-Kind = Literal["formula", "condition", "continuation", "v1"]
+FormulaKind = Literal["formula", "condition", "continuation", "v1"]
 
 
 @value_node
 class Hint:
-    """Syntax that is not in the language, recognised around the place where the parser stops.
+    """A row of the table: syntax that is not in the language, recognised around the place where the parser stops.
 
-    In the texts `{0}` is what the pattern matches (its group `at` if it has one, which is also what is underlined), `{1}` its
-    first group, and `{instead}` is what to write. If the row `is_safe`, `instead` is a fix, and is read in its place, so that the
-    rest is checked; else nothing more is reported of the formula.
+    In the texts, `{0}` is the match (of the group `at` if the pattern has one; this part is underlined), `{1}` its first group,
+    and `{instead}` the replacement. If the row `is_safe`, `instead` is a fix: the parser goes on as if it had been applied. After
+    any other hint nothing more is reported about the formula.
     """
 
     pattern: str
@@ -33,23 +33,23 @@ class Hint:
     example: str
     instead: str | Callable[[re.Match[str]], str] | None = None
     code: str = "FS103"
-    used_in: Kind | None = None
-    """The only kind of formula that it is for."""
+    used_in: FormulaKind | None = None
+    """The only kind of formula that the hint is for; None for all."""
     is_security: bool = False
-    """Whether it is what formulas must not do, rather than another spelling of what they can."""
+    """Whether the syntax is for things that formulas must not do, rather than another spelling of what they can do."""
     is_safe: bool = False
-    """Whether it can only mean `instead`, whatever is around it, so that a fix writes that."""
+    """Whether the match can only mean `instead`, in any context, so that a fix can write it."""
 
 
 _NO_OPERATOR = "`{0}` is not an operator"
 _NO_SYNTAX = "`{0}` is not in the language"
 _NO_STATEMENT = "`{0}` is not in the language: a formula is one expression"
 _NO_NUMBER = "`{0}` is no number here"
-_TYPED = {
+_ASCII_FORMS = {
     **dict.fromkeys("−–—", "-"), **dict.fromkeys("×·", "*"), "÷": "/", "≥": ">=", "≤": "<=", "≠": "!=",
     **dict.fromkeys("‘’“”«»", "'"),
 }  # fmt: skip
-"""What a word processor makes of the keyboard's characters."""
+"""Characters that word processors put in place of ASCII ones, which are the values."""
 
 HINTS = (
     # --- operators of other languages
@@ -95,7 +95,7 @@ HINTS = (
     Hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2"),
     Hint(r"(?<![\w.])(?P<at>([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)",
           "`%` is the remainder of a division, not per cent", "write {instead} for {2} %", "N * 10%",
-          lambda match: hundredth(match[2])),
+          lambda match: percent_to_fraction(match[2])),
     # --- Python
     Hint(r"\bfor\b[^()]*(?:\([^()]*\)[^()]*)*(?P<at>\bfor\b)", "a second loop cannot be inside the first",
           "write one `for`, with conditions behind `if`", "sum(1 for e in extractions for f in extractions)", used_in="v1"),
@@ -110,7 +110,7 @@ HINTS = (
     Hint(r"\[[^\]]*(?P<at>:)", "values cannot be cut into parts", "use the whole value",
           "sum(1 for e in extractions if e['note'][:3] == 'abc')", used_in="v1"),
     Hint(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)\s*\.\s*\w+|\b(?i:now|today)\(\)\s*\.\s*\w+",
-          "a formula does not know what day it is", _YEAR, "datetime.now().year - 5", is_security=True),
+          "a formula does not know what day it is", _DECLARE_YEAR, "datetime.now().year - 5", is_security=True),
     Hint(r"\b(?:lambda|for|while|def|import|return|class|yield|await|with|del|try)\b", _NO_STATEMENT,
           "use the operators and functions of formulas", "sum(1 for r in reviews)", is_security=True),
     Hint(r"\b[fF](?:'_*'|\"_*\")", "formatted strings are not in the language", "compare strings as they are", "f'{N}'",
@@ -132,7 +132,7 @@ HINTS = (
     # --- strings and characters
     Hint(r"[‘“«]([^'\"\\‘’“”«»\n]{0,200})[’”»]", "`{0}` is in typographic quotes", "write `'{1}'`",
           "1 if context.name == “Thai” else 0", "'{1}'", is_safe=True),
-    Hint(f"[{''.join(_TYPED)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_TYPED[match.group()]} ",
+    Hint(f"[{''.join(_ASCII_FORMS)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_ASCII_FORMS[match.group()]} ",
          is_safe=True),
     Hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " ", is_safe=True),
     Hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
@@ -140,15 +140,15 @@ HINTS = (
     Hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
           is_security=True),
     Hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}", is_security=True),
-    Hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _CHOICE, "N > 1 ? 2 : 3"),
+    Hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _WRITE_CONDITIONAL, "N > 1 ? 2 : 3"),
     Hint(r"<<|>>", _NO_OPERATOR, "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
     Hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta."),
     Hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
     Hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2", is_security=True),
 )  # fmt: skip
-"""The first row that matches around the place is used."""
+"""The hints in order: the first one that matches around the place is used."""
 
-CALLS = {
+FOREIGN_CALLS = {
     "if(condition, a, b)": "a if condition else b", "iif(condition, a, b)": "a if condition else b",
     "ifelse(condition, a, b)": "a if condition else b", "where(condition, a, b)": "a if condition else b",
     "and(a, b)": "a and b", "or(a, b)": "a or b", "not(a)": "not a", "xor(a, b)": "a != b",
@@ -173,23 +173,24 @@ CALLS = {
     )},
     ".length(text)": "len(text)", ".size(text)": "len(text)", ".equals(text, other)": "text == other",
 }  # fmt: skip
-"""Functions of other languages, in lower case, and what a call of them is here; methods begin with a dot, and the value before
-it is their first argument. More arguments than two are joined alike."""
+"""Calls of functions of other languages, in lower case, with the formulas to write. Methods begin with a dot, and the value
+before it is their first argument. Formulas for two arguments joined by an operator also apply to more arguments."""
 FORMS_OF_WORDS = {
-    word: form for word in ("if", "and", "or") for call, form in CALLS.items() if call.startswith(f"{word}(")
+    word: form for word in ("if", "and", "or") for call, form in FOREIGN_CALLS.items() if call.startswith(f"{word}(")
 }
-"""What to write for a word of the language that is called like a function."""
+"""The formulas to write for words of the language that are called like functions."""
 
-PLACES = (".count", ".find", ".index", ".indexof")
-"""Methods that give a number, where a formula only says whether there is one."""
+POSITION_METHODS = (".count", ".find", ".index", ".indexof")
+"""Methods that return a number, for which the proposed formula only says whether the text contains the part."""
 
-FORBIDDEN = (
+FORBIDDEN_FUNCTIONS = (
     "eval", "exec", "compile", "open", "input", "print", "import", "getattr", "setattr", "delattr", "hasattr", "globals",
     "locals", "vars", "dir", "type",
 )  # fmt: skip
-"""Functions of Python that reach beyond values."""
+"""Functions of Python that access files, code or objects: calling one is reported as a security problem."""
 
-CLOCK = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
+CLOCK_FUNCTIONS = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
+"""Functions of other languages that return the current date or time."""
 
 FUNCTION_HELP: dict[str, str] = {
     **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`, or for reviews a step with the operation `mean`"),
@@ -204,6 +205,6 @@ FUNCTION_HELP: dict[str, str] = {
     **dict.fromkeys(("bool", "boolean"), "write a comparison, such as `x != 0`"),
     **dict.fromkeys(("str", "text", "concat", "upper", "lower", "trim", "replace", "substring", "left", "right", "format"),
                     "strings cannot be made or changed; compare them as they are"),
-    **dict.fromkeys(CLOCK, _YEAR),
+    **dict.fromkeys(CLOCK_FUNCTIONS, _DECLARE_YEAR),
 }  # fmt: skip
-"""The help for functions that no call of ours is like."""
+"""The help for functions of other languages that no formula replaces."""

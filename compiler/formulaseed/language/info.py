@@ -1,4 +1,4 @@
-"""Defines the facts that the checker states of every expression."""
+"""Defines the facts that the checker notes about every expression."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from formulaseed.source.text import Span, tree_node
 
 @tree_node
 class Info:
-    """The type of an expression, the range of its numbers, and its place.
+    """The type of an expression, the range of its value if that is a number, and its place in the source.
 
-    `is_constant` says that it is made of literals alone; then `constant` is its value.
+    If `is_constant`, the expression is made of literals alone, and `constant` is its value.
     """
 
     ty: Type

@@ -1,6 +1,6 @@
-"""Check keys for typos, and read ISO dates. Copied, as it is, into generated modules.
+"""Check keys for typos, and read ISO dates.
 
-Typed and tested like everything else; standard library only. Each name is private to the module that it is copied into.
+The code is copied unchanged into generated modules, in which each name is private; standard library only.
 """
 
 import datetime

@@ -1,7 +1,6 @@
-"""Computes with ranges of numbers: the bounds that the checker knows of a value before it is computed.
+"""Computes with ranges of numbers, which bound a value before it is known (interval arithmetic).
 
-A range is closed at both ends and holds finite numbers only; `nonzero` says that 0 is not among them.
-The emitter leaves a check out where a range proves it needless, so a range must never be too small.
+The backends leave a run-time check out if a range proves it needless, so a range must never be too small.
 """
 
 from __future__ import annotations
@@ -13,27 +12,31 @@ from operator import mul, truediv
 from formulaseed import limits
 from formulaseed.source.text import value_node
 
-_SAFE = 1e308
-"""Bounds up to here are far enough from the largest number that rounding cannot pass it."""
+_MAX_SAFE_BOUND = 1e308
+"""Bounds up to this size are so far from the largest number that rounding cannot pass it."""
 
 
 @value_node
 class Range:
+    """The numbers from `low` to `high`, both included, but for 0 if `nonzero`."""
+
     low: float
     high: float
     nonzero: bool = False
 
     @property
     def may_be_zero(self) -> bool:
+        """True if 0 is in the range."""
         return not self.nonzero and self.low <= 0 <= self.high
 
     @property
     def is_bounded(self) -> bool:
-        """True if every value is finite."""
-        return self.low >= -_SAFE and self.high <= _SAFE
+        """True if no value is too large for a number, also after rounding."""
+        return self.low >= -_MAX_SAFE_BOUND and self.high <= _MAX_SAFE_BOUND
 
     @property
     def is_zero(self) -> bool:
+        """True if 0 is the only number in the range."""
         return self.low == self.high == 0
 
     @property
@@ -43,11 +46,11 @@ class Range:
 
     @property
     def is_beyond(self) -> bool:
-        """True if every value is beyond the largest number."""
+        """True if every value is too large for a number."""
         return self.low > limits.NUMBER_MAX or self.high < -limits.NUMBER_MAX
 
     def clip(self) -> Range:
-        """Return the range after a check that refuses values that are not finite. The range must not be beyond all numbers."""
+        """Return the part of the range that is finite, as a check at run time leaves it. The range must not be `is_beyond`."""
         return Range(max(self.low, -limits.NUMBER_MAX), min(self.high, limits.NUMBER_MAX), self.nonzero)
 
 
@@ -55,129 +58,149 @@ ANY_NUMBER = Range(-limits.NUMBER_MAX, limits.NUMBER_MAX)
 INPUT_NUMBER = Range(-limits.INPUT_MAX, limits.INPUT_MAX)
 INPUT_INTEGER = Range(float(-limits.INTEGER_MAX), float(limits.INTEGER_MAX))
 COUNT = Range(0.0, float(2**63))
-"""A number of reviews: no list in any memory is longer."""
+"""The range of a number of reviews: no list in any memory is longer."""
 
-SHARE = Range(0.0, 1.0)
-"""A part of a sum of which nothing is negative, divided by the sum: rounding moves no part above its sum."""
+SHARE_RANGE = Range(0.0, 1.0)
+"""The range of a part divided by its sum, if no term is negative: rounding moves no part above its sum."""
 
-REST = Range(0.0, math.inf)
-"""A sum of which nothing is negative, without a part of it."""
+REST_RANGE = Range(0.0, math.inf)
+"""The range of a sum minus a part of it, if no term is negative."""
 
-_UNLIKELY = 1e15
-"""Bounds from here on come from the width of the types: to a reader they are no bounds."""
+_MIN_REMOTE_BOUND = 1e15
+"""Larger bounds come from the width of the types; they tell a reader nothing, and messages leave them out."""
 
 MAX_EXACT = 2.0**53
-"""Up to here a float holds every integer; beyond, bounds are moved outward, since integers are computed exactly."""
+"""Floats hold every integer up to this one. Larger bounds are moved outward, since integers are computed exactly."""
 
 
-def exactly(value: int | float) -> Range:
-    """Return the range that holds one value; two neighbouring floats for an integer that no float is equal to."""
+def point(value: int | float) -> Range:
+    """Return the range of one value; its ends are two neighbouring floats if no float is equal to the integer."""
     return Range(round_down(value), -round_down(-value))
 
 
 def round_down(value: int | float) -> float:
     """Return the largest float that is not above the value."""
     rounded = float(value)
-    return rounded if rounded <= value else math.nextafter(rounded, -math.inf)
+    if rounded > value:
+        rounded = math.nextafter(rounded, -math.inf)
+    return rounded
 
 
 def _widen_outward(a: Range) -> Range:
-    """Return the range with bounds beyond `MAX_EXACT` moved outward by one float."""
-    low = math.nextafter(a.low, -math.inf) if MAX_EXACT <= abs(a.low) < math.inf else a.low
-    high = math.nextafter(a.high, math.inf) if MAX_EXACT <= abs(a.high) < math.inf else a.high
+    """Return the range with finite bounds of `MAX_EXACT` or more moved outward by one float."""
+    low = a.low
+    if MAX_EXACT <= abs(low) < math.inf:
+        low = math.nextafter(low, -math.inf)
+    high = a.high
+    if MAX_EXACT <= abs(high) < math.inf:
+        high = math.nextafter(high, math.inf)
     return Range(low, high, a.nonzero)
 
 
 def describe(a: Range) -> str:
-    """Return the range in words, as messages use it: `0 or more`, `between 0 and 20`. Bounds far beyond data are left out."""
+    """Return the range in words, as messages use it: `0 or more`, `between 0 and 20`. Remote bounds are left out."""
     low = _bound_text(a.low)
     high = _bound_text(a.high)
     if low is not None and low == high:
         return f"exactly {low}"
     if low is None and high is None:
         return "any number but 0" if a.nonzero else "any number"
-    if high is None:
-        text = f"above {low}" if a.low == math.nextafter(0.0, 1.0) else f"{low} or more"
-    elif low is None:
-        text = f"below {high}" if a.high == math.nextafter(0.0, -1.0) else f"{high} or less"
-    else:
+    if low is not None and high is not None:
         text = f"between {low} and {high}"
-    return f"{text}, and not 0" if a.nonzero and a.low <= 0 <= a.high else text
+    elif a.low == math.nextafter(0.0, 1.0):
+        text = f"above {low}"
+    elif a.high == math.nextafter(0.0, -1.0):
+        text = f"below {high}"
+    else:
+        text = f"{high} or less" if low is None else f"{low} or more"
+    if a.nonzero and a.low <= 0 <= a.high:
+        text += ", and not 0"
+    return text
 
 
 def bounds_text(a: Range) -> str:
     """Return the range as a short comment: `0.1 to 1`, `0 or more`."""
     low = _bound_text(a.low)
     high = _bound_text(a.high)
-    is_two_sided = low is not None and high is not None and low != high
-    return f"{low} to {high}" if is_two_sided else describe(a)
+    return describe(a) if low is None or high is None or low == high else f"{low} to {high}"
 
 
 def is_any(a: Range) -> bool:
-    """Return True if the range says nothing to a reader."""
-    return a.low <= -_UNLIKELY and a.high >= _UNLIKELY and not a.nonzero
+    """Return True if both bounds are remote and 0 is not excluded, so that the range tells a reader nothing."""
+    return a.low <= -_MIN_REMOTE_BOUND and a.high >= _MIN_REMOTE_BOUND and not a.nonzero
 
 
-def is_open(bound: float) -> bool:
-    """Return True if a bound is so far out that it says nothing to a reader."""
-    return abs(bound) >= _UNLIKELY
+def is_remote(bound: float) -> bool:
+    """Return True if a bound is so far from 0 that it tells a reader nothing."""
+    return abs(bound) >= _MIN_REMOTE_BOUND
 
 
 def _bound_text(bound: float) -> str | None:
-    """Return a bound as people write it; None if no data come near it."""
-    if is_open(bound):
+    """Return a bound as people write it; None if it is remote."""
+    if is_remote(bound):
         return None
     if abs(bound) < 1e-300:
         return "0"
-    return str(int(bound)) if bound == int(bound) else f"{bound:.6g}"
+    if bound == int(bound):
+        return str(int(bound))
+    return f"{bound:.6g}"
 
 
-_NEGATED = {"!=": "==", "<=": ">", ">=": "<"}
+_OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
 
 def compare(operator: str, a: Range, b: Range) -> bool | None:
-    """Return the result of `a operator b` if it is the same for all numbers of the ranges, else None."""
-    if operator in _NEGATED:
-        opposite = compare(_NEGATED[operator], a, b)
+    """Return the result of the comparison `a operator b` if it is the same for all numbers of the ranges, else None."""
+    if operator in _OPPOSITES:
+        opposite = compare(_OPPOSITES[operator], a, b)
         return None if opposite is None else not opposite
     if operator == "==":
         if a.low == a.high == b.low == b.high:
             return True
         is_apart = a.high < b.low or b.high < a.low
-        return False if is_apart or (a.nonzero and b.is_zero) or (b.nonzero and a.is_zero) else None
+        if is_apart or (a.nonzero and b.is_zero) or (b.nonzero and a.is_zero):
+            return False
+        return None
     if operator == ">":
         return compare("<", b, a)
     if a.high < b.low:
         return True
-    return False if a.low >= b.high else None
+    if a.low >= b.high:
+        return False
+    return None
 
 
-def spanning(*ends: float) -> Range:
-    """Return the range from the smallest to the largest end; a NaN (such as 0 * inf) makes it unbounded."""
+def hull(*ends: float) -> Range:
+    """Return the range from the smallest to the largest of `ends`; unbounded if one is NaN, such as 0 * inf."""
     if any(math.isnan(end) for end in ends):
         return Range(-math.inf, math.inf)
     return Range(min(ends), max(ends))
 
 
 def _span_ends(function: Callable[[float, float], float], a: Range, b: Range) -> Range:
-    """Return the range of a function that grows or falls steadily with either operand."""
-    return spanning(*(function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
+    """Return the range of a function that is monotonic in each operand, from its values at the ends of the ranges."""
+    return hull(*(function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
 
 
 def union(left: Range, right: Range) -> Range:
-    """Return the smallest range that holds both."""
+    """Return the smallest range that includes both."""
     nonzero = not left.may_be_zero and not right.may_be_zero
     return Range(min(left.low, right.low), max(left.high, right.high), nonzero)
 
 
 def true_part(a: Range, *, is_whole: bool) -> Range | None:
-    """Return the range of the values that count as true, all but 0; None if there are none."""
+    """Return the range of the values that count as true, all but 0; None if there are none. `is_whole`: they are integers."""
     if a.is_zero:
         return None
-    step = 1.0 if is_whole else 0.0
-    low = step if a.low == 0 else a.low
-    high = -step if a.high == 0 else a.high
-    return Range(low, high, nonzero=True) if low <= high else a
+    low = a.low
+    high = a.high
+    if is_whole and low == 0:
+        low = 1.0
+    if is_whole and high == 0:
+        high = -1.0
+    if low > high:
+        return a
+    return Range(low, high, nonzero=True)
 
 
 def false_part(a: Range) -> Range | None:
@@ -186,15 +209,14 @@ def false_part(a: Range) -> Range | None:
 
 
 def intersection(left: Range, right: Range) -> Range:
-    """Return the numbers in both ranges. If there are none the code is never reached, so either range will do."""
+    """Return the numbers in both ranges; `left` if there are none, since the code is then never reached."""
     low = max(left.low, right.low)
     high = min(left.high, right.high)
-    if low > high:
-        return left
-    return Range(low, high, left.nonzero or right.nonzero)
+    return left if low > high else Range(low, high, left.nonzero or right.nonzero)
 
 
 def negate(a: Range) -> Range:
+    """Return the range of a number with the opposite sign."""
     return Range(-a.high, -a.low, a.nonzero)
 
 
@@ -202,10 +224,15 @@ def add(a: Range, b: Range) -> Range:
     """Return the range of a sum."""
     low = a.low + b.low
     high = a.high + b.high
-    return _widen_outward(Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high))
+    if math.isnan(low):  # the sum of both infinities
+        low = -math.inf
+    if math.isnan(high):
+        high = math.inf
+    return _widen_outward(Range(low, high))
 
 
 def subtract(a: Range, b: Range) -> Range:
+    """Return the range of a difference."""
     return add(a, negate(b))
 
 
@@ -221,10 +248,16 @@ def divide(a: Range, b: Range) -> Range:
 
 def floor_divide(a: Range, b: Range) -> Range:
     """Return the range of a quotient rounded down."""
-    exact = divide(a, b)  # a float's quotient may be rounded up to an integer that it does not reach
-    low = math.floor(exact.low) - 1.0 if math.isfinite(exact.low) else exact.low
-    high = float(math.ceil(exact.high)) if math.isfinite(exact.high) else exact.high
-    return _widen_outward(Range(max(low, 0.0) if a.low >= 0 and b.low > 0 else low, high))
+    quotient = divide(a, b)
+    low = quotient.low
+    high = quotient.high
+    if math.isfinite(low):
+        low = math.floor(low) - 1.0  # a float's quotient may be rounded up to an integer that it does not reach
+    if math.isfinite(high):
+        high = float(math.ceil(high))
+    if a.low >= 0 and b.low > 0:
+        low = max(low, 0.0)
+    return _widen_outward(Range(low, high))
 
 
 def modulo(a: Range, b: Range) -> Range:
@@ -233,13 +266,13 @@ def modulo(a: Range, b: Range) -> Range:
 
 
 def power(a: Range, b: Range) -> Range:
-    """Return the range of `a ** b`: bounded for a known whole exponent, and for a base that is not negative."""
+    """Return the range of `a ** b`; unbounded unless the exponent is one integer, or no base is negative."""
     is_whole = b.low == b.high and b.low == int(b.low)
     if is_whole and 0 <= b.low <= 64:
         ends = [_power(a.low, int(b.low)), _power(a.high, int(b.low))]
         if b.low % 2 == 0 and a.low <= 0 <= a.high:
-            ends.append(0.0 if b.low else 1.0)
-        return _widen_outward(spanning(*ends))
+            ends.append(_power(0.0, int(b.low)))
+        return _widen_outward(hull(*ends))
     if a.low > 0 or (a.low == 0 and b.low >= 0):
         return _widen_outward(_span_ends(_power, a, b))
     if is_whole and b.low > 0 and a.high < 0:
@@ -249,16 +282,18 @@ def power(a: Range, b: Range) -> Range:
 
 
 def _power(base: float, exponent: float) -> float:
-    """Return the power, or infinity if it is too large for a float."""
+    """Return the power; infinity, with the sign of the power, if it is too large for a float."""
     try:
         result: float = base**exponent
     except OverflowError:
-        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+        result = math.inf
+        if exponent % 2 == 1:
+            result = math.copysign(result, base)
     return result
 
 
-def above(low: float, *, strict: bool, integer: bool) -> Range:
-    """Return the range of the values of `x` for which `x > low`, or `x >= low` if not `strict`."""
+def range_above(low: float, *, strict: bool, integer: bool) -> Range:
+    """Return the range of the numbers, or integers, that are above `low`; if not `strict`, also `low`."""
     if strict and integer:
         low = round_down(math.floor(low) + 1)
     elif strict and abs(low) < MAX_EXACT:  # beyond, an integer may lie between two floats
@@ -268,6 +303,6 @@ def above(low: float, *, strict: bool, integer: bool) -> Range:
     return Range(low, math.inf, nonzero=low > 0)
 
 
-def below(high: float, *, strict: bool, integer: bool) -> Range:
-    """Return the range of the values of `x` for which `x < high`, or `x <= high` if not `strict`."""
-    return negate(above(-high, strict=strict, integer=integer))
+def range_below(high: float, *, strict: bool, integer: bool) -> Range:
+    """Return the range of the numbers, or integers, that are below `high`; if not `strict`, also `high`."""
+    return negate(range_above(-high, strict=strict, integer=integer))

@@ -1,6 +1,6 @@
-"""Define the types of JSON values, and quote values in messages. Copied, as it is, into generated modules.
+"""Define the types of JSON values, and quote values in messages.
 
-Typed and tested like everything else; standard library only. Each name is private to the module that it is copied into.
+The code is copied unchanged into generated modules, in which each name is private; standard library only.
 """
 
 from collections.abc import Mapping, Sequence

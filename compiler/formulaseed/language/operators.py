@@ -1,7 +1,7 @@
-"""Defines the table of operators, and the entries of this table and of the table of functions.
+"""Defines the table of operators, and the classes of the entries of this table and of the table of functions.
 
-An entry states each fact once: types, intervals, where the operation has no value, how backends write it, examples. The
-checker, the interpreter, the backends, the documents, the schemas and the prompts read it there.
+An entry states each fact once: types, ranges, when the operation has no value, the code in each backend, examples. The checker,
+the interpreter, the backends, the documents, the schemas and the prompts read the entry.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.language import intervals
-from formulaseed.language.exactness import Exactness, exact_of_exact, inexact, nearest_of_exact
+from formulaseed.language.exactness import Exactness, always_inexact, exact_if_exact, rounded_if_exact
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
-from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value, join
+from formulaseed.language.types import NUMBER, Base, Type, Value, join
 from formulaseed.source.text import value_node
 
 Number = int | float
@@ -26,7 +26,7 @@ FaultKind = Literal["division_by_zero", "domain", "overflow", "null", "lookup", 
 
 CONDITIONAL, OR, AND, NOT, COMPARISON, ADDITIVE, MULTIPLICATIVE, UNARY, POWER, ATOM = range(10)
 
-# --- operators on values that are no numbers, each with its description
+# --- operators that also take values other than numbers, each with its description
 
 ORDERING = {
     "==": "Equal to", "!=": "Not equal to", "<": "Less than", "<=": "Less than or equal to",
@@ -45,11 +45,11 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
 }  # fmt: skip
-"""The comparisons on values; a list is a list of values."""
+"""The comparisons as functions of two values; the right one of `in` is a list or a string."""
 
 
 class Fault(Exception):
-    """Raised when an operation has no value for its operands; the interpreter adds the step."""
+    """Raised when an operation has no value for its operands. The interpreter raises an `EvaluationError` with the step."""
 
     def __init__(self, kind: FaultKind, message: str, operands: tuple[Value, ...] = ()) -> None:
         self.kind: FaultKind = kind
@@ -59,64 +59,68 @@ class Fault(Exception):
 
 
 @value_node
-class Operands:
-    """The operands of an operation, with their ranges and that of the result, where the operation is evaluated."""
+class OperandFacts:
+    """The operands of an operation at its place in a formula, with their ranges there and the range of the result."""
 
     infos: Sequence[Info]
     ranges: Sequence[Range]
     result: Range
 
     def is_whole(self, index: int) -> bool:
-        """Return True if an operand never has a fraction."""
+        """Return True if the operand at `index` is always an integer."""
         known = self.ranges[index]
         return self.infos[index].ty.base is Base.INTEGER or (known.low == known.high and known.low.is_integer())
 
 
-Condition = Callable[[Operands], bool]
+OperandTest = Callable[[OperandFacts], bool]
 
 
 @value_node
-class Failure:
-    """A way in which an operation has no value for some operands, with what is said of it.
+class FailureMode:
+    """A reason for which an operation has no value for some operands, with the texts of its messages.
 
-    `message` (the warning), `certain` (where it always fails) and `help` (what to do then) are templates: `{0}` names an operand,
-    `{0.range}` describes its range, `{0.low}` and `{0.high}` are the ends, `{all}` describes all operands that vary, `{name}`
-    is the operation, `{where}` where it fails.
+    The texts are templates: `message` for a warning, `certain` for an operation that always fails, and `help` for the latter.
+    `{0}` names an operand, `{0.range}` describes its range, `{0.low}` and `{0.high}` are the ends, `{all}` describes all operands
+    that vary, `{name}` is the operation, and `{where}` the place at which it fails.
     """
 
     kind: FaultKind
-    when: Condition
-    """Whether it fails for some of the operands."""
-    always: Condition
-    """Whether it fails for all of them."""
+    is_possible: OperandTest
+    """Return True if the operation may fail for operands in these ranges."""
+    is_certain: OperandTest
+    """Return True if the operation fails for all operands in these ranges."""
     message: str = ""
     certain: str = "this always fails{where}"
     help: str = "change the values, or leave the operation out"
-    guard: Callable[[Operands], tuple[int, str]] | None = None
-    """The operand to test before, and the test, such as `> 0`."""
+    guard: Callable[[OperandFacts], tuple[int, str]] | None = None
+    """Return the operand to test before the operation, and the test, such as `> 0`, to propose in a help."""
     instead: str = ""
-    """How an operand is bounded so that it does not fail; `{}` is the operand."""
+    """A formula to propose that bounds the operand `{}` so that the operation does not fail."""
     effect: Literal["raises", "infinite", "useless"] = "raises"
-    """What the bare operation does: it may also give an infinite result, or one that cannot be wanted."""
-    is_warned: Condition | None = None
-    """Whether a warning is due, if not whenever it may fail."""
+    """The effect of the operation without a check: it raises, or its result is infinite or never wanted."""
+    is_warned: OperandTest | None = None
+    """Return True if a warning is due; None if one is due whenever the failure `is_possible`."""
     fails: Callable[..., bool] | None = None
-    """Whether it fails for these values."""
+    """Return True if the operation fails for these values; None if only the result shows it."""
     fault: str = "{shown}"
     """The message at run time: `{shown}` is the operation with its values, `{0}` one of them."""
     test: tuple[int, str, int] | None = None
     """`fails` as data, for backends that write it out: an operand, a comparison, a number."""
 
 
-def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str, **more: Any) -> Failure:
-    """Return the failure of an operation that has no value where an operand compares so with a number."""
-    limit = intervals.exactly(bound)
+def comparison_failure(index: int, sign: str, bound: int, kind: FaultKind, message: str, **more: Any) -> FailureMode:
+    """Return the failure of an operation that has no value if its operand at `index` compares with `bound` by `sign`.
 
-    def guard(operands: Operands) -> tuple[int, str]:
-        is_above = sign == "==" and operands.ranges[index].low >= bound
-        return index, f"{'>' if is_above else NEGATED[sign]} {bound}"
+    `more` are further fields of the failure.
+    """
+    limit = intervals.point(bound)
 
-    return Failure(
+    def guard(operands: OperandFacts) -> tuple[int, str]:
+        if sign == "==" and operands.ranges[index].low >= bound:
+            return index, f"> {bound}"
+        return index, f"{NEGATED[sign]} {bound}"
+
+    return FailureMode(
         kind,
         lambda operands: intervals.compare(sign, operands.ranges[index], limit) is not False,
         lambda operands: intervals.compare(sign, operands.ranges[index], limit) is True,
@@ -128,23 +132,30 @@ def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str
     )
 
 
-def outside_domain(sign: str, bound: int, needs: str, **more: Any) -> Failure:
-    """Return the failure of a function of one number that must not compare so with the bound; `needs` says it in words."""
-    end, side, wanted = ("high", "most", "a larger") if sign in ("<", "<=") else ("low", "least", "a smaller")
-    return fails_where(
+def domain_failure(sign: str, bound: int, needs: str, **more: Any) -> FailureMode:
+    """Return the failure of a function of one number if that compares with `bound` by `sign`.
+
+    `needs` says in words which numbers the function takes; `more` are further fields of the failure.
+    """
+    if sign in ("<", "<="):
+        end, side, wanted = "high", "most", "a larger"
+    else:
+        end, side, wanted = "low", "least", "a smaller"
+    return comparison_failure(
         0, sign, bound, "domain", f"{needs}, and {{0}} is {{0.range}}",
         certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {side}",
         help=f"`{{name}}` needs {wanted} number", fault=f"{{shown}}: {needs}", **more,
     )  # fmt: skip
 
 
-def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
-    """Return the failure of a result beyond the largest number. It is warned of where the operands are bounded."""
+def overflow_failure(*, is_warned: OperandTest | None = None, **more: Any) -> FailureMode:
+    """Return the failure of a result that is too large for a number; a warning is due only if the operands are bounded."""
 
-    def is_due(operands: Operands) -> bool:
+    def is_due(operands: OperandFacts) -> bool:
+        """Return True if all operands are bounded, and `is_warned` does not object."""
         return all(known.is_bounded for known in operands.ranges) and (is_warned is None or is_warned(operands))
 
-    return Failure(
+    return FailureMode(
         "overflow",
         lambda operands: not operands.result.is_bounded,
         lambda operands: operands.result.is_beyond,
@@ -162,9 +173,9 @@ def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
 class Spelling:
     """The code of an operation in a backend.
 
-    `text` is for operands that it cannot fail for: a template in which `{0}` is the first and `{}` all of them. `in_order`
-    is used instead where several operands may raise, and `text` has them in another order. `helper` is called where the
-    operation may fail, `whole_helper` where its result is an integer, besides.
+    `text` is a template for operands for which the operation cannot fail: `{0}` is the first operand, `{}` all of them. If
+    several operands may raise and `text` changes their order, `in_order` is used instead. `helper` is the function to call if the
+    operation may fail, and `whole_helper` that function if the result is also an integer.
     """
 
     text: str = ""
@@ -172,62 +183,68 @@ class Spelling:
     helper: str = ""
     whole_helper: str = ""
     doc: str = ""
-    """The docstring of the helper of a function, if not its description."""
+    """The docstring of the helper of a function; empty if that is the function's description."""
     is_refused: bool = False
-    """Whether `text` raises `ValueError` for what the operation has no value for."""
+    """Whether `text` itself raises `ValueError` for operands without a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """An operator or a function. `examples` are formulas with their values; documents show the first."""
+    """An operator or a function.
+
+    `examples` are formulas with their values, which run as tests; documents contain the first.
+    """
 
     name: str
     description: str
     examples: tuple[tuple[str, Value], ...]
     result: Callable[[Sequence[Info]], Type]
-    """The type of the result."""
+    """Return the type of the result."""
     range: Callable[..., Range]
-    """The range of the result, from those of the operands."""
+    """Return the range of the result from the ranges of the operands."""
     apply: Callable[..., Any]
-    """The result, for operands that it does not fail for."""
-    failures: tuple[Failure, ...] = ()
+    """Return the result for operands for which the operation does not fail."""
+    failures: tuple[FailureMode, ...] = ()
     is_float: bool = False
-    """Whether the result is a float for integers, too."""
-    exactness: Callable[[Sequence[Exactness]], Exactness] = inexact
-    """How exact a result is that is no integer, from the exactness of the operands."""
+    """Whether the result is a float also if the operands are integers."""
+    exactness: Callable[[Sequence[Exactness]], Exactness] = always_inexact
+    """Return the exactness of a result that is not an integer from the exactness of the operands."""
     spellings: Mapping[str, Spelling] = field(default_factory=dict)
-    """By backend; a backend that is left out writes it as formulas do."""
+    """The code by backend; a backend that is not a key writes the operation as formulas do."""
 
     @property
     def example(self) -> str:
+        """The formula of the first example."""
         return self.examples[0][0]
 
     @property
     def is_partial(self) -> bool:
-        """True if the operation has no value for some operands, however small the result."""
+        """True if the operation has no value for some operands, apart from those whose result is too large."""
         return any(failure.effect == "raises" and failure.kind != "overflow" for failure in self.failures)
 
     def refuses_zero(self, place: int) -> bool:
-        """Return True if the operation has no value if the operand at a place is 0."""
+        """Return True if the operation has no value when the operand at `place` is 0."""
         tests = (failure.test for failure in self.failures if failure.test is not None)
         return any(index == place and COMPARE[sign](0, bound) for index, sign, bound in tests)
 
-    def is_safe(self, operands: Operands) -> bool:
-        """Return True if computing the operation cannot raise."""
-        return not any(failure.effect == "raises" and failure.when(operands) for failure in self.failures)
+    def is_safe(self, operands: OperandFacts) -> bool:
+        """Return True if computing the operation without a check cannot raise."""
+        return not any(failure.effect == "raises" and failure.is_possible(operands) for failure in self.failures)
 
-    def value(self, *values: Any) -> Any:
-        """Compute the result. Raises `Fault` if there is none."""
+    def compute(self, *values: Any) -> Any:
+        """Return the result for the operands `values`. Raises `Fault` if there is none."""
         for failure in self.failures:
             if failure.fails is not None and failure.fails(*values):
-                raise Fault(failure.kind, failure.fault.format(*map(repr, values), shown=self.shown(*values)), values)
+                raise Fault(
+                    failure.kind, failure.fault.format(*map(repr, values), shown=self.call_text(*values)), values
+                )
         try:
-            return finite(self.apply(*values))
+            return check_finite(self.apply(*values))
         except OverflowError:
-            raise Fault("overflow", f"{self.shown(*values)} is too large for a number", values) from None
+            raise Fault("overflow", f"{self.call_text(*values)} is too large for a number", values) from None
 
-    def shown(self, *values: Value) -> str:
-        """Return the operation with its operands' values, as messages quote it."""
+    def call_text(self, *values: Value) -> str:
+        """Return the operation with the values of its operands, such as `log(0)`, as messages quote it."""
         return f"{self.name}({', '.join(map(repr, values))})"
 
 
@@ -237,57 +254,60 @@ class Operator(Operation):
 
     precedence: int
 
-    def shown(self, *values: Value) -> str:
+    def call_text(self, *values: Value) -> str:
+        """Return the operator between the values of its operands, such as `1 / 0`."""
         return f"{values[0]!r} {self.name} {values[1]!r}"
 
 
-def finite(value: Number) -> Number:
-    """Return the value. Raises `Fault` if it is not finite or, for an integer, beyond the largest number."""
+def check_finite(value: Number) -> Number:
+    """Return `value`. Raises `Fault` if it is infinite, NaN, or an integer beyond the largest number."""
     if not -limits.NUMBER_MAX <= value <= limits.NUMBER_MAX:
         raise Fault("overflow", "the result is too large for a number")
     return value
 
 
-def widest(operands: Sequence[Info]) -> Type:
-    """Return integer if all operands are integers, else number."""
-    joined = operands[0].ty.present()
+def widest_type(operands: Sequence[Info]) -> Type:
+    """Return the type of a result that is an integer if all operands are, and else a number."""
+    joined = operands[0].ty.non_null()
     for other in operands[1:]:
-        joined = join(joined, other.ty.present()) or NUMBER
+        joined = join(joined, other.ty.non_null()) or NUMBER
     return joined
 
 
-def a_number(_: Sequence[Info]) -> Type:
-    """Return the type number, for operations whose result always is a float."""
+def number_type(_: Sequence[Info]) -> Type:
+    """Return the type number, for operations whose result is always a float."""
     return NUMBER
 
 
 def _power_type(operands: Sequence[Info]) -> Type:
     """Return integer if both operands are integers and the exponent is never negative, else number."""
     exponent = operands[1].range
-    is_whole = widest(operands) == INTEGER and exponent is not None and exponent.low >= 0
-    return INTEGER if is_whole else NUMBER
+    return widest_type(operands) if exponent is not None and exponent.low >= 0 else NUMBER
 
 
-def _power_guard(operands: Operands) -> tuple[int, str]:
-    """Return the operand to test, and the test, that keep a power from dividing by zero."""
+def _power_guard(operands: OperandFacts) -> tuple[int, str]:
+    """Return the operand to test, and the test, so that a power does not divide by zero."""
     if operands.infos[0].is_constant:
         return 1, ">= 0"
-    return 0, "> 0" if operands.ranges[0].low >= 0 or not operands.is_whole(1) else "!= 0"
+    if operands.ranges[0].low >= 0 or not operands.is_whole(1):
+        return 0, "> 0"
+    return 0, "!= 0"
 
 
-def _may_grow(operands: Operands) -> bool:
-    """Return True if a power may be too large and has no other failure: its exponent may be above 0."""
-    is_sound = not any(failure.when(operands) for failure in _POWER_DOMAIN)
-    return is_sound and not (operands.infos[0].ty.base is Base.INTEGER and operands.ranges[1].high <= 0)
+def _may_grow(operands: OperandFacts) -> bool:
+    """Return True if a power may be too large, and cannot fail otherwise. An integer needs an exponent above 0 for that."""
+    if any(failure.is_possible(operands) for failure in _POWER_DOMAIN):
+        return False
+    return operands.infos[0].ty.base is not Base.INTEGER or operands.ranges[1].high > 0
 
 
 _ALWAYS_ZERO = "this always divides by zero{where}"
-_ZERO_DIVISOR = fails_where(
+_ZERO_DIVISOR = comparison_failure(
     1, "==", 0, "division_by_zero", "this divides by zero where {1} is 0: it is {1.range}",
     certain=_ALWAYS_ZERO, help="divide by something else",
 )  # fmt: skip
 _POWER_DOMAIN = (
-    Failure(
+    FailureMode(
         "division_by_zero",
         lambda o: o.ranges[0].may_be_zero and o.ranges[1].low < 0,
         lambda o: o.ranges[0].is_zero and o.ranges[1].high < 0,
@@ -296,7 +316,7 @@ _POWER_DOMAIN = (
         guard=_power_guard,
         fails=lambda a, b: a == 0 and b < 0,
     ),
-    Failure(
+    FailureMode(
         "domain",
         lambda o: o.ranges[0].low < 0 and not o.is_whole(1),
         lambda o: o.ranges[0].high < 0 and o.ranges[1].is_fractional,
@@ -310,60 +330,57 @@ _POWER_DOMAIN = (
 
 
 def _is_huge(base: Number, exponent: Number) -> bool:
-    """Return True if a power of integers is so large that it need not be computed."""
+    """Return True if a power of integers is certain to be too large for a number: computing it could take very long."""
     is_whole = isinstance(base, int) and isinstance(exponent, int)
     return is_whole and exponent > 0 and (abs(int(base)).bit_length() - 1) * exponent > 1024
 
 
-_CHECKED_LATER = (too_large(effect="infinite"),)
-_QUOTIENT = (_ZERO_DIVISOR, too_large(effect="infinite", is_warned=lambda operands: False))
+_INFINITE_RESULT = (overflow_failure(effect="infinite"),)
+_QUOTIENT_FAILURES = (_ZERO_DIVISOR, overflow_failure(effect="infinite", is_warned=lambda operands: False))
 
 OPERATORS: dict[str, Operator] = {
     entry.name: entry
     for entry in (
         Operator(
             name="+", precedence=ADDITIVE, description="Addition", examples=(("2 + 3", 5),),
-            result=widest, range=intervals.add, apply=operator.add, failures=_CHECKED_LATER,
-            exactness=exact_of_exact,
+            result=widest_type, range=intervals.add, apply=operator.add, failures=_INFINITE_RESULT, exactness=exact_if_exact,
         ),
         Operator(
             name="-", precedence=ADDITIVE, description="Subtraction", examples=(("5 - 1.5", 3.5),),
-            result=widest, range=intervals.subtract, apply=operator.sub, failures=_CHECKED_LATER,
-            exactness=exact_of_exact,
+            result=widest_type, range=intervals.subtract, apply=operator.sub, failures=_INFINITE_RESULT, exactness=exact_if_exact,
         ),
         Operator(
             name="*", precedence=MULTIPLICATIVE, description="Multiplication", examples=(("4 * 2", 8),),
-            result=widest, range=intervals.multiply, apply=operator.mul, failures=_CHECKED_LATER,
-            exactness=exact_of_exact,
+            result=widest_type, range=intervals.multiply, apply=operator.mul, failures=_INFINITE_RESULT, exactness=exact_if_exact,
         ),
         Operator(
             name="/", precedence=MULTIPLICATIVE, description="Division; the result is a number", examples=(("6 / 4", 1.5),),
-            result=a_number, is_float=True, range=intervals.divide, apply=operator.truediv, failures=_QUOTIENT,
-            exactness=nearest_of_exact, spellings={"python": Spelling(helper="_divide")},
+            result=number_type, is_float=True, range=intervals.divide, apply=operator.truediv, failures=_QUOTIENT_FAILURES,
+            exactness=rounded_if_exact, spellings={"python": Spelling(helper="_divide")},
         ),
         Operator(
             name="//", precedence=MULTIPLICATIVE, description="Division rounded down", examples=(("7 // 2", 3), ("-7 // 2", -4)),
-            result=widest, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT,
-            exactness=exact_of_exact, spellings={"python": Spelling(helper="_floor_divide")},
+            result=widest_type, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT_FAILURES,
+            exactness=exact_if_exact, spellings={"python": Spelling(helper="_floor_divide")},
         ),
         Operator(
             name="%", precedence=MULTIPLICATIVE, description="Remainder, with the sign of the divisor",
             examples=(("7 % 4", 3), ("-7 % 4", 1)),
-            result=widest, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
-            exactness=exact_of_exact, spellings={"python": Spelling(helper="_modulo")},
+            result=widest_type, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
+            exactness=exact_if_exact, spellings={"python": Spelling(helper="_modulo")},
         ),
         Operator(
             name="**", precedence=POWER, description="Exponentiation", examples=(("2 ** 10", 1024), ("2 ** -1", 0.5)),
             result=_power_type, range=intervals.power, apply=operator.pow,
-            failures=(*_POWER_DOMAIN, too_large(is_warned=_may_grow, fails=_is_huge)),
+            failures=(*_POWER_DOMAIN, overflow_failure(is_warned=_may_grow, fails=_is_huge)),
             spellings={"python": Spelling(helper="_power", whole_helper="_whole_power")},
         ),
     )
 }  # fmt: skip
 
-BY_KIND: dict[str, dict[str, str]] = {
+OPERATORS_BY_KIND: dict[str, dict[str, str]] = {
     "arithmetic": {entry.name: entry.description for entry in OPERATORS.values()},
     "comparison": {**ORDERING, **MEMBERSHIP},
     "logical": LOGICAL,
 }
-"""Every operator with its description, in the groups of a formula reference."""
+"""Every operator with its description, by the groups of a formula reference."""

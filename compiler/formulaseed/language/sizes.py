@@ -1,8 +1,8 @@
-"""Measures formulas and files without parsing them, so that those over a limit are refused first.
+"""Measures formulas and files without parsing them, so that those over a limit are refused early.
 
 In: the text of formulas, or a file. Out: the number of terms and symbols, or the part over a limit. Takes a few milliseconds
-for a million characters: the text is classified as a whole. Terms are counted as the parser counts them in a formula that can be
-parsed, in others roughly.
+for a million characters: bytes are translated and counted for the whole text. The count of a valid formula is exact, that of any
+other approximate.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.catalogue import seed as seed_catalogue
+from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.source.text import Source, Span
 
@@ -26,7 +26,8 @@ _WORDS = bytes(byte if byte in _IN_WORDS or byte == ord("(") else ord(" ") for b
 """Keeps words and opening brackets; the rest becomes space."""
 _ALIKE = bytes(ord("w") if byte in _IN_WORDS else byte for byte in range(256))
 """Makes every character of a word a `w`."""
-_OTHERS = bytes(byte for byte in range(256) if byte not in _IN_WORDS and byte not in _SPACES)
+_SYMBOLS = bytes(byte for byte in range(256) if byte not in _IN_WORDS and byte not in _SPACES)
+"""Every byte that is neither in a word nor a space."""
 
 
 class Extent(NamedTuple):
@@ -36,7 +37,7 @@ class Extent(NamedTuple):
     symbols: int
 
 
-def extent(formulas: Iterable[str]) -> Extent:
+def measure(formulas: Iterable[str]) -> Extent:
     """Count the terms and symbols of all the formulas together."""
     text = "\n".join(formulas)
     if "'" in text or '"' in text:
@@ -44,7 +45,7 @@ def extent(formulas: Iterable[str]) -> Extent:
     written = text.encode("utf-8", "replace")
     words = written.translate(_WORDS).replace(b" ", b"  ").replace(b"(", b" ( ")
     words = b" " + words + b" "
-    symbols = words.translate(_ALIKE).count(b" w") + len(written) - len(written.translate(None, _OTHERS))
+    symbols = words.translate(_ALIKE).count(b" w") + len(written) - len(written.translate(None, _SYMBOLS))
     for keyword in _KEYWORDS:
         words = words.replace(b" %b " % keyword, b"  ")
     alike = words.translate(_ALIKE)
@@ -52,7 +53,7 @@ def extent(formulas: Iterable[str]) -> Extent:
 
 
 MIN_LARGE_TEXT = 50_000
-"""A text of fewer characters is read at once, whatever it holds."""
+"""A text of fewer characters is not measured: it is read quickly, whatever it contains."""
 _WITHOUT_FORMULAS = frozenset((
     "task_name", "version", "description", "parameters", "context", "filter", "filter_keywords", "extract",
     "extraction_fields", "extraction_prompt", "review_handling", "output", "output_fields", "properties", "allow",
@@ -62,10 +63,10 @@ _WITHOUT_FORMULAS = frozenset((
 _WITH_FORMULAS = ("examples", "syntax_patterns")
 """The keys of a formula reference under which there are formulas."""
 _ENTRIES = frozenset(("table", "in", "then", "else", "default", "value", "values"))
-"""The keys of a step under which there are values: each is one term."""
+"""The keys of a step whose contents are values; each value counts as one term."""
 _FILTER_USE = re.compile(r"\$([^\W\d]\w*)")
 _PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow"))
-
+"""The keys of a step that are not measured."""
 
 _SECTION_LIMITS = {
     "compute": limits.STEPS, "compute_dag": limits.STEPS, "output": limits.OUTPUTS, "output_fields": limits.OUTPUTS,
@@ -75,11 +76,14 @@ _SECTION_LIMITS = {
 _PART_LIMITS = {
     "keywords": limits.KEYWORDS, "fields": limits.FIELDS, "table": limits.TABLE_ENTRIES, "rules": limits.CASE_RULES,
 }  # fmt: skip
-"""The limits of sections, and of their parts."""
+"""The limits of parts of sections."""
 
 
-def too_many(source: Source) -> Diagnostic | None:
-    """Find the first section of a large file that is over its limit, or report that all its formulas together are."""
+def find_excess(source: Source) -> Diagnostic | None:
+    """Return the error of the first section of a large file that is over its limit, or of all its formulas together.
+
+    Returns None if the file is within the limits, small, or not JSON.
+    """
     text = source.text
     if len(text) < MIN_LARGE_TEXT:
         return None
@@ -89,19 +93,24 @@ def too_many(source: Source) -> Diagnostic | None:
         return None  # the reader says why
     for key, value, most in _sections(document):
         if isinstance(value, list | dict) and len(value) > most:
-            span = _span_of(source, re.escape(f'"{key}"'))
+            span = _find_span(source, re.escape(f'"{key}"'))
             return seed_catalogue.too_many(span, f"`{key}`", len(value), most)
-    return _large_filter(document, source) or (_too_large(document, source) if len(text) > limits.FILE_TERMS else None)
+    diagnostic = _find_large_filter(document, source)
+    if diagnostic is None and len(text) > limits.FILE_TERMS:
+        diagnostic = _find_large_total(document, source)
+    return diagnostic
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
-    """Yield each section of a seed that has a limit, and each limited part of one: its key, its value and the limit."""
-    for key, section in seed.items() if isinstance(seed, dict) else ():
+    """Yield the key, the value and the limit of each section of a seed that has a limit, and of each such part of a section."""
+    if not isinstance(seed, dict):
+        return
+    for key, section in seed.items():
         if key in _SECTION_LIMITS:
             yield key, section, _SECTION_LIMITS[key]
-        parts: Any = ()
-        if key == "compute":
-            parts = section if isinstance(section, list) else ()
+        parts: list[Any] = []
+        if key == "compute" and isinstance(section, list):
+            parts = section
         elif key in ("filter", "extract"):
             parts = [section]
         for part in parts:
@@ -109,19 +118,22 @@ def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
                 yield from ((name, part[name], most) for name, most in _PART_LIMITS.items() if name in part)
 
 
-def _large_filter(document: Any, source: Source) -> Diagnostic | None:
-    """Find the first filter that is over its limit by the uses of earlier filters alone, each counted in full."""
+def _find_large_filter(document: Any, source: Source) -> Diagnostic | None:
+    """Return the error of the first filter that is too large, or nested too deeply, by its uses of earlier filters; else None.
+
+    A filter that is used counts with its own size each time.
+    """
     sizes: dict[str, tuple[int, int]] = {}
     steps = document.get("compute") if isinstance(document, dict) else None
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, dict) or step.get("op") != "define_filter" or not isinstance(step.get("name"), str):
             continue
         name = step["name"]
-        used = [sizes[use] for text in _conditions_of(step) for use in _FILTER_USE.findall(text) if use in sizes]
+        used = [sizes[use] for text in _condition_texts(step) for use in _FILTER_USE.findall(text) if use in sizes]
         size = sum(size for size, _ in used)
         depth = max((depth for _, depth in used), default=0)
         if size > limits.FILTER_SIZE or depth >= limits.FILTER_NESTING:
-            span = _span_of(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
+            span = _find_span(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
             if size > limits.FILTER_SIZE:
                 return seed_catalogue.filter_too_large(span, name, size)
             return seed_catalogue.filters_nested_too_deeply(span, depth + 1)
@@ -129,30 +141,33 @@ def _large_filter(document: Any, source: Source) -> Diagnostic | None:
     return None
 
 
-def _conditions_of(step: dict[str, Any]) -> list[str]:
+def _condition_texts(step: dict[str, Any]) -> list[str]:
     """Return the texts of a filter that may use other filters: the keys of `where`, and `expr`."""
-    where = step.get("where")
-    expr = step.get("expr")
-    return [*(where if isinstance(where, dict) else ()), *([expr] if isinstance(expr, str) else ())]
+    texts: list[str] = []
+    if isinstance(where := step.get("where"), dict):
+        texts += where
+    if isinstance(expr := step.get("expr"), str):
+        texts.append(expr)
+    return texts
 
 
-def _too_large(document: Any, source: Source) -> Diagnostic | None:
-    """Report the formulas, conditions, tables and rules of the file if they are too large together, at the largest of them."""
-    sizes = [(name, _extent_of(part)) for name, part in _parts(document)]
+def _find_large_total(document: Any, source: Source) -> Diagnostic | None:
+    """Return the error of formulas, conditions, tables and rules that are too large together, at the largest step; else None."""
+    sizes = [(name, _measure_part(part)) for name, part in _parts(document)]
     for index, (noun, most) in enumerate((("term", limits.FILE_TERMS), ("symbol", limits.FILE_SYMBOLS))):
         total = sum(size[index] for _, size in sizes)
         if total > most:
             name, largest = max(sizes, key=lambda part: part[1][index])
             written = re.escape(json.dumps(name, ensure_ascii=False))
-            span = _span_of(source, rf'"name"\s*:\s*{written}|{written}\s*:')
+            span = _find_span(source, rf'"name"\s*:\s*{written}|{written}\s*:')
             return catalogue.file_too_large(span, noun, total, most, str(name), largest[index])
     return None
 
 
 def _unwrap(document: Any) -> Any:
-    """Return the innermost list or object that is not alone in another one."""
+    """Return the document without outer lists and objects whose only content is one list or object."""
     while isinstance(document, list | dict) and len(document) == 1:
-        (inner,) = document if isinstance(document, list) else document.values()
+        (inner,) = document.values() if isinstance(document, dict) else document
         if not isinstance(inner, list | dict):
             break
         document = inner
@@ -160,7 +175,7 @@ def _unwrap(document: Any) -> Any:
 
 
 def _parts(document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the steps, rules or examples of a document, with their names; also if it is wrapped in something else."""
+    """Yield the steps, rules or examples of a document, each with its name, or its place if it has none."""
     document = _unwrap(document)
     sections = document if isinstance(document, dict) else {"rules": document}
     is_reference = "entities" in sections
@@ -173,12 +188,13 @@ def _parts(document: Any) -> Iterator[tuple[str, Any]]:
         elif isinstance(section, dict):
             items = section.items()
         for place, item in items:
-            name = item.get("name") if isinstance(item, dict) else None
-            yield name if isinstance(name, str) else place, item
+            if isinstance(item, dict) and isinstance(item.get("name"), str):
+                place = item["name"]
+            yield place, item
 
 
-def _extent_of(part: Any) -> Extent:
-    """Return the size of a step: of its formulas, and a term for each condition, entry of a table, and result of a rule."""
+def _measure_part(part: Any) -> Extent:
+    """Return the size of a step: its formulas, and one term for each condition, entry of a table, and result of a rule."""
     formulas: list[str] = []
     values = 0
     stack = [part]
@@ -196,11 +212,11 @@ def _extent_of(part: Any) -> Extent:
                     stack.append(inner)
         else:
             values += 1
-    terms, symbols = extent(formulas) if formulas else (0, 0)
+    terms, symbols = measure(formulas)
     return Extent(terms + values, symbols + values)
 
 
-def _span_of(source: Source, pattern: str) -> Span:
-    """Return the span of the first match of a pattern; an empty one at the beginning if there is none."""
+def _find_span(source: Source, pattern: str) -> Span:
+    """Return the span of the first match of a pattern; an empty span at the beginning of the text if there is none."""
     match = re.search(pattern, source.text)
-    return Span(source, *(match.span() if match else (0, 0)))
+    return Span(source, 0, 0) if match is None else Span(source, *match.span())

@@ -1,7 +1,7 @@
 """Explains why a formula cannot be parsed.
 
-In: a formula, where it cannot go on, and what could be there. Out: code, place, message, help. Syntax of other languages and
-typing errors are recognised by the table of hints; anything else is reported by what could be at the place.
+In: a formula, the position at which the parser stopped, and the terminals that it expected. Out: code, place, message, help.
+Syntax of other languages and typing errors are recognised by the table of hints; any other error by the expected terminals.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from formulaseed.diagnostics.catalogue import syntax as catalogue
-from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, Hint, Kind
+from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, FormulaKind, Hint
 from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
@@ -18,14 +18,14 @@ _ESCAPE = re.compile(r"""(['"])(?:(?!\1)[^\\]|\\['"\\nt])*+(\\.)""")
 _TOKEN = re.compile(r"[\w.]+|'[^']*'|\"[^\"]*\"|<=|>=|==|!=|\*\*|//|\S")
 _FUNCTION_LIKE = re.compile(r"(if|and|or)(?=\s*\(.*,)", re.DOTALL)
 _WORDS_AS_STRING = re.compile(r"(?:[=!]=|\bin\s*\[(?:[^\]]*,)?)\s*([A-Za-z][\w-]*(?:[ ]+[A-Za-z][\w-]*)*)$")
-"""Words behind a comparison operator, or in a list."""
+"""Words after a comparison operator, or in a list, which may be a string without its quotes."""
 _MORE_WORDS = re.compile(r"[A-Za-z][\w-]*(?:[ ]+(?!(?:and|or|not|in|if|else)\b)[A-Za-z][\w-]*)*")
 _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 
 @value_node
 class SyntaxMistake:
-    """The mistake at the characters `start` to `end`. `fix` is the only thing that they can mean; None if that is unknown."""
+    """A syntax error at the characters `start` to `end`. `fix` is the only text that they can mean; None if that is unknown."""
 
     code: str
     start: int
@@ -36,26 +36,31 @@ class SyntaxMistake:
     is_security: bool = False
 
 
-def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
-    """Return why a text is no formula, at which characters, and what to write instead; a continuation's subject is before it."""
+def explain_syntax_fault(
+    text: str, position: int, expected: set[str], kind: FormulaKind, subject: str
+) -> SyntaxMistake:
+    """Return the mistake in a text that is not a formula.
+
+    The parser stopped at `position`, where it expected one of the terminals `expected`. `subject` is the name before a
+    continuation, or empty.
+    """
     if not text.strip():
-        return _fault(0, len(text), catalogue.EMPTY_FORMULA)
+        return _build_mistake(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _missing_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return _fault(position, match.end(1), catalogue.word_as_function(match[1], FORMS_OF_WORDS[match[1]]))
+        return _build_mistake(position, match.end(1), catalogue.word_as_function(match[1], FORMS_OF_WORDS[match[1]]))
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
-        match = _find_hint(hint, masked, position) if hint.used_in in (None, kind) else None
-        if match is not None:
-            return _hint_mistake(hint, match, text)
+        if hint.used_in in (None, kind) and (match := _find_hint(hint, masked, position)):
+            return _apply_hint(hint, match, text)
     return _explain_token(text, position, expected, subject or "x")
 
 
 def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
-    """Return the match of a hint around the place at which the parser stops, if there is one.
+    """Return the match of a hint around `position`, at which the parser stopped; None if there is none.
 
-    The word before that place counts, too: the parser may have read it as a name.
+    The word before that position also counts: the parser may have read it as a name.
     """
     for match in re.finditer(hint.pattern, text):
         if match.start() > position:
@@ -67,23 +72,29 @@ def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hint_mistake(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
-    """Return what the hint says of a match; `text` still has the strings that are masked in what was matched."""
-    at = "at" if match.groupdict().get("at") else 0
+def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
+    """Return the mistake that the hint describes. `match` is in the text with masked strings; `text` has their contents."""
+    at: str | int = 0
+    if match.groupdict().get("at"):
+        at = "at"
     groups = [text[slice(*match.span(number))] for number in range(1, len(match.groups()) + 1)]
     whole = text[slice(*match.span(at))].strip(" ")
-    instead = hint.instead(match) if callable(hint.instead) else hint.instead
-    if isinstance(hint.instead, str):
+    instead = None
+    if callable(hint.instead):
+        instead = hint.instead(match)
+    elif hint.instead is not None:
         instead = hint.instead.format(whole, *groups)
     message = hint.message.format(whole, *groups)
     help = hint.help.format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
-    end = start + len(whole) if whole else end
-    return _fault(start, end, (hint.code, message, help), instead if hint.is_safe else None, hint.is_security)
+    if whole:
+        end = start + len(whole)
+    fix = instead if hint.is_safe else None
+    return _build_mistake(start, end, (hint.code, message, help), fix, hint.is_security)
 
 
-def _fault(
+def _build_mistake(
     start: int, end: int, mistake: catalogue.Mistake, fix: str | None = None, is_security: bool = False
 ) -> SyntaxMistake:
     code, message, help = mistake
@@ -94,45 +105,48 @@ _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 
 
 def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
-    """Explain a `when` that does not begin with a comparison operator although there is a `source`."""
+    """Return the mistake of a continuation of `subject` that does not begin with a comparison operator."""
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
     bare = text[end:].strip()
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
-        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""))
+        return _build_mistake(0, end, catalogue.not_a_comparison(repeated, bare, ""))
     compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
     if assigned := re.match(r"=+([<>]?)", bare):
         compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
-    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
+    return _build_mistake(0, len(text), catalogue.not_a_comparison(repeated, compared, bare))
 
 
 def _explain_token(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
-    """Explain a place that no hint matches."""
+    """Return the mistake at a position that no hint matches, by the character or token there."""
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
-        return _fault(last, len(text), catalogue.incomplete_formula(expected))
+        return _build_mistake(last, len(text), catalogue.incomplete_formula(expected))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
         mistake = catalogue.member_access(member[1], is_call=bool(member[2]))
-        return _fault(position, member.end(1), mistake, is_security=True)
+        return _build_mistake(position, member.end(1), mistake, is_security=True)
     if escape := _ESCAPE.match(text, position):
-        return _fault(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
+        return _build_mistake(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
     if character in "'\"" and not _STRING.match(text, position):
-        return _fault(position, len(text), catalogue.string_without_end(character))
+        return _build_mistake(position, len(text), catalogue.string_without_end(character))
     if ord(character) > 126 or not character.isprintable():
-        return _fault(position, position + 1, catalogue.unknown_character(character))
+        return _build_mistake(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
     token = match.group() if match else character
-    return _fault(position, position + len(token), _explain_misplacement(token, text, position, expected, subject))
+    return _build_mistake(
+        position, position + len(token), _explain_misplacement(token, text, position, expected, subject)
+    )
 
 
 def _explain_misplacement(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:
-    """Explain a token that cannot be at its place: an operator or a value is missing before it, or it has no place there."""
+    """Return code, message and help for a misplaced token: an operator or a value is missing before it, or neither."""
     if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
         words = _WORDS_AS_STRING.search(text[:position].rstrip())
         more = _MORE_WORDS.match(text, position)
-        return catalogue.missing_operator(token, f"{words[1]} {more.group()}" if words and more else "")
+        unquoted = f"{words[1]} {more.group()}" if words and more else ""
+        return catalogue.missing_operator(token, unquoted)
     if "NAME" in expected and (token in _WORDS or not re.match(r"[\w('\"$\[]", token)):
         return catalogue.missing_value(token, subject)
     return catalogue.wrong_token(token, expected)

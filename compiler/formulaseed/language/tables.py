@@ -1,7 +1,7 @@
-"""Parses texts by the LALR tables of the formula grammar, and makes the tables.
+"""Parses texts by the LALR tables of the formula grammar, and builds the tables.
 
-In: a text. Out: the values that a builder makes of it, or a `SyntaxFault`. Lark makes the tables of the grammar once; they are
-saved beside it (`python -m formulaseed.language.tables`), and made again in memory if they are not of this grammar.
+In: a text. Out: its value, built by a callback, or a `SyntaxFault`. Lark builds the tables of the grammar once;
+they are saved beside it (`python -m formulaseed.language.tables`), and built again in memory if the grammar has changed since.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, NoReturn
 
 from formulaseed.resources import read_resource, resource_folder
 
-_SAVED = "{}.tables.json"
+_TABLES_FILE = "{}.tables.json"
 _STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
 """The parsers: one for seeds v2, one for seeds v1, with their start rules."""
-_VALUES = ("NAME", "CONSTANT")
-"""Terminals whose texts overlap, also with operators that are words: a scanner finds those that its states accept."""
-Builder = Callable[[str, int, int, list[Any]], Any]
-"""Makes the value of a rule from its name, start and end, and its parts: texts, and the values of rules."""
+_OVERLAPPING_TERMINALS = ("NAME", "CONSTANT")
+"""Terminals that overlap with each other or with operators that are words: a scanner matches those that a state accepts."""
+BuildNode = Callable[[str, int, int, list[Any]], Any]
+"""Return the value of a rule from its name, its start and end, and its parts: texts, and the values of rules."""
 
 
 class SyntaxFault(Exception):
-    """The text cannot go on at `position`: the terminals `expected` could be there."""
+    """Raised when a text does not follow the grammar at `position`, where one of the terminals `expected` could be."""
 
     def __init__(self, position: int, expected: set[str]) -> None:
         self.position = position
@@ -33,18 +33,20 @@ class SyntaxFault(Exception):
 
 
 @cache
-def parser(name: str) -> Parser:
-    """Return the parser `formula` or `v1`, made when it is first needed."""
-    grammar = _grammar(name)
+def load_parser(name: str) -> Parser:
+    """Return the parser `formula` or `v1`, built when first needed. Builds its tables if the saved ones are old."""
+    grammar = _read_grammar(name)
     try:
-        saved = json.loads(read_resource("grammar", _SAVED.format(name)))
+        saved = json.loads(read_resource("grammar", _TABLES_FILE.format(name)))
     except (OSError, ValueError):
         saved = {}
-    return Parser(saved if saved.get("grammar") == grammar else tables(name))
+    if saved.get("grammar") != grammar:
+        saved = build_tables(name)
+    return Parser(saved)
 
 
 class Parser:
-    """Reads texts by the tables of a grammar."""
+    """An LALR parser that runs the saved tables of a grammar. It has a scanner for each set of terminals that states accept."""
 
     def __init__(self, saved: dict[str, Any]) -> None:
         self._starts: dict[str, int] = saved["starts"]
@@ -52,7 +54,7 @@ class Parser:
         self._rows: list[dict[str, int]] = saved["states"]
         self._rules = saved["rules"]
         self._ignored = re.compile(f"(?:{saved['ignored']})*+")
-        accepts = [tuple(name in row for name in _VALUES) for row in self._rows]
+        accepts = [tuple(name in row for name in _OVERLAPPING_TERMINALS) for row in self._rows]
         scanners: dict[tuple[bool, ...], re.Pattern[str]] = {}
         for accepted in set(accepts):
             names = {name for row, own in zip(self._rows, accepts, strict=True) if own == accepted for name in row}
@@ -60,9 +62,14 @@ class Parser:
             scanners[accepted] = re.compile(rf"{self._ignored.pattern}(?:{'|'.join(terminals)}|\Z)")
         self._scanners = [scanners[accepted] for accepted in accepts]
 
-    def read(self, text: str, start: str, build: Builder) -> tuple[Any, int]:
-        """Return the value that `build` makes of the text, and how deep its rules are nested. Raises `SyntaxFault`."""
-        rows, rules, scanners = self._rows, self._rules, self._scanners
+    def read(self, text: str, start: str, build: BuildNode) -> tuple[Any, int]:
+        """Parse a text by the rule `start`. Raises `SyntaxFault` if the text does not follow the grammar.
+
+        `build` is called for each rule that is complete, the inner ones first. Returns the value of the outermost rule, and how
+        deep the rules are nested.
+        """
+        rows = self._rows
+        rules = self._rules
         last = self._ends[start]
         position = 0
         states = [self._starts[start]]
@@ -71,7 +78,7 @@ class Parser:
         ends: list[int] = []
         depths: list[int] = []
         while True:
-            match = scanners[states[-1]].match(text, position)
+            match = self._scanners[states[-1]].match(text, position)
             if match is None:
                 self._refuse(text, position, states, None)
             terminal = match.lastgroup or "$END"
@@ -83,7 +90,7 @@ class Parser:
                     for place in parts:
                         if place is None:
                             children.append(None)
-                        elif place < 0:  # the parts of a repetition are those of the rule
+                        elif place < 0:  # a repetition: its parts are parts of the rule
                             children += inside[place]
                         else:
                             children.append(inside[place])
@@ -114,16 +121,19 @@ class Parser:
             depths.append(0)
 
     def _refuse(self, text: str, position: int, states: list[int], terminal: str | None) -> NoReturn:
-        """Raise `SyntaxFault` at a place where the text cannot go on, with the terminals that could be there."""
-        ignored = self._ignored.match(text, position)
-        position = ignored.end() if ignored else position
+        """Raise `SyntaxFault` after the spaces at `position`, with the terminals that could be there.
+
+        `terminal` is the one that is there, or None if the text there is none that the state accepts.
+        """
+        if ignored := self._ignored.match(text, position):
+            position = ignored.end()
         row = self._rows[states[-1]]
         if terminal is None and not any(scanner.match(text, position) for scanner in set(self._scanners)):
             raise SyntaxFault(position, {name for name in row if name.isupper() and name != "$END"})
         raise SyntaxFault(position, {name for name in row if name.isupper() and self._accepts(list(states), name)})
 
     def _accepts(self, states: list[int], terminal: str) -> bool:
-        """Return True if the terminal can be next, after the rules that it ends. Changes `states`."""
+        """Return True if the terminal can be next, once the rules before it are complete. Changes `states`."""
         while (action := self._rows[states[-1]].get(terminal)) is not None and action < 0:
             origin, size, _, _ = self._rules[action]
             del states[-size:]
@@ -133,20 +143,23 @@ class Parser:
         return action is not None
 
 
-def _grammar(name: str) -> str:
+def _read_grammar(name: str) -> str:
+    """Return the grammar of a parser; only that of `v1` has the rules of loops."""
     grammar = read_resource("grammar", "formula.lark")
-    return grammar if name == "v1" else grammar.partition("// --- loops")[0]
+    if name != "v1":
+        grammar, _, _ = grammar.partition("// --- loops")
+    return grammar
 
 
-def tables(name: str) -> dict[str, Any]:
-    """Make the tables of a parser, as JSON values.
+def build_tables(name: str) -> dict[str, Any]:
+    """Build the tables of a parser with Lark, as JSON values.
 
-    An action of 0 or more is the next state, any other a rule counted from the last. A rule is what it makes, of how many
-    symbols, what builds it (nothing: it is what its only part is; `*`: a repetition), and which of its symbols are parts.
+    An action of 0 or more is the next state; a negative one is the index of a rule, from the end. For a rule as JSON, see
+    `_encode_rule`.
     """
     from lark import Lark
 
-    grammar = _grammar(name)
+    grammar = _read_grammar(name)
     lark: Any = Lark(grammar, parser="lalr", start=list(_STARTS[name]), maybe_placeholders=True)
     table = lark.parser.parser._parse_table
     lexer = lark.parser.lexer.root_lexer
@@ -160,7 +173,7 @@ def tables(name: str) -> dict[str, Any]:
         "ends": {start: states[state] for start, state in sorted(table.end_states.items())},
         "terminals": {name: pattern for name, pattern in patterns.items() if name not in lexer.ignore_types},
         "ignored": "|".join(pattern for name, pattern in patterns.items() if name in lexer.ignore_types),
-        "rules": [_rule(rule) for rule in lark.rules],
+        "rules": [_encode_rule(rule) for rule in lark.rules],
         "states": [
             {
                 symbol: (rules if action.name == "Reduce" else states)[argument]
@@ -172,7 +185,7 @@ def tables(name: str) -> dict[str, Any]:
 
 
 def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, int]:
-    """Return the numbers of the states in the order in which they are reached, which does not depend on Lark's sets."""
+    """Number the states in the order in which they are reached, since Lark's own order depends on the order of sets."""
     order = dict.fromkeys(starts)
     queue = list(starts)
     for state in queue:
@@ -182,19 +195,25 @@ def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, i
     return {state: number for number, state in enumerate(order)}
 
 
-def _rule(rule: Any) -> list[Any]:
-    """Return a rule as JSON: the name of its symbol, its size, the rule that builds its value, and its parts."""
-    parts = _parts_of(rule)
+def _encode_rule(rule: Any) -> list[Any]:
+    """Return a rule as JSON: its symbol, the number of symbols that it consists of, the name to build its value by, its parts.
+
+    The name is None if the value is that of the only part, and `*` for a repetition, whose value is the list of its parts.
+    """
+    parts = _find_parts(rule)
     name = rule.alias or rule.options.template_source or rule.origin.name
     if rule.origin.name.startswith("_"):
         name = "*"
     if rule.options.expand1 and not rule.alias and parts == [0] and len(rule.expansion) == 1:
-        name = None  # the value is that of the only part
+        name = None
     return [rule.origin.name, len(rule.expansion), name, parts]
 
 
-def _parts_of(rule: Any) -> list[int | None]:
-    """Return the places of a rule's symbols that are parts of its value; None for an empty one, below 0 for a repetition."""
+def _find_parts(rule: Any) -> list[int | None]:
+    """Return the indices of the rule's symbols that are parts of its value.
+
+    None stands for an optional part that is absent, and a negative index for a repetition, whose own parts are taken.
+    """
     size = len(rule.expansion)
     parts: list[int | None] = []
     symbols = iter(enumerate(rule.expansion))
@@ -210,12 +229,12 @@ def _parts_of(rule: Any) -> list[int | None]:
     return parts
 
 
-def save(*, is_check: bool) -> int:
-    """Save the tables beside the grammar, or with `is_check` only compare them; return 1 if saved tables are outdated, else 0."""
+def save_tables(*, is_check: bool) -> int:
+    """Save the tables beside the grammar and return 0. With `is_check`, only compare them: return 1 if they are outdated."""
     outdated = 0
     for name in _STARTS:
-        path = resource_folder("grammar") / _SAVED.format(name)
-        text = json.dumps(tables(name), separators=(",", ":")) + "\n"
+        path = resource_folder("grammar") / _TABLES_FILE.format(name)
+        text = json.dumps(build_tables(name), separators=(",", ":")) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             outdated = 1
             if not is_check:
@@ -224,4 +243,4 @@ def save(*, is_check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(save(is_check="--check" in sys.argv))
+    sys.exit(save_tables(is_check="--check" in sys.argv))

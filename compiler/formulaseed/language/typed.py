@@ -1,6 +1,6 @@
 """Defines typed expressions: every name is resolved, and every expression has a type.
 
-Two expressions are equal if they say the same, wherever they are written; what is known of them (`info`) does not count.
+Expressions are compared by content: their places in the source, and the facts about them (`info`), do not count.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from formulaseed.source.text import tree_node, value_node
 
 
 class SymbolKind(Enum):
+    """The namespaces of names; the value is the prefix in formulas, where there is one."""
+
     __hash__ = object.__hash__  # enumerations compute theirs in Python, and symbols are looked up often
 
     EXTRACTION = "extraction"
@@ -34,19 +36,23 @@ INPUT_KINDS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, Symbo
 
 @value_node
 class Symbol:
+    """A name that is resolved: a field, parameter, step or filter."""
+
     kind: SymbolKind
     name: str
 
     @property
     def is_per_review(self) -> bool:
-        """True if each review has a value of its own."""
+        """True if the value differs from review to review."""
         return self.kind in (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.FILTER)
 
     def __str__(self) -> str:
-        """Return the symbol as formulas write it."""
+        """Return the symbol as formulas write it, such as `meta.stars` or `$IS_INCIDENT`."""
         if self.kind in (SymbolKind.STEP, SymbolKind.FIELD):
             return self.name
-        return f"${self.name}" if self.kind is SymbolKind.FILTER else f"{self.kind.value}.{self.name}"
+        if self.kind is SymbolKind.FILTER:
+            return f"${self.name}"
+        return f"{self.kind.value}.{self.name}"
 
 
 def _info() -> Info:
@@ -55,7 +61,7 @@ def _info() -> Info:
 
 @tree_node
 class Literal:
-    """Equal to a literal of the same type that is written alike: to Python 1, 1.0 and True are one value."""
+    """A constant. Two are equal if their types and texts are: to Python, 1, 1.0 and True are one value."""
 
     value: Value
     info: Info = _info()
@@ -72,7 +78,7 @@ class Literal:
 
 @tree_node
 class Ref:
-    """`written` is how the author wrote it; empty where that is the symbol's own text."""
+    """A use of a symbol. `written` is the author's own text; empty if that is the text of the symbol."""
 
     symbol: Symbol
     info: Info = _info()
@@ -94,7 +100,7 @@ class Ref:
 
 @value_node
 class Present:
-    """The operand, which is null for some inputs: then evaluation fails with the kind `null`."""
+    """The operand, which may be null: evaluation then fails with a fault of the kind `null`."""
 
     operand: Expr
     info: Info = _info()
@@ -102,6 +108,8 @@ class Present:
 
 @value_node
 class Unary:
+    """A sign, `+` or `-`, before a number."""
+
     operator: str
     operand: Expr
     info: Info = _info()
@@ -109,7 +117,10 @@ class Unary:
 
 @value_node
 class Binary:
-    """`is_safe`: the operands are such that Python's own operator cannot raise. `may_overflow`: it may give infinity."""
+    """An arithmetic operator between two numbers.
+
+    If `is_safe`, Python's own operator cannot raise for these operands. If `may_overflow`, the result may be infinite.
+    """
 
     operator: str
     left: Expr
@@ -121,7 +132,7 @@ class Binary:
 
 @value_node
 class Call:
-    """`is_safe` as for `Binary`. No function gives infinity for finite arguments where it is safe."""
+    """A call of a function. If `is_safe`, it cannot raise for these arguments, and the result is finite."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -131,9 +142,10 @@ class Call:
 
 @value_node
 class Comparison:
-    """`is_constant`: the conditions around it leave no doubt about the result, which a type checker would point out.
+    """A comparison, or a chain of them: `first operators[0] rest[0] operators[1] rest[1] …`.
 
-    `may_be_null` says then that the first operand may be null all the same.
+    If `is_constant`, a type checker of the generated code would report that the result is always the same. Then `may_be_null`
+    says whether the first operand may be null all the same.
     """
 
     first: Expr
@@ -146,6 +158,8 @@ class Comparison:
 
 @value_node
 class Logical:
+    """`and` or `or`, whose value is one of the operands, as in Python."""
+
     operator: str
     operands: tuple[Expr, ...]
     info: Info = _info()
@@ -153,12 +167,16 @@ class Logical:
 
 @value_node
 class Not:
+    """The negation of a condition."""
+
     operand: Expr
     info: Info = _info()
 
 
 @value_node
 class Conditional:
+    """A conditional expression: `then if condition else otherwise`."""
+
     condition: Expr
     then: Expr
     otherwise: Expr
@@ -167,7 +185,7 @@ class Conditional:
 
 @value_node
 class List:
-    """The right side of `in`."""
+    """A list of values on the right side of `in`."""
 
     items: tuple[Expr, ...]
     info: Info = _info()
@@ -175,11 +193,11 @@ class List:
 
 @value_node
 class Aggregate:
-    """One value of all reviews that match `where`: the entry `function` of the table of aggregates, applied to `operand`.
+    """The aggregate `function`, an entry of the table, of `operand` over the reviews that match `where`.
 
-    `operand` is evaluated for each of these reviews; it may be None. `default` is the value over no reviews
-    that the author states, or None. `may_overflow` says that the value may be too large for a number. `written` is how the
-    author wrote the aggregate inside a formula; empty for a step of its own.
+    Without a `where`, it is over all reviews; without an `operand`, it depends on their number only. `default` is the value
+    over no reviews, or None if the author states none. If `may_overflow`, the value may be too large for a number.
+    `written` is the author's text of an aggregate inside a formula; empty for an aggregate that is a step.
     """
 
     function: str
@@ -197,20 +215,20 @@ class Aggregate:
 
     @property
     def needs_pass(self) -> bool:
-        """True if the value depends on the single rows, not only on their number."""
+        """True if the value depends on the content of the rows, not only on their number."""
         return not (self.operand is None and self.where is None)
 
     @property
     def needs_default(self) -> bool:
-        """True if the aggregate has no value over no reviews."""
-        return self.default is None and self.entry.over_none is None
+        """True if the aggregate has no value over no reviews, neither its own nor a `default`."""
+        return self.default is None and self.entry.empty_value is None
 
 
 Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | Not | Conditional | List | Aggregate
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:
-    """Return the direct operands, in the order in which they are evaluated."""
+    """Return the direct operands of an expression, in the order of evaluation."""
     match expression:
         case Literal() | Ref():
             return ()
@@ -229,7 +247,7 @@ def children(expression: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expression: Expr) -> Iterator[Expr]:
-    """Yield the expression and everything in it."""
+    """Yield the expression and all expressions in it, each before its operands."""
     stack = [expression]
     while stack:
         node = stack.pop()
@@ -238,7 +256,7 @@ def walk(expression: Expr) -> Iterator[Expr]:
 
 
 def aggregates_in(expression: Expr) -> list[Aggregate]:
-    """Return the aggregates in an expression, each once, in the order of evaluation: those inside another one before it."""
+    """Return the aggregates in an expression, each once, in the order of evaluation: an inner one before the outer one."""
     aggregates: dict[Aggregate, None] = {}
     for node in walk(expression):
         if isinstance(node, Aggregate) and node not in aggregates:
@@ -248,8 +266,8 @@ def aggregates_in(expression: Expr) -> list[Aggregate]:
     return list(aggregates)
 
 
-def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """Return the expression with each of its operands changed."""
+def map_operands(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Return a copy of the expression with `change` applied to each direct operand; the expression itself if it has none."""
     changed: dict[str, object] = {}
     for name in expression.__dataclass_fields__:
         part = getattr(expression, name)
@@ -257,7 +275,9 @@ def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
             changed[name] = change(part)
         elif isinstance(part, tuple) and part and isinstance(part[0], Expr):
             changed[name] = tuple([change(operand) for operand in part])
-    return replace(expression, **changed) if changed else expression  # type: ignore[arg-type]
+    if not changed:
+        return expression
+    return replace(expression, **changed)  # type: ignore[arg-type]
 
 
 def symbols_in(expression: Expr) -> Iterator[Symbol]:
@@ -266,7 +286,7 @@ def symbols_in(expression: Expr) -> Iterator[Symbol]:
 
 
 def may_raise(expression: Expr) -> bool:
-    """Return True if evaluating the expression may fail; a filter always may."""
+    """Return True if evaluating the expression may fail. A filter is taken to fail, since its condition is not at hand."""
     for node in walk(expression):
         match node:
             case Present() | Ref(Symbol(SymbolKind.FILTER)):
@@ -277,7 +297,7 @@ def may_raise(expression: Expr) -> bool:
 
 
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
-    """Return the conditions that `and` joins in a condition, also nested ones; none for None."""
+    """Return the operands of `and` in a condition, also of nested ones; the condition itself if it has none; nothing for None."""
     if condition is None:
         return ()
     if isinstance(condition, Logical) and condition.operator == "and":

@@ -1,8 +1,4 @@
-"""Defines the types of values.
-
-A type says whether a value is a number, a string or a boolean, and whether it may be missing. An enum is a string with a closed
-list of values. Pure data; knows no expressions.
-"""
+"""Defines the types of values: a kind of value, for an enum its closed list of strings, and whether the value may be null."""
 
 from __future__ import annotations
 
@@ -12,10 +8,10 @@ from enum import Enum
 from formulaseed.source.text import value_node
 
 Value = str | int | float | bool | None
-"""A value at run time: what JSON can say, lists and objects left out."""
+"""A value at run time: any JSON value but a list or an object."""
 
-ENUM_LIMIT = 100
-"""A joined enum of more values than this is a plain string: a longer `Literal` is unreadable."""
+MAX_ENUM_VALUES = 100
+"""A joined enum of more values is a plain string: a longer `Literal` is unreadable."""
 
 
 class Base(Enum):
@@ -42,28 +38,34 @@ class Type:
 
     @property
     def is_numeric(self) -> bool:
+        """True for integers and numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)
 
     @property
     def is_error(self) -> bool:
+        """True for the type of an expression whose error was reported."""
         return self.base is Base.ERROR
 
     def __str__(self) -> str:
         name = self.base.value
         if self.values is not None:
-            first = ", ".join(f"'{v}'" for v in self.values[:6])
-            name = f"enum ({first}{', …' if len(self.values) > 6 else ''})"
-        return f"{name} or null" if self.nullable and self.base is not Base.NULL else name
+            values = [f"'{value}'" for value in self.values[:6]]
+            if len(self.values) > 6:
+                values.append("…")
+            name = f"enum ({', '.join(values)})"
+        return self._add_null(name)
 
     @property
     def noun(self) -> str:
         """The type in plain words, as messages use it: `a number`, `a string or null`."""
-        noun = _NOUNS.get(self.base, self.base.value)
-        return f"{noun} or null" if self.nullable and self.base is not Base.NULL else noun
+        return self._add_null(_NOUNS.get(self.base, self.base.value))
 
-    def present(self) -> Type:
+    def _add_null(self, name: str) -> str:
+        return f"{name} or null" if self.nullable and self.base is not Base.NULL else name
+
+    def non_null(self) -> Type:
         """Return the same type, not nullable."""
-        return replace(self, nullable=False) if self.nullable else self
+        return self if not self.nullable else replace(self, nullable=False)
 
     def or_null(self) -> Type:
         """Return the same type, nullable."""
@@ -76,27 +78,29 @@ BOOLEAN = Type(Base.BOOLEAN)
 STRING = Type(Base.STRING)
 NULL = Type(Base.NULL, nullable=True)
 ERROR = Type(Base.ERROR)
-"""The type of an expression with an error: it fits everywhere, so that each mistake is reported once."""
-_OF_VALUES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
+"""The type of an expression whose error was reported. It fits everywhere, so that nothing else is reported about it."""
+_LITERAL_TYPES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
 
 
-def enum_of(values: tuple[str, ...]) -> Type:
-    """Return the type of a string with these values only."""
+def enum_type(values: tuple[str, ...]) -> Type:
+    """Return the type of a string that is one of `values`."""
     return Type(Base.STRING, values)
 
 
-def type_of(value: Value) -> Type:
+def literal_type(value: Value) -> Type:
     """Return the type of a literal. A string is an enum of itself."""
-    return enum_of((value,)) if isinstance(value, str) else _OF_VALUES[type(value)]
+    return enum_type((value,)) if isinstance(value, str) else _LITERAL_TYPES[type(value)]
 
 
 def join(left: Type, right: Type) -> Type | None:
-    """Return the smallest type that holds the values of both; None if there is none. Integers widen to number."""
+    """Return the smallest type that includes the values of both; None if there is none. Integers widen to number."""
     if left.is_error or right.is_error:
         return ERROR
     nullable = left.nullable or right.nullable
-    if Base.NULL in (left.base, right.base):
-        return (right if left.base is Base.NULL else left).or_null()
+    if left.base is Base.NULL:
+        return right.or_null()
+    if right.base is Base.NULL:
+        return left.or_null()
     if left.is_numeric and right.is_numeric:
         base = Base.INTEGER if left.base is right.base is Base.INTEGER else Base.NUMBER
         return Type(base, nullable=nullable)
@@ -105,16 +109,18 @@ def join(left: Type, right: Type) -> Type | None:
     if left.values is None or right.values is None:
         return Type(left.base, nullable=nullable)
     values = tuple(dict.fromkeys(left.values + right.values))
-    return Type(left.base, values if len(values) <= ENUM_LIMIT else None, nullable)
+    if len(values) > MAX_ENUM_VALUES:
+        return Type(left.base, nullable=nullable)
+    return Type(left.base, values, nullable)
 
 
 def is_within(number: float, minimum: float | None, maximum: float | None) -> bool:
-    """Return True if a number is between two bounds, both inclusive, of which each may be absent."""
+    """Return True if `number` is between `minimum` and `maximum`, both inclusive; a bound that is None does not apply."""
     return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
 
 
 def fits(value: Type, target: Type) -> bool:
-    """Return True if a value of the type `value` can be used where the type `target` is expected."""
+    """Return True if a value of the type `value` can be used where the type `target` is expected; an error always can."""
     joined = join(value, target)
     if joined is None or joined.is_error:
         return joined is not None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import symbol_of, uses_of
+from formulaseed.ir.dependencies import find_symbols, step_symbol
 from formulaseed.ir.text import step_text
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.source.printing import printable
@@ -61,7 +61,7 @@ class Graph:
 
 def graph_of(program: nodes.Program) -> Graph:
     """Return the graph of a program: the fields and parameters in use, then the steps."""
-    uses = uses_of(program)
+    uses = find_symbols(program)
     used = {symbol for mentioned in uses.values() for symbol in mentioned}
     all_nodes = (*_inputs(program, used), *_steps(program))
     position = {node.symbol: number for number, node in enumerate(all_nodes)}
@@ -88,7 +88,7 @@ def _steps(program: nodes.Program) -> Iterator[Node]:
         kind: Kind = "aggregate" if step.aggregate is not None else "step"
         if isinstance(step.operation, nodes.Filter):
             kind = "filter"
-        yield Node(kind, symbol_of(step), printable(step_text(step)), step.name in program.output)
+        yield Node(kind, step_symbol(step), printable(step_text(step)), step.name in program.output)
 
 
 # --- as text

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
-from formulaseed.source.json_reader import refuse_constant
 from formulaseed.source.printing import printable
+from formulaseed.source.strict_json import refuse_constant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

@@ -85,7 +85,7 @@ def access_pattern(entity: Entity, reference: Reference) -> str:
         return f"{entity.name}.field_name"
     full = (f"{entity.name}.{field.name}" for field in entity.fields)
     direct = next((name for name in full if name not in reference.hidden), "")
-    example = f" (e.g., {direct} or just {reference.spelled(direct)})" if direct else ""
+    example = f" (e.g., {direct} or just {reference.short_name(direct)})" if direct else ""
     prefixed = PREFIXED + ", ".join(reference.hidden) if reference.hidden else ""
     return f"Direct field access{example}{prefixed}"
 
@@ -149,11 +149,11 @@ def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
 def _operators(reference: Reference) -> dict[str, dict[str, str]]:
     """Return the operators that formulas may use, by kind, each with its description; a kind without any is left out."""
     if reference.operators is None:
-        return {kind: dict(group) for kind, group in operators.BY_KIND.items()}
+        return {kind: dict(group) for kind, group in operators.OPERATORS_BY_KIND.items()}
     listed = reference.operators
     allowed = {
         kind: {name: meaning for name, meaning in group.items() if name in listed}
-        for kind, group in operators.BY_KIND.items()
+        for kind, group in operators.OPERATORS_BY_KIND.items()
     }
     return {kind: group for kind, group in allowed.items() if group}
 
@@ -255,7 +255,7 @@ def _types_as_written(reference: Reference) -> dict[str, Type]:
     """Return the types of the fields that formulas can read, by the names that formulas write; the root's first."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     names = [name for entity in entities for name in reference.names_of(entity.name)]
-    return {reference.spelled(name): ty for name in names if (ty := reference.types[name]) is not None}
+    return {reference.short_name(name): ty for name in names if (ty := reference.types[name]) is not None}
 
 
 # --- the version of a reference that has changed: what kind of change it is, and the number that follows
@@ -287,7 +287,9 @@ def change(before: Reference, written: dict[str, Any], after: Reference, documen
     It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
     something is new, and else, such as for a description, a patch.
     """
-    old = _facts(before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.BY_KIND))
+    old = _facts(
+        before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.OPERATORS_BY_KIND)
+    )
     new = _facts(after, document["functions"], document["operators"])
     hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]
     major = [*_breaking_changes(old, new), *(f"{name} needs its prefix" for name in hidden)]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.inputs import object_of
-from formulaseed.ir.interpret import interpret, place_of
+from formulaseed.ir.inputs import check_object
+from formulaseed.ir.interpret import find_failure_span, interpret
 from formulaseed.language.json_values import _quote
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
 from formulaseed.reference.variables import is_same, nested
-from formulaseed.source.text import shortened
+from formulaseed.source.text import shorten
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic, Help
@@ -39,11 +39,11 @@ class Formula:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def __repr__(self) -> str:
-        return shortened(f"Formula({self.text!r})")
+        return shorten(f"Formula({self.text!r})")
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return tuple(self.program.spelled(field.name) for field in self.program.record)
+        return tuple(self.program.short_name(field.name) for field in self.program.record)
 
     def evaluate(self, values: Mapping[str, Any] | None = None) -> float | str:
         """The formula's value: a float, or a string if it comes to one.
@@ -72,7 +72,7 @@ def evaluate_steps(program: nodes.Program, given: Mapping[str, Any]) -> dict[str
 
 def located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
     """The error with its place in the formula, or in the file of rules."""
-    span = place_of(program, error.step, error.kind)
+    span = find_failure_span(program, error.step, error.kind)
     if span is not None:
         line, column = span.source.position(span.start)
         error.place = f"{span.source.name}:{line}:{column}"
@@ -88,7 +88,7 @@ def part_of(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Progra
 
 def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the values, each in its entity. Raises `DataError` for a name that the reference does not know."""
-    given = nested(object_of({} if values is None else values, "the values"))
+    given = nested(check_object({} if values is None else values, "the values"))
     reference = _reference(program)
     _refuse_unknown(reference, given, reference.known_names, ())
     return given

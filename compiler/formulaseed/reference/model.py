@@ -15,7 +15,7 @@ from formulaseed.ir.nodes import InputField
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.inputs import _is_similar
-from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
+from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_type
 
 FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
 CUSTOM_TYPES = (
@@ -63,7 +63,7 @@ class Field:
     def value_type(self) -> Type | None:
         """What formulas know it as; None for what they cannot read. A date is its ISO text."""
         if self.type == "enum":
-            return enum_of(self.values) if self.values else STRING
+            return enum_type(self.values) if self.values else STRING
         return _SCALARS.get(self.type)
 
 
@@ -192,20 +192,20 @@ class Reference:
         if entity is not None:
             return text if entity.nullable else None
         direct = f"{self.root}.{text}"
-        return direct if direct in self.types and self.spelled(direct) == text else None
+        return direct if direct in self.types and self.short_name(direct) == text else None
 
     def type_of(self, full_name: str) -> Type | None:
         """The type of what `full_name` gives; an entity is true, or null where there is none."""
         return BOOLEAN.or_null() if full_name in self._by_name else self.types[full_name]
 
-    def spelled(self, full_name: str) -> str:
+    def short_name(self, full_name: str) -> str:
         """Return a full name as formulas rather write it: a field of the root without its prefix, if it means that alone."""
         path = self.direct_path(full_name)
         return path[0] if len(path) == 1 and path[0] not in RESERVED_WORDS else full_name
 
     def called(self, last: str) -> list[str]:
         """Return the fields of this very name, of whatever entity, as formulas write them."""
-        return [self.spelled(full) for full in self.types if full.endswith(f".{last}")]
+        return [self.short_name(full) for full in self.types if full.endswith(f".{last}")]
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
         """Return where values hold a field of the root, if not inside it; empty where an entity has that name."""
@@ -218,7 +218,7 @@ class Reference:
         """The root's own fields whose names alone mean something else: an entity, or a word of the language."""
         root = self.entity(self.root)
         names = [f"{self.root}.{field.name}" for field in root.fields] if root is not None else []
-        return tuple(name for name in names if self.spelled(name) == name)
+        return tuple(name for name in names if self.short_name(name) == name)
 
     def record(self, used: Iterable[str]) -> tuple[InputField, ...]:
         """Return the fields and entities among these full names, in the reference's order, an entity before its fields."""

@@ -16,10 +16,10 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.operators import BY_KIND
+from formulaseed.language.operators import OPERATORS_BY_KIND
 from formulaseed.reference import model
 from formulaseed.seed.read.shape import Shape
-from formulaseed.source.json_reader import JsonNumber, JsonObject, JsonString, JsonValue, Member, plain
+from formulaseed.source.json_reader import JsonNumber, JsonObject, JsonString, JsonValue, Member, plain_value
 
 _TOP_KEYS = (
     "version", "generated_at", "description", "root", "entities", "custom_fields", "enums", "operators", "functions",
@@ -193,7 +193,7 @@ class _Reader:
             self.field_type(type_name, known),
             self.text(section, "description"),
             values=self.strings(section, values, limits.ENUM_VALUES),
-            default=plain(value) if value is not None else None,
+            default=plain_value(value) if value is not None else None,
         )
 
     def field_type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
@@ -273,8 +273,8 @@ class _Reader:
         section = shape.object(value, "`operators`", '{"arithmetic": {"+": …}}')
         if section is None:
             return None
-        shape.keys(section, tuple(BY_KIND), "`operators`")
-        known = [name for group in BY_KIND.values() for name in group]
+        shape.keys(section, tuple(OPERATORS_BY_KIND), "`operators`")
+        known = [name for group in OPERATORS_BY_KIND.values() for name in group]
         listed: list[str] = []
         for member in section.members:
             group = shape.object(member.value, f"`{member.key.value}`", '{"+": "Addition"}')

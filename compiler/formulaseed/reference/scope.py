@@ -23,7 +23,7 @@ from formulaseed.diagnostics.suggestions import (
     suggest_any,
 )
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.scope import error_at
+from formulaseed.language.check.scope import build_error
 from formulaseed.language.functions import Function
 from formulaseed.language.info import Info
 from formulaseed.language.typed import Symbol, SymbolKind
@@ -72,11 +72,11 @@ class DomainScope(SeedScope):
         if full is None:
             if self.reference.is_complete:
                 self._report_unknown(name)
-            return error_at(span)
+            return build_error(span)
         ty = self.reference.type_of(full)
         if ty is None:
             self.report_once(catalogue.unreadable_field(span, text), text)
-            return error_at(span)
+            return build_error(span)
         known = None
         if ty.is_numeric:
             known = intervals.INPUT_INTEGER if ty.base is Base.INTEGER else intervals.INPUT_NUMBER
@@ -91,7 +91,7 @@ class DomainScope(SeedScope):
         entity, _, rest = text.partition(".")
         known = reference.entity(entity)
         if known is not None and not rest:
-            example = next((reference.spelled(full) for full in reference.names_of(entity)), "")
+            example = next((reference.short_name(full) for full in reference.names_of(entity)), "")
             hidden = f"{reference.root}.{text}" if f"{reference.root}.{text}" in reference.hidden else ""
             found = catalogue.entity_without_value(span, text, example, hidden)
         elif known is not None:
@@ -149,7 +149,7 @@ class DomainScope(SeedScope):
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
             return suggest(f"'{text}'", certain=False, more=" a string is written in quotes")
-        shown = [self.reference.spelled(full) for full in self._root_first()[: limits.SUGGESTIONS]]
+        shown = [self.reference.short_name(full) for full in self._root_first()[: limits.SUGGESTIONS]]
         return did_you_mean(text, shown, noun="fields", limit=12)
 
     def names(self) -> Iterator[str]:
@@ -162,4 +162,4 @@ class DomainScope(SeedScope):
 
     def _by_last_name(self) -> dict[str, str]:
         """Each field's own name with how it is written; of two alike the first, which is the root's where it has one."""
-        return {full.rpartition(".")[2]: self.reference.spelled(full) for full in reversed(self._root_first())}
+        return {full.rpartition(".")[2]: self.reference.short_name(full) for full in reversed(self._root_first())}

@@ -98,10 +98,10 @@ def _refuse_large(text: JsonString) -> None:
     maximum = limits.PATTERN_CHARACTERS
     depth = 0
     if len(pattern) > maximum:
-        span = text.inside(maximum, len(pattern))
+        span = text.subspan(maximum, len(pattern))
         raise _Refused(catalogue.pattern_over_limit(span, len(pattern), "characters", maximum))
     for match in _TOKENS.finditer(pattern):
-        span = text.inside(match.start(), match.end())
+        span = text.subspan(match.start(), match.end())
         depth += (match.group() == "(") - (match.group() == ")")
         times = max((int(number[-9:]) + len(number[:-9]) * 10**9 for number in match.groups() if number), default=0)
         if depth > limits.PATTERN_NESTING:
@@ -114,7 +114,7 @@ def _refuse_large(text: JsonString) -> None:
 def _charge(text: JsonString, parts: int) -> None:
     """Charge the budget of the file with a number of parts. Raises `_Refused` if it is exhausted."""
     if not FILE_BUDGET.take(parts):
-        raise _Refused(catalogue.patterns_over_limit(text.inside(0, len(text.value)), limits.FILE_PATTERN_PARTS))
+        raise _Refused(catalogue.patterns_over_limit(text.subspan(0, len(text.value)), limits.FILE_PATTERN_PARTS))
 
 
 def _refuse_malformed(text: JsonString) -> None:
@@ -132,7 +132,7 @@ def _locate(text: JsonString, position: int) -> tuple[Span, str]:
     position -= text.value.startswith("(?", position - 1) if position else 0
     match = _UNSUPPORTED.match(text.value, position)
     written = match.group() if match else ""
-    return text.inside(position, position + len(written)), written
+    return text.subspan(position, position + len(written)), written
 
 
 # --- time
@@ -149,7 +149,9 @@ def _refuse_many_parts(tree: Node, text: JsonString) -> None:
     parts = _count_parts(tree)
     if parts > limits.PATTERN_PARTS:
         unit = "parts, with its repeats written out"
-        raise _Refused(catalogue.pattern_over_limit(text.inside(0, len(text.value)), parts, unit, limits.PATTERN_PARTS))
+        raise _Refused(
+            catalogue.pattern_over_limit(text.subspan(0, len(text.value)), parts, unit, limits.PATTERN_PARTS)
+        )
     _charge(text, max(parts - len(text.value), 0))
 
 
@@ -157,7 +159,7 @@ def _refuse_ambiguous(node: Node, text: JsonString) -> None:
     """Raise `_Refused` for an unbounded repeat that can match one text in several ways."""
     if node.is_unbounded:
         item = node.parts[0]
-        span = text.inside(node.start, node.end)
+        span = text.subspan(node.start, node.end)
         if inner := _find_unbounded(item):
             raise _Refused(catalogue.nested_repeat(span, inner.written(text.value)))
         if _can_be_empty(item):
@@ -280,7 +282,7 @@ def _plan_source(tree: Node, text: JsonString) -> str:
     """Return the pattern as it is run. Raises `_Refused` if it takes long on some text."""
     source = text.value if _is_fast(_steps(tree, 0, _NONE)) else _without_backtracking(tree, text.value)
     if source is None:
-        raise _Refused(catalogue.slow_pattern(text.inside(0, len(text.value))))
+        raise _Refused(catalogue.slow_pattern(text.subspan(0, len(text.value))))
     return source
 
 

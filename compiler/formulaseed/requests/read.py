@@ -32,9 +32,9 @@ from formulaseed.source.json_reader import (
     JsonString,
     JsonValue,
     Plain,
-    plain,
+    plain_value,
 )
-from formulaseed.source.json_streams import json_lines, read_json_line, read_json_values
+from formulaseed.source.json_streams import iter_json_lines, read_json_line, read_json_values
 from formulaseed.source.text import Source, Span
 
 _EXAMPLES = {
@@ -57,7 +57,7 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
     entries: Iterable[tuple[Span, JsonValue | None, list[JsonFault]]]
     if is_json_lines(source):
         count = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
-        entries = ((line, *read_json_line(source, line, limits.REQUEST_DEPTH)) for line in json_lines(source))
+        entries = ((line, *read_json_line(source, line, limits.REQUEST_DEPTH)) for line in iter_json_lines(source))
     else:
         values, faults = read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)
         count = len(values)
@@ -87,8 +87,8 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
 def request_values(source: Source) -> list[Plain]:
     """Return the requests of a file without errors as plain values."""
     if is_json_lines(source):
-        return [json.loads(source.text[line.start : line.end]) for line in json_lines(source)]
-    return [plain(value) for value, _ in read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)[0]]
+        return [json.loads(source.text[line.start : line.end]) for line in iter_json_lines(source)]
+    return [plain_value(value) for value, _ in read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)[0]]
 
 
 def is_json_lines(source: Source) -> bool:
@@ -96,7 +96,7 @@ def is_json_lines(source: Source) -> bool:
 
     If the text is neither, a first line that is a whole value decides, or else the beginnings of the lines.
     """
-    lines = list(islice(json_lines(source), limits.REQUESTS + 1))
+    lines = list(islice(iter_json_lines(source), limits.REQUESTS + 1))
     texts = [source.text[line.start : line.end] for line in lines]
     if texts and texts[0].lstrip().startswith("["):
         return False

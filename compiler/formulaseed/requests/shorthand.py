@@ -20,7 +20,7 @@ from lark.tree import Meta
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import requests as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.language.sizes import extent
+from formulaseed.language.sizes import measure
 from formulaseed.requests import model
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString, PlainText
@@ -108,10 +108,10 @@ def _name() -> re.Pattern[str]:
 def _parse(string: JsonString) -> Shorthand | Diagnostic:
     """Return the tree of a shorthand, or the diagnostic of its first error."""
     text = string.value
-    place = string.inside
+    place = string.subspan
     if len(text) > limits.SHORTHAND_CHARACTERS:
         return catalogue.shorthand_over_limit(place(0, 0), len(text), "characters", limits.SHORTHAND_CHARACTERS)
-    if not FILE_BUDGET.take(extent((text,)).terms):
+    if not FILE_BUDGET.take(measure((text,)).terms):
         return catalogue.shorthands_over_limit(place(0, len(text)), limits.FILE_SHORTHAND_TERMS)
     for offset, character in enumerate(text):
         if not character.isprintable() and character not in " \t\r\n":

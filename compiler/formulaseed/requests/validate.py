@@ -14,7 +14,7 @@ from typing import Any, Literal
 from formulaseed.requests import model as ir
 from formulaseed.requests.evaluation import Truth
 from formulaseed.requests.records import Background, Restaurant
-from formulaseed.source.text import shortened
+from formulaseed.source.text import shorten
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
@@ -93,7 +93,7 @@ class RequestResult:
     errors: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return shortened(f"RequestResult({self.request_id!r}, {self.status}, matches {', '.join(self.matches)})")
+        return shorten(f"RequestResult({self.request_id!r}, {self.status}, matches {', '.join(self.matches)})")
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of a line of `--out`."""
@@ -111,7 +111,7 @@ class Validation:
     failures: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return shortened(f"Validation({sum(r.status == 'ok' for r in self.results)} of {len(self.results)} ok)")
+        return shorten(f"Validation({sum(r.status == 'ok' for r in self.results)} of {len(self.results)} ok)")
 
     @property
     def ok(self) -> bool:

@@ -10,8 +10,8 @@ from formulaseed.diagnostics.catalogue import reading
 from formulaseed.diagnostics.model import Problems
 from formulaseed.requests.read import KEYS, is_json_lines
 from formulaseed.seed.write.canonical import layout
-from formulaseed.source.json_reader import JsonFault, JsonValue, Plain, plain
-from formulaseed.source.json_streams import json_lines, read_json_line, read_json_values
+from formulaseed.source.json_reader import JsonFault, JsonValue, Plain, plain_value
+from formulaseed.source.json_streams import iter_json_lines, read_json_line, read_json_values
 from formulaseed.source.text import Source
 
 
@@ -21,12 +21,12 @@ def formatted_requests(source: Source, problems: Problems) -> str:
     faults: list[JsonFault] = []
     pairs: Sequence[tuple[JsonValue | None, list[JsonFault]]]
     if are_lines:
-        pairs = [read_json_line(source, line, limits.REQUEST_DEPTH) for line in json_lines(source)]
+        pairs = [read_json_line(source, line, limits.REQUEST_DEPTH) for line in iter_json_lines(source)]
     else:
         pairs, faults = read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)
     for fault in [*faults, *(fault for _, inner_faults in pairs for fault in inner_faults)]:
         problems.report(reading.invalid_json(fault))
-    requests = [_order_keys(plain(value)) for value, _ in pairs if value is not None]
+    requests = [_order_keys(plain_value(value)) for value, _ in pairs if value is not None]
     if are_lines:
         return "".join(f"{dumps(request, ensure_ascii=False)}\n" for request in requests)
     return layout(requests) if source.text.lstrip().startswith("[") else "".join(map(layout, requests))

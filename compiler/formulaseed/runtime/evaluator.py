@@ -10,10 +10,10 @@ from formulaseed.data.duplicates import refuse_duplicates
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.inputs import object_of, rows_of
+from formulaseed.ir.inputs import check_object, check_rows
 from formulaseed.runtime.typed_rows import ParsedRows, TypedRows, typed_rows
 from formulaseed.seed.standard_fields import BY_KIND
-from formulaseed.source.text import shortened
+from formulaseed.source.text import shorten
 
 JsonRow = Mapping[str, Any]
 Locate = Callable[[str, str], str]
@@ -75,7 +75,7 @@ class Evaluator:
         self.seed_sha256 = module.SEED_SHA256
 
     def __repr__(self) -> str:
-        return shortened(f"Evaluator({self.task_name!r}, output {', '.join(self.output)})")
+        return shorten(f"Evaluator({self.task_name!r}, output {', '.join(self.output)})")
 
     def is_relevant(self, text: str) -> bool:
         """Return whether a review's text passes the seed's filter."""
@@ -101,7 +101,7 @@ class Evaluator:
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, list[str]]:
         """Return the ids of the reviews that each aggregate counted."""
-        listed = list(rows_of(rows))
+        listed = list(check_rows(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
         positions = self.positions(listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
@@ -115,11 +115,11 @@ class Evaluator:
 
     def parsed_rows(self, rows: Iterable[JsonRow]) -> ParsedRows:
         """Return rows as the module takes them, to evaluate some of them many times; those that are equal count alike."""
-        return ParsedRows(self._parsed_rows(list(rows_of(rows))))
+        return ParsedRows(self._parsed_rows(list(check_rows(rows))))
 
     def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
-        object_of(given, "the parameters")
+        check_object(given, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
             raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
         try:
@@ -155,7 +155,7 @@ class Evaluator:
 
     def _run(self, function: Any, rows: Iterable[Any], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         arguments = self._parsed(rows, context)
-        if given is not None and object_of(given, "the parameters"):
+        if given is not None and check_object(given, "the parameters"):
             arguments.append(self.parse_parameters(given))
         module: Any = self.module
         try:
@@ -168,8 +168,8 @@ class Evaluator:
 
     def _parsed(self, rows: Iterable[Any], context: JsonRow) -> list[Any]:
         """Return the rows and the context as the module takes them."""
-        parsed_rows = rows if type(rows) is ParsedRows else self._parsed_rows(list(rows_of(rows)))
-        return [parsed_rows, _parsed(self.module, self.module.parse_context, object_of(context, "the context"))]
+        parsed_rows = rows if type(rows) is ParsedRows else self._parsed_rows(list(check_rows(rows)))
+        return [parsed_rows, _parsed(self.module, self.module.parse_context, check_object(context, "the context"))]
 
     def _parsed_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
         module = self.module
@@ -182,7 +182,7 @@ class Evaluator:
         parsed_rows = []
         for index, row in enumerate(rows):
             try:
-                self._refuse_flat(object_of(row, "a row"))
+                self._refuse_flat(check_object(row, "a row"))
                 self._refuse_unknown(row)
                 parsed_rows.append(_parsed(module, module.parse_row, row))
             except DataError as error:

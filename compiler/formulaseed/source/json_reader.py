@@ -1,8 +1,7 @@
 """Reads JSON with a span for every value, also inside strings with escapes.
 
-In: a `Source`. Out: a tree of `Json*` nodes, or `JsonFault`s. Strict where `json.loads` is lenient:
-duplicate keys, NaN, Infinity, numbers out of range and unpaired surrogates are faults, since each of them
-can mean something else to another reader. Does not know what the document is for.
+In: a `Source`. Out: a tree of `Json*` nodes, or `JsonFault`s. Stricter than `json.loads`: duplicate keys, NaN, Infinity, numbers
+out of range and unpaired surrogates are faults, since other readers may understand them differently.
 """
 
 from __future__ import annotations
@@ -10,17 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
 
 from formulaseed import limits
-from formulaseed.source.text import Source, Span, hundredth, tree_node
+from formulaseed.source.text import Source, Span, percent_to_fraction, tree_node
 
 
 @tree_node
 class JsonFault:
-    """A reason why the document is not valid JSON: a row of the table in `diagnostics.catalogue.reading`.
+    """A reason why the document is not valid JSON: the row `kind` of the table in `diagnostics.catalogue.reading`.
 
-    `details` fills in the message and the help: what was found, and what else they mention.
+    `details` are the values of the placeholders in the message and the help of that row.
     """
 
     kind: str
@@ -30,38 +28,39 @@ class JsonFault:
 
 @tree_node
 class JsonString:
+    """A string; `value` is without quotes and escapes."""
+
     span: Span
     value: str
 
-    def inside(self, start: int, end: int) -> Span:
+    def subspan(self, start: int, end: int) -> Span:
         """Return the span in the file of the characters `start` to `end` of the decoded string."""
         source = self.span.source
-        opened = self.span.start + 1
+        position = self.span.start + 1
         if self.span.end - self.span.start - 2 == len(self.value):  # no escapes: offsets are the same
-            return Span(source, opened + start, opened + end, self.span.pointer)
-        offsets = [opened]
-        position = opened
+            return Span(source, position + start, position + end, self.span.pointer)
+        offsets = [position]
         while position < self.span.end - 1:
-            step = 1
-            if source.text[position] == "\\":
-                escape = _ESCAPE.match(source.text, position)
-                step = len(escape.group()) if escape else 1
-            position += step
+            escape = _ESCAPE.match(source.text, position)
+            position = escape.end() if escape else position + 1
             offsets.append(position)
         return Span(source, offsets[start], offsets[min(end, len(offsets) - 1)], self.span.pointer)
 
 
 @tree_node
 class PlainText(JsonString):
-    """A string that its source holds without quotes and escapes."""
+    """A string that is in its source without quotes and escapes."""
 
-    def inside(self, start: int, end: int) -> Span:
+    def subspan(self, start: int, end: int) -> Span:
+        """Return the span in the file of the characters `start` to `end` of the string."""
         span = self.span
         return Span(span.source, span.start + start, span.start + end, span.pointer)
 
 
 @tree_node
 class JsonNumber:
+    """A number; an integer if it is written without decimals and exponent."""
+
     span: Span
     value: int | float
 
@@ -76,23 +75,29 @@ class JsonLiteral:
 
 @tree_node
 class JsonArray:
+    """A list of values."""
+
     span: Span
     items: tuple[JsonValue, ...]
 
 
 @tree_node
 class Member:
+    """A key of an object with its value."""
+
     key: JsonString
     value: JsonValue
 
 
 @tree_node
 class JsonObject:
+    """An object; its members are in the order of the file."""
+
     span: Span
     members: tuple[Member, ...]
 
     def get(self, name: str) -> JsonValue | None:
-        """Return the value of a key, or None if it is absent."""
+        """Return the value of the first member with the key `name`; None if there is none."""
         for member in self.members:
             if member.key.value == name:
                 return member.value
@@ -107,22 +112,24 @@ JsonValue = JsonString | JsonNumber | JsonLiteral | JsonArray | JsonObject
 Plain = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 
 
-def plain(value: JsonValue) -> Plain:
-    """Return the value as `json.loads` does, without spans."""
+def plain_value(value: JsonValue) -> Plain:
+    """Return the value without spans, as `json.loads` does."""
     if isinstance(value, JsonObject):
-        return {member.key.value: plain(member.value) for member in value.members}
+        return {member.key.value: plain_value(member.value) for member in value.members}
     if isinstance(value, JsonArray):
-        return [plain(item) for item in value.items]
+        return [plain_value(item) for item in value.items]
     return value.value
 
 
-def value_at(document: JsonValue, pointer: str) -> JsonValue | None:
+def find_value(document: JsonValue, pointer: str) -> JsonValue | None:
     """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none."""
     value: JsonValue | None = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, JsonArray):
-            value = value.items[int(key)] if key.isdecimal() and int(key) < len(value.items) else None
+            if not key.isdecimal() or int(key) >= len(value.items):
+                return None
+            value = value.items[int(key)]
         else:
             value = value.get(key) if isinstance(value, JsonObject) else None
     return value
@@ -141,23 +148,27 @@ _TYPOGRAPHIC = re.compile(r'[“”„]([^"\\\x00-\x1f“”„]*)[“”]')
 _COMMENT = re.compile(r"//|/\*|#")
 _ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _LITERALS = {"true": ("true", True), "false": ("false", False), "null": ("null", None), "none": ("null", None)}
+_NOUNS = {"]": "list", "}": "object"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
-    """Read a document. The value is None if the text is not JSON at all; faults may accompany a value."""
-    return _Reader(source, source.text, 0, limits.JSON_DEPTH).read_document()
+    """Read a document. Returns None for the value if the text is not JSON; other faults come with a value."""
+    return _JsonReader(source, source.text, 0, limits.JSON_DEPTH).read_document()
 
 
-class _Stop(Exception):
+class _UnreadableJson(Exception):
+    """Raised for a fault after which nothing more can be read."""
+
     def __init__(self, fault: JsonFault) -> None:
         self.fault = fault
 
 
-class _Reader:
-    """Recursive descent over one text, which begins at `offset` of its source.
+class _JsonReader:
+    """A recursive-descent parser of one text, which begins at `offset` of its source and may nest `depth` levels deep.
 
-    `position` is the end of what was read last. Positions refer to the text, spans to the source.
+    `position` is the end of the last value, string or number that was read, and `pointer` that of the current value. Positions
+    are offsets in the text, spans refer to the source. `faults` are those after which reading goes on.
     """
 
     def __init__(self, source: Source, text: str, offset: int, depth: int) -> None:
@@ -170,37 +181,40 @@ class _Reader:
         self.faults: list[JsonFault] = []
 
     def read_document(self) -> tuple[JsonValue | None, list[JsonFault]]:
-        """Read the whole text; return None for the value, and the fault, if it is not JSON."""
+        """Read the whole text as one value. Returns the faults, and None for the value if the text is not JSON."""
         try:
             value = self.read_value(self.skip_space(0), "", 0)
             self.check_end()
-        except _Stop as stop:
+        except _UnreadableJson as stop:
             return None, [*self.faults, stop.fault]
         return value, self.faults
 
     def check_end(self) -> None:
-        """Raise `_Stop` if something follows what was read last."""
+        """Raise `_UnreadableJson` if the text goes on after `position`."""
         end = self.skip_space(self.position)
         if end < len(self.text):
             raise self.stop("trailing-content", end, end + 1)
 
     def skip_space(self, position: int) -> int:
+        """Return the first position from this one on that is not a space. Does not move `self.position`."""
         match = _SPACE.match(self.text, position)
-        return match.end() if match else position
+        assert match is not None
+        return match.end()
 
     def span(self, start: int, end: int) -> Span:
+        """Return the span of the positions `start` to `end`, in the value at the current pointer."""
         return Span(self.source, self.offset + start, self.offset + min(end, len(self.text)), self.pointer)
 
     def report(self, kind: str, span: Span, *details: object) -> None:
-        """Report a fault after which reading goes on."""
+        """Add a fault after which reading goes on."""
         self.faults.append(JsonFault(kind, span, details))
 
-    def stop(self, kind: str, start: int, end: int, *details: object) -> _Stop:
-        """Return a fault after which nothing more can be read, to be raised."""
-        return _Stop(JsonFault(kind, self.span(start, end), details))
+    def stop(self, kind: str, start: int, end: int, *details: object) -> _UnreadableJson:
+        """Return the exception of a fault after which nothing more can be read. Does not raise it."""
+        return _UnreadableJson(JsonFault(kind, self.span(start, end), details))
 
     def read_value(self, start: int, pointer: str, depth: int) -> JsonValue:
-        """Read the value at `start`. Raises `_Stop` if there is none, or it nests too deeply."""
+        """Read the value at `start`, and move `position` to its end. Raises `_UnreadableJson`."""
         self.pointer = pointer
         if depth > self.depth:
             raise self.stop("depth", start, start + 1, self.depth)
@@ -216,13 +230,12 @@ class _Reader:
         if number := _NUMBER.match(self.text, start):
             return self.read_number(number)
         word = _WORD.match(self.text, start)
-        literal = self.read_literal(word) if word else None
-        if literal is None:
-            raise self.no_value(start, word)
-        return literal
+        if word and (literal := self.read_literal(word)):
+            return literal
+        raise self.explain_missing_value(start, word)
 
     def read_literal(self, word: re.Match[str]) -> JsonValue | None:
-        """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; return None for another word."""
+        """Read `true`, `false` or `null`, also as Python writes them, NaN or an infinity. Returns None for any other word."""
         text = word.group()
         span = self.span(*word.span())
         name, value = _LITERALS.get(text.lower(), ("", None))
@@ -235,15 +248,15 @@ class _Reader:
         self.position = word.end()
         return JsonLiteral(span, value) if name else JsonNumber(span, 0)
 
-    def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
-        """Return the fault of a place where a value is expected."""
+    def explain_missing_value(self, start: int, word: re.Match[str] | None) -> _UnreadableJson:
+        """Return the exception for a position at which a value is expected and there is none."""
         if start >= len(self.text):
             if not self.text.strip():
                 return self.stop("empty", 0, 0)
             return self.stop("missing-value", max(len(self.text.rstrip()) - 1, 0), start)
         if self.pointer == "" and (word or self.text[start] == "`"):
             return self.stop("not-json", start, start + 1)
-        if (comment := self.comment(start)) is not None:
+        if (comment := self.find_comment(start)) is not None:
             return comment
         if ellipsis := _ELLIPSIS.match(self.text, start):
             return self.stop("ellipsis", start, start + 1, ellipsis.group())
@@ -252,12 +265,13 @@ class _Reader:
         kind = "quotes" if self.text[start] in "'‘’“”" else "no-value"
         return self.stop(kind, start, start + 1, self.text[start])
 
-    def comment(self, start: int) -> _Stop | None:
-        """Return the fault of a comment at `start`; None if there is none."""
+    def find_comment(self, start: int) -> _UnreadableJson | None:
+        """Return the exception for a comment at `start`; None if there is no comment."""
         match = _COMMENT.match(self.text, start)
         return self.stop("comment", start, match.end()) if match else None
 
     def read_object(self, start: int, pointer: str, depth: int) -> JsonObject:
+        """Read the object at `start`. Raises `_UnreadableJson`."""
         members: list[Member] = []
         seen: dict[str, int] = {}
         for at in self.item_positions(start, pointer, "}"):
@@ -265,13 +279,16 @@ class _Reader:
         return JsonObject(self.span(start, self.position), tuple(members))
 
     def read_member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
-        """Read a key and its value. `seen` has the keys before, and gets this one. Raises `_Stop`."""
+        """Read a key and its value, and add the key to `seen`, the earlier keys of the object. Raises `_UnreadableJson`."""
         typographic = _TYPOGRAPHIC.match(self.text, at)
         if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
                 raise self.stop("bare-key", at, word.end(), word.group(1))
-            raise self.comment(at) or self.stop("no-key", at, at + 1)
-        key = self.read_typographic(typographic) if typographic else self.read_string(at)
+            raise self.find_comment(at) or self.stop("no-key", at, at + 1)
+        if typographic:
+            key = self.read_typographic(typographic)
+        else:
+            key = self.read_string(at)
         at = self.skip_space(self.position)
         if self.text[at : at + 1] != ":":
             raise self.stop("no-colon", at, at + 1)
@@ -283,19 +300,21 @@ class _Reader:
         return Member(JsonString(Span(self.source, key.span.start, key.span.end, inner), key.value), value)
 
     def read_array(self, start: int, pointer: str, depth: int) -> JsonArray:
+        """Read the list at `start`. Raises `_UnreadableJson`."""
         items: list[JsonValue] = []
         for at in self.item_positions(start, pointer, "]"):
             items.append(self.read_value(at, f"{pointer}/{len(items)}", depth + 1))
         return JsonArray(self.span(start, self.position), tuple(items))
 
     def item_positions(self, start: int, pointer: str, close: str) -> Iterator[int]:
-        """Yield the position of each item of a list or object. The caller must leave `position` at the end of the item."""
+        """Yield the position of each item of a list or object; the caller must then read it. Raises `_UnreadableJson`."""
         at = self.skip_space(start + 1)
         count = 0
         while self.text[at : at + 1] != close:
             self.pointer = pointer
-            if ellipsis := _ELLIPSIS.match(self.text, at):  # in place of an item, as documents print one
-                self.pointer = f"{pointer}/{count}" if close == "]" else pointer
+            if ellipsis := _ELLIPSIS.match(self.text, at):  # in place of an item, as in examples in documents
+                if close == "]":
+                    self.pointer = f"{pointer}/{count}"
                 self.position = ellipsis.end()
                 self.report("ellipsis", self.span(at, ellipsis.end()), ellipsis.group())
             else:
@@ -306,38 +325,36 @@ class _Reader:
         self.position = at + 1
 
     def read_comma(self, start: int, at: int, close: str) -> int:
-        """Return the position after a comma, or that of the closing bracket. Raises `_Stop` if there is neither."""
+        """Return the position after a comma, or that of the closing bracket. Raises `_UnreadableJson` if there is neither."""
         if self.text[at : at + 1] == close:
             return at
         if self.text[at : at + 1] != ",":
-            raise self.no_comma(start, at, close)
+            raise self.explain_missing_comma(start, at, close)
         after = self.skip_space(at + 1)
         if self.text[after : after + 1] == close:
-            noun = "list" if close == "]" else "object"
-            self.report("trailing-comma", self.span(at, at + 1), noun, "")
+            self.report("trailing-comma", self.span(at, at + 1), _NOUNS[close], "")
         return after
 
-    def no_comma(self, start: int, at: int, close: str) -> _Stop:
-        """Return the fault of an item that neither a comma nor the closing bracket follows."""
+    def explain_missing_comma(self, start: int, at: int, close: str) -> _UnreadableJson:
+        """Return the exception for an item that is followed by neither a comma nor the closing bracket."""
         character = self.text[at : at + 1]
         if not character:
             line, _ = self.source.position(self.offset + start)
-            noun = "list" if close == "]" else "object"
-            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, noun, line, close)
-        if (comment := self.comment(at)) is not None:
+            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, _NOUNS[close], line, close)
+        if (comment := self.find_comment(at)) is not None:
             return comment
         if character in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             return self.stop("missing-comma", at, at + 1)
         if character == "%" and (percent := _PERCENT.search(self.text, max(at - MAX_PERCENT_CHARACTERS, 0), at)):
-            return self.stop("percent", percent.start(), at + 1, percent[0], hundredth(percent[0]))
+            return self.stop("percent", percent.start(), at + 1, percent[0], percent_to_fraction(percent[0]))
         return self.stop("no-comma", at, at + 1, close)
 
     def read_string(self, start: int) -> JsonString:
-        """Read a string in double quotes. Raises `_Stop` if it is not closed, or holds a bad escape."""
+        """Read a string in double quotes. Raises `_UnreadableJson` if it is not closed, or has an invalid escape."""
         match = _STRING.match(self.text, start)
         assert match is not None
         if not match.group(2):
-            raise self.broken_string(start, match.end())
+            raise self.explain_broken_string(start, match.end())
         self.position = match.end()
         span = self.span(start, match.end())
         value: str = json.loads(match.group()) if "\\" in match.group(1) else match.group(1)
@@ -347,13 +364,14 @@ class _Reader:
         return JsonString(span, value)
 
     def read_typographic(self, match: re.Match[str]) -> JsonString:
-        """Read a string in the quotes of a word processor."""
+        """Read a string in typographic quotes, and report them."""
         self.position = match.end()
         span = self.span(*match.span())
         self.report("typographic", span, match.group(), f'"{match[1]}"')
         return JsonString(span, match[1])
 
-    def broken_string(self, start: int, at: int) -> _Stop:
+    def explain_broken_string(self, start: int, at: int) -> _UnreadableJson:
+        """Return the exception for a string, from `start`, that cannot be read beyond `at`."""
         character = self.text[at : at + 1]
         if not character:
             return self.stop("unclosed-string", start, start + 1)
@@ -363,6 +381,7 @@ class _Reader:
         return self.stop("control", at, at + 1, name)
 
     def read_number(self, match: re.Match[str]) -> JsonNumber:
+        """Read a number; 0 in place of one out of range, which is reported. Raises `_UnreadableJson` if letters follow it."""
         start, self.position = match.span()
         text = match.group()
         span = self.span(start, self.position)
@@ -378,21 +397,3 @@ class _Reader:
             return JsonNumber(span, value)
         self.report("range", span, f"the {'integer' if is_integer else 'number'} {text}")
         return JsonNumber(span, 0)
-
-
-class JsonRefusal(ValueError):
-    """Raised for what `json.loads` would accept but another reader may understand differently."""
-
-
-def refuse_constant(word: str) -> NoReturn:
-    """Refuse NaN and Infinity: the `parse_constant` of `json.loads` wherever it reads what others wrote."""
-    raise JsonRefusal(f"`{word}` is not a JSON number")
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse duplicate keys: the `object_pairs_hook` of `json.loads`."""
-    unique = dict(pairs)
-    if len(unique) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise JsonRefusal(f"duplicate key `{next(key for key in unique if keys.count(key) > 1)}`")
-    return unique

@@ -5,46 +5,42 @@ In: a `Source`. Out: values with spans, each with its faults, as `json_reader` r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from formulaseed.source.json_reader import JsonFault, JsonValue, _Reader, _Stop
+from formulaseed.source.json_reader import JsonFault, JsonValue, _JsonReader, _UnreadableJson
 from formulaseed.source.text import Source, Span
 
 
 def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
-    """Read the document on one line of a file, nested at most `depth` levels deep."""
-    return _Reader(source, source.text[line.start : line.end], line.start, depth).read_document()
+    """Read the value on one line of a file, nested at most `depth` levels deep. Returns None and the faults if it is not JSON."""
+    return _JsonReader(source, source.text[line.start : line.end], line.start, depth).read_document()
 
 
 FaultyValue = tuple[JsonValue, list[JsonFault]]
-"""A value with the faults inside it, after which reading went on."""
+"""A value with the faults in it, after which the next value can be read."""
 
 
 def read_json_values(source: Source, depth: int, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
-    """Read a list of values, or values one after another, over any lines, each nested at most `depth` levels deep.
+    """Read the items of a list, or values one after another, over any lines, each nested at most `depth` levels deep.
 
-    Returns the values, and the faults outside of them; no values if the text is not JSON. Of more than `most` values, one
-    more is returned, and what follows is not read.
+    Returns the values, and the faults outside of them; no values if the text is not JSON. Stops after `most` + 1 values.
     """
-    return _StreamReader(source, source.text, 0, depth).values(most)
+    return _JsonStreamReader(source, source.text, 0, depth).read_values(most)
 
 
-def json_lines(source: Source) -> Iterator[Span]:
-    """Return the lines of a JSON Lines file that are not blank, without their line breaks."""
-    start = 0
-    while start < len(source.text):
-        end = source.text.find("\n", start)
-        end = len(source.text) if end == -1 else end
-        if source.text[start:end].strip(" \t\r"):
-            yield Span(source, start, end)
-        start = end + 1
+def iter_json_lines(source: Source) -> Iterator[Span]:
+    """Yield the lines of a JSON Lines file that are not blank, without their line breaks."""
+    for match in re.finditer("[^\n]+", source.text):
+        if match[0].strip(" \t\r"):
+            yield Span(source, match.start(), match.end())
 
 
-class _StreamReader(_Reader):
-    """Reads values until the end of the text."""
+class _JsonStreamReader(_JsonReader):
+    """A reader of several values in one text."""
 
-    def values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
-        """Read a list's items, or values one after another, as `read_json_values` does."""
+    def read_values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
+        """Read the items of a list, or values one after another, as `read_json_values` does."""
         values: list[FaultyValue] = []
         at = self.skip_space(0)
         try:
@@ -58,12 +54,12 @@ class _StreamReader(_Reader):
                 while at < len(self.text) and len(values) <= most:
                     values.append(self.read_faulty_value(at, ""))
                     at = self.skip_space(self.position)
-        except _Stop as stop:
+        except _UnreadableJson as stop:
             return [], [*self.faults, stop.fault]
         return values, self.faults
 
     def read_faulty_value(self, start: int, pointer: str) -> FaultyValue:
-        """Read a value, and keep its faults apart from `faults`. Raises `_Stop` if nothing more can be read."""
+        """Read a value with its own list of faults, instead of `faults`. Raises `_UnreadableJson` if nothing more can be read."""
         outside = self.faults
         inside: list[JsonFault] = []
         self.faults = inside

@@ -1,4 +1,4 @@
-"""Print numbers with their nouns, and text of which nothing is hidden or acts on a terminal."""
+"""Prints numbers with their nouns, and text without characters that are hidden or act on a terminal."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import re
 
 
 def number_of(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 review`, `2,000 reviews`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """Return a number with its noun, in the plural unless it is 1: `1 review`, `2,000 reviews`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with characters that a terminal acts on or hides escaped."""
+    """Return the text with characters escaped that a terminal hides or acts on, such as line breaks; a tab becomes a space."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.replace("\t", " "))
 
 
-_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_HIDDEN_CHARACTERS = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
-def visible_json(text: str) -> str:
-    """Return JSON that says the same, with the characters escaped that hide or move text in a terminal."""
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def escape_hidden_characters(text: str) -> str:
+    """Return JSON with the same values in which characters are escaped that hide or reorder text in a terminal."""
+    return _HIDDEN_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def columns(text: str) -> int:
-    """Return how many columns of a terminal the text takes: wide characters two, combining ones none."""
+def display_width(text: str) -> int:
+    """Return the number of columns of the text in a terminal: a wide character has two, a combining one none."""
     if text.isascii():
         return len(text)
     import unicodedata

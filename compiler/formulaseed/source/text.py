@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,18 +13,18 @@ _Class = TypeVar("_Class")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def tree_node(cls: type[_Class]) -> type[_Class]:
-    """Make a class of trees: a dataclass without `==` and `repr`, which trees do not need.
+    """Make `cls` a dataclass for nodes of trees, with identity for `==` and without `repr`.
 
-    That nothing is assigned to it is for the type checker to see: at run time a frozen class is slow to make, and so are
-    its objects. Every command makes some eighty such classes at start-up, and a large seed a million objects.
+    Only the type checker knows that it is frozen: at run time a frozen class, and each of its objects, is slow to create. Every
+    command creates about eighty such classes when it starts, and a large seed a million objects.
     """
-    cls.__doc__ = cls.__doc__ or cls.__name__  # else `dataclass` makes one of the signature, which takes as long again
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else `dataclass` builds one from the signature, which doubles the time
     return dataclass(slots=True, eq=False, repr=False)(cls)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value_node(cls: type[_Class]) -> type[_Class]:
-    """Make a class of trees whose objects are equal if their fields are."""
+    """Make `cls` a dataclass like `tree_node` does, but with objects that are equal, and hash equally, if their fields are."""
     cls.__doc__ = cls.__doc__ or cls.__name__
     return dataclass(slots=True, unsafe_hash=True, repr=False)(cls)
 
@@ -37,29 +38,27 @@ class Source:
     _line_starts: list[int] = field(default_factory=list, repr=False)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset, both counted from 1, columns in characters."""
+        """Return the line and column of an offset, both counted from 1, columns in characters. Finds all lines the first time."""
         starts = self._line_starts
         if not starts:
             starts.append(0)
-            find = self.text.find
-            at = find("\n")
-            while at != -1:
-                starts.append(at + 1)
-                at = find("\n", at + 1)
+            starts += [match.end() for match in re.finditer("\n", self.text)]
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
 
     def line(self, number: int) -> str:
         """Return a line, counted from 1, without its line break."""
-        self.position(0)
+        self.position(0)  # finds the lines
         start = self._line_starts[number - 1]
         end = self.text.find("\n", start)
-        return self.text[start : end if end != -1 else len(self.text)].rstrip("\r")
+        if end == -1:
+            end = len(self.text)
+        return self.text[start:end].rstrip("\r")
 
 
 @value_node
 class Span:
-    """A range of a source, `start` to `end` (exclusive) in characters, inside the value at `pointer`.
+    """A range of a source, from `start` to before `end` in characters, inside the JSON value at `pointer`.
 
     `pointer` is a JSON Pointer (RFC 6901) into the document; it is empty for a text that is not JSON.
     """
@@ -70,37 +69,37 @@ class Span:
     pointer: str = ""
 
     def to(self, last: Span) -> Span:
-        """Return the span from the start of this one to the end of another one in the same value."""
+        """Return the span from the start of this one to the end of `last`, or its own end if that is later."""
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)
 
     def covers(self, other: Span) -> bool:
-        """Return True if the other one is inside this one."""
+        """Return True if `other` is inside this span."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
 
-def hundredth(percentage: str) -> str:
-    """Return what so many per cent are, as people write it: `0.5` for `50`."""
+def percent_to_fraction(percentage: str) -> str:
+    """Return a percentage, the text of a number, as a fraction: `0.5` for `50`."""
     return f"{float(percentage) / 100:.12g}"
 
 
 def end_sentence(text: str) -> str:
-    """Return the text with a full stop, unless it ends with a mark of its own."""
+    """Return the text with a full stop, unless it ends with another mark already."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def join_sentences(parts: Iterable[str]) -> str:
-    """Join the parts that are not empty: each but the last ends as a sentence does."""
+    """Join the parts that are not empty with spaces, and end all but the last with a full stop."""
     present = [part for part in parts if part]
     return " ".join([*map(end_sentence, present[:-1]), *present[-1:]])
 
 
 def one_line(text: str) -> str:
-    """Return the text with each run of white space as one space."""
+    """Return the text with each sequence of white space replaced by one space."""
     return " ".join(text.split())
 
 
-def free_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number behind it if it is in `taken`, and add it there."""
+def claim_name(name: str, taken: set[str]) -> str:
+    """Return the name, with a number appended if it is in `taken`, and add the result to `taken`."""
     free = name
     number = 1
     while free in taken:
@@ -110,10 +109,10 @@ def free_name(name: str, taken: set[str]) -> str:
     return free
 
 
-REPR_CHARACTERS = 200
+MAX_REPR_CHARACTERS = 200
 
 
-def shortened(text: str, most: int = REPR_CHARACTERS) -> str:
-    """Return the text on one line, cut after `most` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+def shorten(text: str, max_length: int = MAX_REPR_CHARACTERS) -> str:
+    """Return the text on one line, of at most `max_length` characters, the last of which is `…` if it was cut."""
+    line = one_line(text)
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"

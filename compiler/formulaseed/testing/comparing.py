@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, prepare
+from formulaseed.ir.interpret import interpret, prepare_evaluation
 from formulaseed.language.types import Base, Value
 from formulaseed.testing.inputs import Restaurant
 from formulaseed.testing.loaded import loaded_seed
@@ -33,12 +33,12 @@ def outcome(evaluate: Callable[..., Mapping[str, Any]], *arguments: Any) -> dict
 def rounding(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str) -> float:
     """Return by how much a sum of floats may differ between two orders of the rows: each addition rounds."""
     program = loaded_seed(seed).program
-    evaluation = prepare(program, *restaurant)
+    evaluation = prepare_evaluation(program, *restaurant)
     for step in program.steps:
         if step.name == name and step.aggregate is not None:
-            sizes = [abs(float(term)) for _, term in evaluation.terms(step.aggregate)]
+            sizes = [abs(float(term)) for _, term in evaluation.iter_terms(step.aggregate)]
             return len(sizes) * _ULP * sum(sizes)
-        evaluation.step(step)
+        evaluation.evaluate_step(step)
     raise KeyError(name)
 
 

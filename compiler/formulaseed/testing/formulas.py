@@ -20,7 +20,7 @@ from formulaseed import limits
 from formulaseed.language import operators
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import ADDITIVE, ATOM, COMPARISONS, CONDITIONAL, MEMBERSHIP, OPERATORS, OR, UNARY
-from formulaseed.language.printer import literal_text, operand_precedences, parenthesized
+from formulaseed.language.printer import literal_text, operand_precedences, parenthesize
 from formulaseed.language.types import Base
 
 JsonValue = str | int | float | bool | None
@@ -111,7 +111,7 @@ class Piece:
     values: tuple[str, ...] | None = None
 
     def at(self, least: int) -> str:
-        return parenthesized(self.text, self.precedence, least)
+        return parenthesize(self.text, self.precedence, least)
 
     @property
     def is_constant(self) -> bool:
@@ -189,11 +189,11 @@ def _calls(function: Function) -> list[Form]:
     if function.replaces_null:
         return [(f"{function.name}({{o}}, {default})", "()") for default in ("{l}", "{m}", "{d}")]
     kinds = [{Base.BOOLEAN: "c", Base.STRING: "s"}.get(base, "d") for base in Base if base in function.takes]
-    counts = range(0 if function.of_none is not None else function.least, (function.most or 3) + 1)
+    counts = range(0 if function.empty_value is not None else function.min_arguments, (function.max_arguments or 3) + 1)
     calls = []
     for kind, count in product(kinds, counts):
         rest = "m"
-        if function.most == 2:
+        if function.max_arguments == 2:
             rest = "i" if function.literal else "e"
         places = [kind, *[rest] * (count - 1)][:count]
         arguments = ", ".join(f"{{{place}}}" for place in places)

@@ -15,7 +15,7 @@ from formulaseed.backends.python.functions import SPELLING_KEY, find_native_call
 from formulaseed.backends.python.printed import Printed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
-from formulaseed.language.aggregates import Spelling
+from formulaseed.language.aggregates import LoopSpelling
 from formulaseed.language.info import Info
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import BOOLEAN, Base, Type, Value
@@ -47,7 +47,7 @@ class AggregatePrinter:
         self.step = step
         self.aggregate = step.aggregate
         self.entry = step.aggregate.entry
-        self.spelling: Spelling = self.entry.spellings[SPELLING_KEY]
+        self.spelling: LoopSpelling = self.entry.spellings[SPELLING_KEY]
         self.types = types
         self.author = author
         self.locals = {
@@ -108,7 +108,7 @@ class AggregatePrinter:
         local = self.locals[STATE]
         default = self.aggregate.default
         if not self.aggregate.needs_pass:
-            return [Statement(Code(f"{local} = {self.spelling.of_all}"))]
+            return [Statement(Code(f"{local} = {self.spelling.shortcut}"))]
         blocks: list[Block] = []
         if self.aggregate.may_overflow:
             total = self.locals[self.spelling.accumulators[0].suffix]

@@ -104,7 +104,7 @@ def find_spelled_names() -> SpelledNames:
     ]
     for aggregate in AGGREGATES.values():
         spelling = aggregate.spellings[SPELLING_KEY]
-        texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.of_all]
+        texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.shortcut]
         texts += [text for entry in spelling.accumulators for text in (entry.start, entry.type)]
     text = " ".join(texts)
     return SpelledNames(

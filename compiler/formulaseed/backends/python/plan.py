@@ -29,7 +29,7 @@ from formulaseed.backends.python.printed import PartLocals, Printed
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.backends.python.views import Alias, ConstantView, FieldView, TableView
 from formulaseed.ir import nodes
-from formulaseed.ir.hoisting import hoist
+from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.ir.sharing import share_filters
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
@@ -97,7 +97,7 @@ class _SeedPlanner:
         self.meta = self._row_fields(SymbolKind.META)
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
-        hoisted = hoist(program)
+        hoisted = hoist_aggregates(program)
         self.hoisted = replace(hoisted, program=share_filters(hoisted.program))
         declarations: list[nodes.Parameter | nodes.Step] = [*program.parameters, *program.steps]
         self.globals = Names({*_MODULE_NAMES, *(entry.name for entry in (*declarations, *used))})
@@ -337,7 +337,7 @@ class _SeedPlanner:
             for suffix in local_suffixes(step.aggregate):
                 names[f"{suffix} {step.name}"] = scope.add_local(f"{step.name}_{suffix}")
             if step.aggregate.operand is not None:
-                types[f"operand {step.name}"] = self._print_type(step.aggregate.operand.info.ty.present(), step.name)
+                types[f"operand {step.name}"] = self._print_type(step.aggregate.operand.info.ty.non_null(), step.name)
         return Vocabulary(
             {symbol: Printed(code, ATOM, is_float=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
             names,

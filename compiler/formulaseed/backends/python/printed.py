@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.names import Names
 from formulaseed.language import operators
-from formulaseed.language.printer import parenthesized
+from formulaseed.language.printer import parenthesize
 from formulaseed.language.typed import Expr
 
 SIMPLE = re.compile(r"-?(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[0-9][0-9.]*(?:e[+-]?[0-9]+)?)")
@@ -37,7 +37,7 @@ class Printed:
 
     def code_at(self, precedence: int) -> Code:
         """Return the code as an operand of an operator with this precedence, in brackets if it binds less tightly."""
-        return Code(parenthesized(self.code, self.precedence, precedence))
+        return Code(parenthesize(self.code, self.precedence, precedence))
 
     def depth_at(self, precedence: int) -> int:
         """Return the depth of the code that `code_at` returns."""

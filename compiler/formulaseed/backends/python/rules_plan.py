@@ -119,7 +119,7 @@ class _RulesPlanner:
     def plan_field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
         """Return the view of a field, or of an entity, which is True or None; `local` holds the fetched value."""
         ty = field.ty
-        place = literal(self.program.spelled(field.name))
+        place = literal(self.program.short_name(field.name))
         comment = print_comment(field.name, field.description)
         if "." not in field.name:
             return FieldView(name, Code("bool | None"), local, comment)

@@ -16,7 +16,7 @@ from formulaseed.backends.python.nesting import Guarded, Test, nest
 from formulaseed.backends.python.printed import PartLocals, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
-from formulaseed.ir.hoisting import Hoisted
+from formulaseed.ir.hoisting import HoistedProgram
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -56,7 +56,7 @@ class EvidenceBody:
 class StatementPrinter:
     """A printer of the bodies of `_compute` and `evidence` in the module of a seed."""
 
-    def __init__(self, program: nodes.Program, hoisted: Hoisted, vocabulary: Vocabulary) -> None:
+    def __init__(self, program: nodes.Program, hoisted: HoistedProgram, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.hoisted = hoisted
         self.filters = {s.name: s for s in hoisted.steps if isinstance(s.operation, nodes.Filter)}

@@ -22,7 +22,7 @@ from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _quote
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, params, prompt
-from formulaseed.source.json_reader import refuse_constant, unique_keys
+from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 from formulaseed.source.text import one_line
 
 _KEY_LENGTH = 48
@@ -144,7 +144,7 @@ class PromptSpec:
         if answer.fault:
             raise UnusableAnswer(answer.fault)
         try:
-            content = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
+            content = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=refuse_duplicate_keys)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswer(f"the answer is not JSON: {error}") from None
         self.values(content, text)

@@ -1,4 +1,4 @@
-"""Checks the arguments of calls: their number, as a list or one by one, and where a literal is required."""
+"""Checks the arguments of calls: their number, whether they are in a list, and that a literal is one where it is required."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from formulaseed.language.typed import Expr
 
 
 def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
-    """Return the arguments of a call, those of a list one by one; None, with the problem reported, if their number is wrong."""
+    """Return the arguments of a call, also those in a list. Reports a wrong number of them, and then returns None."""
     arguments = node.arguments
-    least = function.least
+    least = function.min_arguments
     if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
         arguments = arguments[0].items
-        least = 0 if function.of_none is not None else 1
+        least = int(function.empty_value is None)
     elif function.list_argument == "must":
-        problems.report(_list_needed(node, function))
+        problems.report(_explain_needed_list(node, function))
         return None
-    if len(arguments) >= least and (function.most is None or len(arguments) <= function.most):
+    if len(arguments) >= least and (function.max_arguments is None or len(arguments) <= function.max_arguments):
         return arguments
     if node.arguments and not arguments:
         problems.report(catalogue.empty_arguments(node.span, function.example))
     else:
         help = function.hints.get(len(arguments)) or catalogue.LIKE.format(function.example)
         count = len(arguments)
-        problems.report(catalogue.wrong_count(node.span, function.name, function.least, function.most, count, help))
+        problems.report(
+            catalogue.wrong_count(node.span, function.name, function.min_arguments, function.max_arguments, count, help)
+        )
     return None
 
 
-def _list_needed(node: ast.Call, function: Function) -> Diagnostic:
+def _explain_needed_list(node: ast.Call, function: Function) -> Diagnostic:
     """Return the diagnostic of a call that takes one list, and is written with several arguments."""
     spans = [argument.span for argument in node.arguments]
     texts = [span.source.text[span.start : span.end] for span in spans]
@@ -42,8 +44,8 @@ def _list_needed(node: ast.Call, function: Function) -> Diagnostic:
     return catalogue.needs_list(node.span, function.name, texts, are_plain=are_plain, example=function.example)
 
 
-def has_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
-    """Return True if the last argument is a literal integer within bounds, or need not be one; report it otherwise."""
+def check_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
+    """Return True if the last argument is a literal integer within bounds, or need not be one. Otherwise, report it."""
     if function.literal is None or len(arguments) < len(function.parameters):
         return True
     low, high = function.literal

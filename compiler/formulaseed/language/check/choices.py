@@ -1,4 +1,4 @@
-"""Results that are one of several operands: ranges of `and`, `or` and conditional expressions, and the call of `coalesce`."""
+"""Finds types and ranges of results that are one of several operands, as those of `and`, `or` and `coalesce`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.comparisons import literal
-from formulaseed.language.check.facts import Facts, is_null
-from formulaseed.language.check.scope import Scope, error_at
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.literals import build_literal
+from formulaseed.language.check.narrowing import is_null
+from formulaseed.language.check.scope import Scope, build_error
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr
@@ -17,28 +18,28 @@ from formulaseed.language.types import BOOLEAN, NULL, Base, Type, join
 from formulaseed.source.text import Span
 
 
-def null_test(value: Expr) -> Expr:
+def build_null_test(value: Expr) -> Expr:
     """Return the condition that a value is null."""
     span = value.info.span
-    return typed.Comparison(value, ("==",), (literal(None, span),), Info(BOOLEAN, span))
+    return typed.Comparison(value, ("==",), (build_literal(None, span),), Info(BOOLEAN, span))
 
 
 def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
     """Return `coalesce(value, default)`, or the one of the two that is known to be the result.
 
-    `known` are the facts where each is evaluated. Reports operands without a common type, and returns an error then.
+    `known` holds the facts at each of the two. Reports operands without a common type, and then returns an error.
     """
     here, if_null = known
     if value.info.ty.is_error or default.info.ty.is_error:
-        return error_at(span)
-    ty = join(value.info.ty.present(), default.info.ty)
+        return build_error(span)
+    ty = join(value.info.ty.non_null(), default.info.ty)
     if value.info.ty.base is Base.NULL or (value.info.is_constant and value.info.constant is None):
         return default
     if ty is None:
-        scope.problems.report(catalogue.default_type_differs(span, value.info.ty.present().noun, default.info.ty.noun))
-        return error_at(span)
+        scope.problems.report(catalogue.default_type_differs(span, value.info.ty.non_null().noun, default.info.ty.noun))
+        return build_error(span)
     if not here.may_be_null(value):
-        return replace(value, info=replace(value.info, ty=ty.present()))
+        return replace(value, info=replace(value.info, ty=ty.non_null()))
     range = here.range_of(value)
     if default.info.ty.base is Base.NULL:
         ty = value.info.ty
@@ -47,8 +48,8 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
     return typed.Call("coalesce", (value, default), Info(ty, span, range))
 
 
-def type_of_choice(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
-    """Return the type of the value of `and`, or else `or`; None if the operands have none in common."""
+def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
+    """Return the type of the value of `and`, or else `or`; None if the operands have no common type."""
     joined: Type | None = operands[-1].info.ty
     for operand in reversed(operands[:-1]):
         if joined is None:
@@ -57,14 +58,14 @@ def type_of_choice(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> T
         if is_and and scope.is_entity(operand) and joined.base is not Base.BOOLEAN:
             ty = NULL  # an entity that is there is true, and so never is the result
         if not is_and:
-            ty = ty.present()
+            ty = ty.non_null()
         if is_and or ty.base is not Base.NULL:
             joined = join(ty, joined)
     return joined
 
 
-def constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
-    """Return the operand that is the value of `and` or `or`; None if a value that is not constant may decide."""
+def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
+    """Return the operand that is the value of `and`, or else `or`; None if an operand that is not constant may decide."""
     for operand in operands:
         if not operand.info.is_constant:
             return None
@@ -73,39 +74,45 @@ def constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
     return operands[-1]
 
 
-def range_of_choice(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
-    """Return the range of the value of `and`, or else `or`; None if it is no number, or never reached.
+def find_choice_range(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
+    """Return the range of the value of `and`, or else `or`; None if it is not a number, or never reached.
 
-    `checked` has each operand with the facts where it is evaluated, `before` are those before the first. An operand that is not
-    the last adds the values with which it decides.
+    `checked` holds each operand with the facts at its place; `before` are the facts before the first operand. An operand that is
+    not the last one contributes only the values with which it decides.
     """
     joined: Range | None = None
     for place, (operand, facts) in enumerate(checked):
         if operand.info.ty.base is Base.NULL or (facts.impossible and not before.impossible):
             continue
         known = facts.range_of(operand)
-        if known is not None and place < len(checked) - 1:
-            is_whole = operand.info.ty.base is not Base.NUMBER
-            known = intervals.false_part(known) if is_and else intervals.true_part(known, is_whole=is_whole)
-            if known is None:
-                continue
         if known is None:
             return None
-        joined = known if joined is None else intervals.union(joined, known)
+        if place < len(checked) - 1:
+            if is_and:
+                known = intervals.false_part(known)
+            else:
+                known = intervals.true_part(known, is_whole=operand.info.ty.base is not Base.NUMBER)
+            if known is None:
+                continue
+        if joined is not None:
+            known = intervals.union(joined, known)
+        joined = known
     return joined
 
 
-def range_of_branches(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
-    """Return the range of a conditional expression of the type `ty`; None if it is no number.
+def find_branch_range(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
+    """Return the range of a conditional expression of the type `ty`; None if it is not a number.
 
-    `branches` has each branch with the facts where it is evaluated.
+    `branches` holds each branch with the facts at its place.
     """
     (then, when_true), (otherwise, when_false) = branches
     a = when_true.range_of(then)
     b = when_false.range_of(otherwise)
-    joined = intervals.union(a, b) if a and b else None
-    if when_true.impossible is not when_false.impossible:  # only the other branch ever is the result
+    joined = None
+    if when_true.impossible is not when_false.impossible:  # the result is always that of the other branch
         joined = b if when_true.impossible else a
+    elif a and b:
+        joined = intervals.union(a, b)
     if joined is None and ty.is_numeric:
         if is_null(otherwise):
             joined = a

@@ -1,53 +1,38 @@
 """Checks expressions as written and builds typed ones: the type rules of the language.
 
-In: an `ast.Expr`, a scope, the facts that hold there. Out: a typed expression. A wrong one has the type `error`, which fits
+In: an `ast.Expr`, a scope, the facts at its place. Out: a typed expression. A wrong expression has the type `error`, which fits
 everywhere, so that each mistake is reported once.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.calls import has_literal, unpack_arguments
-from formulaseed.language.check.choices import (
-    build_coalesce,
-    constant_choice,
-    null_test,
-    range_of_branches,
-    range_of_choice,
-    type_of_choice,
+from formulaseed.language.check import choices, nulls, partial_operations
+from formulaseed.language.check.calls import check_literal, unpack_arguments
+from formulaseed.language.check.comparisons import ComparisonChecker
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.literals import build_literal, join_conditions, note_value
+from formulaseed.language.check.narrowing import Narrowing
+from formulaseed.language.check.scope import Scope, build_error
+from formulaseed.language.check.wording import (
+    ConstantComparison,
+    explain_constant,
+    help_for_quoted_number,
+    propose_test,
 )
-from formulaseed.language.check.comparisons import ComparisonChecker, join_conditions, literal
-from formulaseed.language.check.facts import Facts, Narrowing
-from formulaseed.language.check.nulls import (
-    is_unproven,
-    report_joined,
-    report_negated_difference,
-    report_null,
-    report_truth,
-)
-from formulaseed.language.check.partial_operations import (
-    ALWAYS_NULL,
-    CertainFailure,
-    certain_failure,
-    report_partial_operation,
-)
-from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.wording import ConstantComparison, example_test, number_in_quotes, reason_of
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import OPERATORS, Operands, Operator
-from formulaseed.language.printer import called, expression_text
+from formulaseed.language.operators import OPERATORS, OperandFacts, Operator
+from formulaseed.language.printer import expression_text, quote
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, join
 from formulaseed.source.text import Span
 
-_OF_IDENTICAL = {"-": 0, "%": 0, "/": 1, "//": 1}
-"""The results of operators for equal operands, if they have a value then."""
+_RESULTS_FOR_EQUAL_OPERANDS = {"-": 0, "%": 0, "/": 1, "//": 1}
+"""The results of operators whose two operands are the same, unless they fail."""
 
 
 class ExpressionChecker(ComparisonChecker):
@@ -58,9 +43,10 @@ class ExpressionChecker(ComparisonChecker):
         self.per_review = per_review
 
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
+        """Check an expression at a place with these facts, and return it typed, or as an error if something was reported."""
         match node:
             case ast.Literal(span, value):
-                return literal(value, span)
+                return build_literal(value, span)
             case ast.Name():
                 return self._check_shape(self.scope.resolve(node, self.per_review), node.text)
             case ast.FilterName():
@@ -81,57 +67,61 @@ class ExpressionChecker(ComparisonChecker):
                 return self._check_call(node, facts)
             case ast.List(span):
                 self.problems.report(catalogue.misplaced_list(span))
-                return error_at(span)
+                return build_error(span)
             case ast.Aggregate():
                 return self.check_aggregate(node, facts)
             case ast.Invalid(span):
-                return error_at(span)
+                return build_error(span)
             case _:
                 raise AssertionError("front ends leave no loops")
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate inside a formula. Only formulas of seeds v1 have any, and their checker overrides this."""
+        """Check an aggregate inside a formula. Only formulas of seeds v1 have aggregates, and their checker overrides this."""
         raise AssertionError("there are no reviews")
 
     def _require_implied(self, branch: Expr, facts: Facts) -> Expr:
         """Return a branch, marked as present if its condition implies that in a way that type checkers do not follow."""
-        return self.require_present(branch, facts) if self.scope.is_implied(branch, facts.is_present) else branch
+        if self.scope.is_implied(branch, facts.is_present):
+            return self.require_present(branch, facts)
+        return branch
 
-    def as_float(self, result: Expr) -> Expr:
+    def convert_to_float(self, result: Expr) -> Expr:
         """Return the result of a formula over a domain, converted to a float; a string stays one."""
         if result.info.ty.is_error or result.info.ty.base is Base.STRING:
             return self.require_present(result, Facts())
         argument = self._check_argument(TO_FLOAT, result, Facts())
-        return argument if argument.info.ty.is_error else self._apply(TO_FLOAT, [argument], result.info.span, Facts())
+        return (
+            argument if argument.info.ty.is_error else self._build_call(TO_FLOAT, [argument], result.info.span, Facts())
+        )
 
     def check_condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
-        """Check an expression whose truth is tested. With `is_negated` it is under a `not`.
+        """Check an expression that is used as a condition, under a `not` if `is_negated`. Reports a value that may be null.
 
-        A number is reported, unless it may be null: then the test is whether there is a value.
+        Reports a string or number, and returns an error, unless it may be null: then it is a test for a value.
         """
         checked = self._check_truth(node, facts)
         ty = checked.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
-            self.problems.report(catalogue.not_a_condition(node.span, called(checked), ty.noun, example_test(checked)))
-            return error_at(node.span)
-        report_truth(checked, self.scope, facts, is_negated=is_negated)
+            self.problems.report(catalogue.not_a_condition(node.span, quote(checked), ty.noun, propose_test(checked)))
+            return build_error(node.span)
+        nulls.report_truth(checked, self.scope, facts, is_negated=is_negated)
         return checked
 
     def _check_truth(self, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an expression of which only the truth counts."""
+        """Check an expression that is only tested for being true, so that the operands of its `and` and `or` are conditions."""
         if isinstance(node, ast.Logical):
             return self._check_logical(node, facts, is_condition=True)
         return self.check(node, facts)
 
-    def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
-        """Report an operation that always fails. Return True if that is an error, as the formula is sure to reach it.
+    def _report_certain_failure(self, failure: partial_operations.CertainFailure, span: Span, facts: Facts) -> bool:
+        """Report an operation that always fails. Returns True if that is an error, since every evaluation reaches it.
 
-        If the formula may reach it, it is a warning; if it never does, the condition that excludes it is noted.
+        If some evaluations may reach it, that is a warning; if none does, the condition that excludes it is added to `closed`.
         """
         if facts.impossible:
-            if facts.closed_by is not None:  # note the condition that keeps this from being reached
+            if facts.closed_by is not None:
                 condition, truth, before = facts.closed_by
-                reason = reason_of(condition, self.constants, before, self.narrowing)
+                reason = explain_constant(condition, self.constants, before, self.narrowing)
                 noted = ConstantComparison(condition.info.span, truth, reason, catalogue.REMOVE_THE_BRANCH)
                 self.closed.append(noted)
         elif facts.is_certain or failure.is_useless:
@@ -143,91 +133,95 @@ class ExpressionChecker(ComparisonChecker):
         return False
 
     def require_present(self, expression: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
-        """Return the expression for a place that null does not fit, checked at run time unless it is known to be present.
+        """Return an expression that is not null, with a check at run time unless it is known to be present.
 
-        Reports an expression that may be null. `wanted` is the type of a literal null.
+        Reports an expression that may be null. `wanted` is the type that a literal null is taken to have.
         """
         info = expression.info
         ty = info.ty
         if ty.base is Base.NULL or (info.is_constant and info.constant is None and not ty.is_error):
-            if self._is_refused(ALWAYS_NULL, info.span, facts):
-                return error_at(info.span)
-            present = wanted if ty.base is Base.NULL else ty.present()
-            return typed.Present(
-                expression, Info(present, info.span, intervals.ANY_NUMBER if present.is_numeric else None)
-            )
+            if self._report_certain_failure(partial_operations.ALWAYS_NULL, info.span, facts):
+                return build_error(info.span)
+            if ty.base is not Base.NULL:
+                wanted = ty.non_null()
+            known = intervals.ANY_NUMBER if wanted.is_numeric else None
+            return typed.Present(expression, Info(wanted, info.span, known))
         if ty.is_error or not facts.may_be_null(expression):
             return expression
-        if is_unproven(expression, self.scope, facts) and not self._lacks_default(expression):
-            report_null(expression, self.scope, facts)
-        return typed.Present(expression, Info(ty.present(), info.span, info.range))
+        if nulls.is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
+            nulls.report_null(expression, self.scope, facts)
+        return typed.Present(expression, Info(ty.non_null(), info.span, info.range))
 
-    def _lacks_default(self, expression: Expr) -> bool:
-        """Report an aggregate without a default that needs one, itself or as a step. Return False for any other value."""
+    def _report_missing_default(self, expression: Expr) -> bool:
+        """Report an aggregate, or a step that is one, that needs a default. Returns False for any other value."""
         is_step = isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.STEP
         return (is_step or isinstance(expression, typed.Aggregate)) and self.scope.report_missing_default(expression)
 
     def _check_shape(self, expression: Expr, text: str) -> Expr:
+        """Return the expression of a name. Reports a value of single reviews where there is no review, and returns an error."""
         if isinstance(expression, typed.Ref) and expression.symbol.is_per_review and not self.per_review:
             self.scope.report_once(catalogue.review_value(expression.info.span, text), text)
-            return error_at(expression.info.span)
+            return build_error(expression.info.span)
         return expression
 
     # --- arithmetic
 
     def _require_number(self, operand: Expr, operator: str, facts: Facts) -> Expr:
-        """Return the operand as a number that is present. Reports, and returns an error for, any other value."""
+        """Return an operand that is a number, not null. Reports an operand of another type, and returns an error."""
         ty = operand.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            is_flag = ty.base is Base.BOOLEAN
-            help = catalogue.AS_INTEGER.format(expression_text(operand)) if is_flag else number_in_quotes(operand)
-            self.problems.report(catalogue.needs_numbers(operand.info.span, operator, called(operand), ty.noun, help))
-            return error_at(operand.info.span)
+            help = help_for_quoted_number(operand)
+            if ty.base is Base.BOOLEAN:
+                help = catalogue.AS_INTEGER.format(expression_text(operand))
+            self.problems.report(catalogue.needs_numbers(operand.info.span, operator, quote(operand), ty.noun, help))
+            return build_error(operand.info.span)
         return self.require_present(operand, facts)
 
     def _check_unary(self, node: ast.Unary, facts: Facts) -> Expr:
         operand = self._require_number(self.check(node.operand, facts), node.operator, facts)
         if operand.info.ty.is_error:
-            return error_at(node.span)
-        if isinstance(operand, typed.Literal) and isinstance(operand.value, int | float):
-            return literal(-operand.value if node.operator == "-" else operand.value, node.span)
+            return build_error(node.span)
         known = facts.range_of(operand)
-        if known is not None and node.operator == "-":
-            known = intervals.negate(known)
-        negated = typed.Unary(node.operator, operand, Info(operand.info.ty, node.span, known))
         value = operand.info.constant
-        if not isinstance(value, int | float):
-            return negated
-        return _fold(negated, -value if node.operator == "-" else value)
+        if node.operator == "-":
+            known = known and intervals.negate(known)
+            value = -value if isinstance(value, int | float) else None
+        if isinstance(operand, typed.Literal):
+            return build_literal(value, node.span)
+        signed = typed.Unary(node.operator, operand, Info(operand.info.ty, node.span, known))
+        return signed if value is None else note_value(signed, value)
 
     def _check_binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._require_number(self.check(node.left, facts), node.operator, facts)
         right = self._check_operand(OPERATORS[node.operator], 1, node.right, facts)
         if left.info.ty.is_error:
-            return error_at(node.span)
+            return build_error(node.span)
         right = self._require_number(right, node.operator, facts)
         if right.info.ty.is_error:
-            return error_at(node.span)
-        same = _OF_IDENTICAL.get(node.operator)
+            return build_error(node.span)
+        same = _RESULTS_FOR_EQUAL_OPERANDS.get(node.operator)
         if same is not None and left == right and not left.info.is_constant and not facts.is_silent:
             text = expression_text(left)
             self.problems.report(catalogue.identical_operands(node.span, node.operator, text, same))
         return self._build_operation(OPERATORS[node.operator], [left, right], node.span, facts)
 
     def _check_operand(self, entry: Operator | Function, place: int, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an operand. `n or 1` is not reported where the operation has no value for 0: there it is meant."""
+        """Check an operand of the operation `entry`. If the operation fails for 0, `n or 1` is intended and not reported."""
         if isinstance(node, ast.Logical) and entry.refuses_zero(place):
             return self._check_logical(node, facts, refuses_zero=True)
         return self.check(node, facts)
 
     def _build_operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
-        """Apply an operator or a function to operands of the right types that are present. Reports operands it fails for."""
+        """Return an operator or function of operands of the right types. Reports operands for which it may fail.
+
+        Returns an error if it always fails, and a constant if all operands are constants.
+        """
         infos = [operand.info for operand in operands]
-        ranges = [_known_range(operand, facts) for operand in operands]
-        known = Operands(infos, ranges, self._result_range(entry, operands, ranges))
-        failure = certain_failure(entry, operands, known)
-        if failure is not None and self._is_refused(failure, span, facts):
-            return error_at(span)
+        ranges = [facts.operand_range(operand) for operand in operands]
+        known = OperandFacts(infos, ranges, self._result_range(entry, operands, ranges))
+        failure = partial_operations.find_certain_failure(entry, operands, known)
+        if failure is not None and self._report_certain_failure(failure, span, facts):
+            return build_error(span)
         is_constant = failure is None and all(info.is_constant for info in infos)
         info = Info(entry.result(infos), span, intervals.ANY_NUMBER if failure else known.result.clip())
         is_safe = entry.is_safe(known)
@@ -238,62 +232,66 @@ class ExpressionChecker(ComparisonChecker):
         else:
             operation = typed.Call(entry.name, tuple(operands), info, is_safe)
         if is_constant:
-            return _fold(operation, entry.value(*(info.constant for info in infos)))
+            return note_value(operation, entry.compute(*(info.constant for info in infos)))
         if failure is None and not facts.is_silent:
-            report_partial_operation(self.scope, entry, operands, known, operation)
+            partial_operations.report_partial_operation(self.scope, entry, operands, known, operation)
         return operation
 
     def _result_range(self, entry: Operator | Function, operands: list[Expr], ranges: list[Range]) -> Range:
-        """Return the range of an operation; it is narrower if one operand is a part of the other."""
+        """Return the range of an operation, which is narrower if one operand is known to be a part of the other."""
         result = entry.range(*ranges)
         if entry.name == "/" and self.scope.is_part(*operands):
-            return intervals.intersection(intervals.SHARE, result)
+            return intervals.intersection(intervals.SHARE_RANGE, result)
         if entry.name == "-" and self.scope.is_part(*reversed(operands)):
-            return intervals.intersection(intervals.REST, result)
+            return intervals.intersection(intervals.REST_RANGE, result)
         return result
 
     # --- conditions
 
     def _build_negation(self, operand: Expr, span: Span, facts: Facts) -> Expr:
+        """Return the negation of a condition. Reports sides of a comparison under it that may be null."""
         if operand.info.ty.is_error:
-            return error_at(span)
-        report_negated_difference(operand, self.scope, facts)
+            return build_error(span)
+        nulls.report_negated_difference(operand, self.scope, facts)
         negation = typed.Not(operand, Info(BOOLEAN, span))
-        return _fold(negation, not operand.info.constant) if operand.info.is_constant else negation
+        if operand.info.is_constant:
+            return note_value(negation, not operand.info.constant)
+        return negation
 
     def _check_logical(
         self, node: ast.Logical, facts: Facts, *, is_condition: bool = False, refuses_zero: bool = False
     ) -> Expr:
-        """Check `and` or `or`, whose value is one of the operands, as in Python.
+        """Check `and` or `or`, whose value is one of the operands, as in Python. Reports values that are lost by it.
 
-        `is_condition` says that only the truth of the result counts, `refuses_zero` that the result must not be 0.
+        `is_condition`: the result is only tested for being true. `refuses_zero`: the operation around it fails for 0.
         """
         is_and = node.operator == "and"
         checked = self._operands_with_facts(node, facts, is_condition=is_condition)
         operands = [operand for operand, _ in checked]
         if any(operand.info.ty.is_error for operand in operands):
-            return error_at(node.span)
-        ty = type_of_choice(operands, self.scope, is_and=is_and)
+            return build_error(node.span)
+        ty = choices.find_choice_type(operands, self.scope, is_and=is_and)
         if ty is None:
             nouns = [operand.info.ty.noun for operand in operands]
             self.problems.report(catalogue.operand_types_differ(node.span, node.operator, nouns))
-            return error_at(node.span)
-        report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
-        known = range_of_choice(checked, facts, is_and=is_and)
+            return build_error(node.span)
+        nulls.report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
+        known = choices.find_choice_range(checked, facts, is_and=is_and)
         if known is None and ty.is_numeric:
             known = intervals.ANY_NUMBER
         info = Info(ty, node.span, known)
         choice: Expr = typed.Logical(node.operator, tuple(operands), info)
         if ty == BOOLEAN:
             choice = join_conditions(node.operator, operands, info)
-        deciding = constant_choice(operands, is_and=is_and)
-        return choice if deciding is None else _fold(choice, deciding.info.constant)
+        deciding = choices.find_constant_choice(operands, is_and=is_and)
+        return choice if deciding is None else note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
-        """Check the operands of `and` or `or`, each with the facts where it is evaluated: the ones before it did not decide."""
+        """Check the operands of `and` or `or`. Returns each with the facts at its place: the ones before it did not decide."""
         checked: list[tuple[Expr, Facts]] = []
+        check = self._check_truth if is_condition else self.check
         for operand_node in node.operands:
-            operand = self._check_truth(operand_node, facts) if is_condition else self.check(operand_node, facts)
+            operand = check(operand_node, facts)
             checked.append((operand, facts))
             if operand.info.ty.is_error:
                 facts = facts.as_uncertain()
@@ -311,17 +309,17 @@ class ExpressionChecker(ComparisonChecker):
         then = self._require_implied(self.check(node.then, when_true), when_true)
         otherwise = self._require_implied(self.check(node.otherwise, when_false), when_false)
         if any(part.info.ty.is_error for part in (condition, then, otherwise)):
-            return error_at(node.span)
+            return build_error(node.span)
         branches = ((then, when_true), (otherwise, when_false))
-        ty = join(*(part.info.ty.present() if inner.is_present(part) else part.info.ty for part, inner in branches))
+        ty = join(*(part.info.ty.non_null() if inner.is_present(part) else part.info.ty for part, inner in branches))
         if ty is None:
             self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
-            return error_at(node.span)
-        info = Info(ty, node.span, range_of_branches(branches, ty))
+            return build_error(node.span)
+        info = Info(ty, node.span, choices.find_branch_range(branches, ty))
         conditional = typed.Conditional(condition, then, otherwise, info)
         taken = then if condition.info.constant else otherwise
         if condition.info.is_constant and taken.info.is_constant:
-            return _fold(conditional, taken.info.constant)
+            return note_value(conditional, taken.info.constant)
         return conditional
 
     # --- calls
@@ -333,29 +331,36 @@ class ExpressionChecker(ComparisonChecker):
 
             plain = [argument for argument in node.arguments if not isinstance(argument, ast.List)]
             checked = [self.check(argument, facts) for argument in plain]
-            report_unknown_function(self.scope, node.name, checked if plain == [*node.arguments] else [], facts)
-            return error_at(node.span)
+            if len(checked) < len(node.arguments):
+                checked = []
+            report_unknown_function(self.scope, node.name, checked, facts)
+            return build_error(node.span)
         arguments = unpack_arguments(node, function, self.problems)
         if arguments is None:
-            return error_at(node.span)
+            return build_error(node.span)
         if function.replaces_null:
             value = self.check(arguments[0], facts)
             if value.info.ty.is_error:
                 if_null = facts.as_unknown()
             else:
-                if_null, _ = self.split_facts(null_test(value), facts)
-            return build_coalesce(value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null))
+                if_null, _ = self.split_facts(choices.build_null_test(value), facts)
+            return choices.build_coalesce(
+                value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null)
+            )
         checked = [
             self._check_argument(function, self._check_operand(function, place, argument, facts), facts)
             for place, argument in enumerate(arguments)
         ]
-        if any(argument.info.ty.is_error for argument in checked) or not has_literal(function, checked, self.problems):
-            return error_at(node.span)
-        return self._apply(function, checked, node.span, facts)
+        if any(argument.info.ty.is_error for argument in checked) or not check_literal(
+            function, checked, self.problems
+        ):
+            return build_error(node.span)
+        return self._build_call(function, checked, node.span, facts)
 
-    def _apply(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+    def _build_call(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+        """Return a call of checked arguments; the operations between them if the function stands for an operator."""
         if not arguments:
-            return literal(function.of_none, span)
+            return build_literal(function.empty_value, span)
         if not function.folds:
             return self._build_operation(function, arguments, span, facts)
         total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
@@ -366,7 +371,7 @@ class ExpressionChecker(ComparisonChecker):
         return total
 
     def _check_argument(self, function: Function, argument: Expr, facts: Facts) -> Expr:
-        """Return an argument of a type that the function takes, present. Reports, and returns an error for, any other."""
+        """Return an argument, not null, of a type that the function takes. Reports any other, and returns an error."""
         ty = argument.info.ty
         takes_strings = Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
@@ -374,21 +379,10 @@ class ExpressionChecker(ComparisonChecker):
             if ty.base is Base.BOOLEAN:
                 help = catalogue.AS_INTEGER.format(expression_text(argument))
             elif not takes_strings:
-                help = number_in_quotes(argument) or self.scope.words.number_for_string
+                help = help_for_quoted_number(argument) or self.scope.words.number_for_string
             wanted = "a string" if takes_strings else "numbers"
             self.problems.report(
-                catalogue.wrong_argument(argument.info.span, function.name, wanted, called(argument), ty.noun, help)
+                catalogue.wrong_argument(argument.info.span, function.name, wanted, quote(argument), ty.noun, help)
             )
-            return error_at(argument.info.span)
+            return build_error(argument.info.span)
         return self.require_present(argument, facts, STRING if takes_strings else INTEGER)
-
-
-def _known_range(operand: Expr, facts: Facts) -> Range:
-    """Return the range of a number, or of a boolean, which `int` and `float` take; any range for a string: it is not used."""
-    return facts.range_of(operand) or (intervals.ANY_NUMBER if operand.info.ty.is_numeric else Range(0.0, 1.0))
-
-
-def _fold(expression: Expr, value: Value) -> Expr:
-    """Return an expression that is made of literals alone, with its value noted."""
-    known = intervals.exactly(value) if isinstance(value, int | float) else None
-    return replace(expression, info=replace(expression.info, range=known, is_constant=True, constant=value))

@@ -1,6 +1,6 @@
-"""Reports null, and values that `or` replaces like null, where a formula silently goes on with another value.
+"""Reports null, and values that `or` replaces like null, if a formula silently continues with another value.
 
-In: a checked expression, the facts that hold there, what null counts as. A guard that proves a value present silences the report.
+In: a checked expression, the facts at its place, the effect of null there. Nothing is reported if a condition excludes null.
 """
 
 from __future__ import annotations
@@ -10,23 +10,31 @@ from collections.abc import Sequence
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.diagnostics.catalogue.values import NullEffect
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.facts import Facts, items
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.narrowing import list_items
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import AND, NEGATED, OR
-from formulaseed.language.printer import called, expression_text, literal_text, operand_text, text_at, text_within
+from formulaseed.language.printer import (
+    expression_text,
+    literal_text,
+    operand_text,
+    quote,
+    short_text,
+    text_beside,
+)
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
 MAX_QUOTED = 60
-"""A longer operand is not repeated in a help."""
+"""A longer operand is not quoted in a help."""
 _TRUTH_TESTS = {(True, False): "== True", (True, True): "== False", (False, False): "!= None", (False, True): "== None"}
 """The explicit tests for the truth of a value, by whether it is a boolean, and whether it is under a `not`."""
 
 
 def is_unproven(expression: Expr, scope: Scope, facts: Facts) -> bool:
-    """Return True if the value may be null here, as far as the conditions on the way show."""
+    """Return True if no condition on the way to this place excludes that the value is null."""
     if facts.is_silent or not facts.may_be_null(expression):
         return False
     return not (facts.get(expression).is_implied or scope.is_implied(expression, facts.is_present))
@@ -35,7 +43,7 @@ def is_unproven(expression: Expr, scope: Scope, facts: Facts) -> bool:
 def report_null(
     value: Expr, scope: Scope, facts: Facts, effect: NullEffect = "value", other: Expr | None = None, sign: str = ""
 ) -> None:
-    """Report a value that may be null, once for the same text in a step; nothing if it is known to be present.
+    """Report a value that may be null, once for the same text in a step. Does nothing if it is known to be present.
 
     `other` is the value that `sign`, `!=` or `not in`, compares it with. With the effect `truth`, `sign` may be `not`.
     """
@@ -48,30 +56,33 @@ def report_null(
     if len(text) <= MAX_QUOTED:
         default = _propose_default(value, other, facts)
         coalesced = f"coalesce({text}, {default})"
-        condition = _with_default(text, coalesced, sign, other) if other is not None else ""
+        if other is not None:
+            condition = _compare_with_default(text, coalesced, sign, other)
         if effect == "truth" and value.info.ty.base is Base.STRING:
             coalesced = f"{coalesced} != ''"
     name = text if isinstance(value, typed.Ref) else f"({text})"
-    guarded = f"… if {name} != None else …" if effect == "value" else f"{name} != None and …"
-    if effect == "truth":
+    negated = ""
+    guarded = f"{name} != None and …"
+    if effect == "value":
+        guarded = f"… if {name} != None else …"
+    elif effect == "truth":
         is_boolean = value.info.ty.base is Base.BOOLEAN
         guarded = f"{name} {_TRUTH_TESTS[is_boolean, bool(sign)]}"
-    negated = f"not {name}" if effect == "truth" and sign else ""
-    diagnostic = catalogue.may_be_null(value.info.span, called(value), coalesced, guarded, effect, condition, negated)
+        negated = f"not {name}" if sign else ""
+    diagnostic = catalogue.may_be_null(value.info.span, quote(value), coalesced, guarded, effect, condition, negated)
     scope.report_once(diagnostic, text)
 
 
-def _with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
-    """Return the comparison with the proposed default, which null no longer meets."""
-    value = other.info.constant if other.info.is_constant else None
-    if isinstance(value, bool):
-        return f"{text} == {not value}"
+def _compare_with_default(text: str, coalesced: str, sign: str, other: Expr) -> str:
+    """Return a comparison to propose, with the default in place of null, for which null does not meet it."""
+    if other.info.is_constant and isinstance(other.info.constant, bool):
+        return f"{text} == {not other.info.constant}"
     return f"{coalesced} {sign} {operand_text(other)}"
 
 
 def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
-    """Return a default to propose: a value that is equal to `other`, or one that does not make the formula fail."""
-    first = items(other)[0] if other is not None and items(other) else None
+    """Return a default to propose: a value that is equal to `other`, or one for which the formula does not fail."""
+    first = next(iter(list_items(other)), None) if other is not None else None
     known = facts.range_of(value) or intervals.ANY_NUMBER
     values = facts.values_of(value)
     is_only = known.low == known.high or (values is not None and len(values) <= 1)
@@ -81,37 +92,44 @@ def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
         return "''"
     if value.info.ty.base is Base.BOOLEAN:
         return "False"
-    return _usual_number(known if other is None else intervals.ANY_NUMBER)
+    if other is not None:
+        known = intervals.ANY_NUMBER
+    return _propose_number(known)
 
 
-def _usual_number(known: Range) -> str:
-    """Return a number of the range as text: 0 or 1 if they are in it, else an end."""
+def _propose_number(known: Range) -> str:
+    """Return a number of the range as text: 0 or 1 if it is in the range, else a bound."""
     candidates = (0, 1, known.low, known.high)
     usual = (value for value in candidates if known.low <= value <= known.high and not (known.nonzero and value == 0))
     number = next(usual, 0)
-    return repr(int(number) if float(number).is_integer() else number)
+    if float(number).is_integer():
+        number = int(number)
+    return repr(number)
 
 
 def report_truth(condition: Expr, scope: Scope, facts: Facts, *, is_negated: bool = False) -> None:
-    """Report a boolean or string that decides as a condition and may be null. A number in its place is taken as a guard."""
+    """Report a boolean or string that is a condition, under a `not` if `is_negated`, and may be null.
+
+    A number as a condition is taken as a test for a value, and not reported.
+    """
     is_guard = condition.info.ty.base not in (Base.BOOLEAN, Base.STRING) or scope.is_entity(condition)
     if not is_guard and not isinstance(condition, typed.Logical):  # the operands of one were reported
         report_null(condition, scope, facts, "truth", sign="not" if is_negated else "")
 
 
 def report_difference(left: Expr, sign: str, right: Expr, scope: Scope, facts: Facts) -> None:
-    """Report either side of `!=`, or of `not in` a list, that may be null, unless it is compared with null."""
+    """Report either side of `!=`, or of `not in` with a list, that may be null. Does nothing for a comparison with null."""
     if sign not in ("!=", "not in") or (sign == "not in" and not isinstance(right, typed.List)):
         return
-    if any(side.info.ty.base is Base.NULL for side in (left, *items(right))):
+    if any(side.info.ty.base is Base.NULL for side in (left, *list_items(right))):
         return
     report_null(left, scope, facts, "difference", right, sign)
-    for value in items(right):
+    for value in list_items(right):
         report_null(value, scope, facts, "difference", left, sign)
 
 
 def report_negated_difference(condition: Expr, scope: Scope, facts: Facts) -> None:
-    """Report a side that may be null of a comparison under a `not`, which makes it `!=` or `not in`."""
+    """Report sides that may be null of a condition under a `not`, if it is `==` or `in`, which become `!=` and `not in`."""
     if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
         sign = NEGATED[condition.operators[0]]
         report_difference(condition.first, sign, condition.rest[0], scope, facts)
@@ -120,35 +138,35 @@ def report_negated_difference(condition: Expr, scope: Scope, facts: Facts) -> No
 # --- `or`, which replaces more than null
 
 
-def is_replaced(operand: Expr, rest: Sequence[Expr]) -> bool:
-    """Return True if `or` states the value that a boolean has instead of null, as in `flag or false`."""
+def is_boolean_default(operand: Expr, rest: Sequence[Expr]) -> bool:
+    """Return True if the operands after a boolean are its default for null, as in `flag or false`."""
     return operand.info.ty.nullable and all(
         value.info.is_constant and isinstance(value.info.constant, bool) for value in rest
     )
 
 
-def report_replaced(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Scope) -> None:
-    """Report each operand of `or` that may be 0, an empty string or false, if what replaces it is another value.
+def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Scope) -> None:
+    """Report each operand of `or` that may be 0, an empty string or false, and is then replaced by a different value.
 
-    `checked` has each operand with the facts where it is evaluated. Two booleans joined by `or` are no value and its replacement.
+    `checked` holds each operand with the facts at its place. Booleans are only reported if they are nullable and have a default.
     """
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked[:-1]):
         rest = operands[place + 1 :]
-        falsy = _falsy_value(operand, rest, facts)
+        falsy = _find_falsy_value(operand, rest, facts)
         if facts.is_silent or not falsy or all(_is_falsy(value, facts) for value in rest):
             continue
-        here = span if place == 0 else _include_parentheses(operand.info.span.to(span))
+        here = _include_parentheses(operand.info.span.to(span)) if place > 0 else span
         nullable = facts.may_be_null(operand)
-        replacement = _replacement(operand, rest, falsy, nullable)
+        replacement = _propose_replacement(operand, rest, falsy, nullable)
         if replacement and not replacement.startswith("coalesce("):
-            replacement = enclose(replacement, here)
-        problem = catalogue.or_replaces_value(here, called(operand), falsy, nullable, replacement)
+            replacement = add_parentheses(replacement, here)
+        problem = catalogue.or_replaces_value(here, quote(operand), falsy, nullable, replacement)
         scope.report_once(problem, f"{here.start} {here.end}")
 
 
 def _include_parentheses(span: Span) -> Span:
-    """Return the span, extended by the opening parentheses before it that are closed inside."""
+    """Return the span, extended to the left by the opening parentheses that are closed inside it."""
     text = span.source.text
     start = span.start
     unopened = text.count(")", start, span.end) - text.count("(", start, span.end)
@@ -158,16 +176,18 @@ def _include_parentheses(span: Span) -> Span:
     return Span(span.source, start, span.end, span.pointer)
 
 
-def _falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
-    """Return the literal that an operand may be and that `or` takes for null; empty if there is none."""
+def _find_falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
+    """Return the literal, other than null, that an operand may be and that `or` replaces; empty if there is none."""
     ty = operand.info.ty
-    if ty.is_numeric:
-        known = facts.range_of(operand)
-        return "0" if known is None or known.may_be_zero else ""
-    if ty.base is Base.STRING:
-        values = facts.values_of(operand)
-        return "''" if values is None or "" in values else ""
-    return "False" if ty.base is Base.BOOLEAN and is_replaced(operand, rest) else ""
+    known = facts.range_of(operand)
+    values = facts.values_of(operand)
+    if ty.is_numeric and (known is None or known.may_be_zero):
+        return "0"
+    if ty.base is Base.STRING and (values is None or "" in values):
+        return "''"
+    if ty.base is Base.BOOLEAN and is_boolean_default(operand, rest):
+        return "False"
+    return ""
 
 
 def _is_falsy(expression: Expr, facts: Facts) -> bool:
@@ -178,19 +198,20 @@ def _is_falsy(expression: Expr, facts: Facts) -> bool:
     return known is not None and known.is_zero and not expression.info.ty.nullable and expression.info.ty.is_numeric
 
 
-def _replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
-    """Return what to write for `operand or rest`; empty if it is too long."""
-    if not all(text_within(value, MAX_QUOTED, "") for value in (operand, *rest)):
+def _propose_replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
+    """Return a formula to propose for `operand or rest`; empty if it is too long."""
+    if not all(short_text(value, MAX_QUOTED, "") for value in (operand, *rest)):
         return ""
     text = expression_text(operand)
     if nullable and rest[-1].info.ty.base is not Base.NULL:
-        return f"coalesce({text}, {' or '.join(text_at(value, AND) for value in rest)})"
-    default = " or ".join(text_at(value, AND if len(rest) > 1 else OR) for value in rest)
+        return f"coalesce({text}, {' or '.join(text_beside(value, AND) for value in rest)})"
+    precedence = AND if len(rest) > 1 else OR
+    default = " or ".join(text_beside(value, precedence) for value in rest)
     return f"{default} if {operand_text(operand)} == {falsy} else {text}"
 
 
-def enclose(text: str, span: Span) -> str:
-    """Return a formula in parentheses, unless it replaces a whole string of JSON, or `span` is in parentheses already."""
+def add_parentheses(text: str, span: Span) -> str:
+    """Return a formula in parentheses, unless `span`, which it is to replace, is a whole JSON string or in parentheses."""
     before = span.source.text[: span.start].rstrip()[-1:]
     after = span.source.text[span.end :].lstrip()[:1]
     return text if (before, after) in (('"', '"'), ("(", ")")) else f"({text})"
@@ -202,17 +223,17 @@ def enclose(text: str, span: Span) -> str:
 def report_joined(
     node: ast.Logical, checked: Sequence[tuple[Expr, Facts]], scope: Scope, *, is_condition: bool, refuses_zero: bool
 ) -> None:
-    """Report null and 0 where they silently count as false in `and` and `or`.
+    """Report operands of `and` or `or` that may be null, and operands of `or` that it replaces although they are not null.
 
-    `checked` has each operand with the facts where it is evaluated. `is_condition` says that only the truth of the result counts,
-    `refuses_zero` that the result must not be 0.
+    `checked` holds each operand with the facts at its place. `is_condition`: the result is only tested for being true.
+    `refuses_zero`: the operation around the result fails for 0, so that `or` is a guard.
     """
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked):
         rest = operands[place + 1 :]
         is_or = node.operator == "or" and len(rest) > 0
         joins_booleans = is_or and operand.info.ty.base is Base.BOOLEAN
-        if (is_condition or joins_booleans) and not (is_or and is_replaced(operand, rest)):
+        if (is_condition or joins_booleans) and not (is_or and is_boolean_default(operand, rest)):
             report_truth(operand, scope, facts)
     if node.operator == "or" and not is_condition and not refuses_zero:
-        report_replaced(checked, node.span, scope)
+        report_replaced_values(checked, node.span, scope)

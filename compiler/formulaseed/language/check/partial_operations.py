@@ -1,7 +1,7 @@
-"""Reports operations without a value: evaluates the failures in the tables of operators and functions for operands.
+"""Reports operations that may have no value: evaluates the failures in the tables of operators and functions for operands.
 
-In: an operation, its operands and their ranges. Out: why it always fails, and warnings where it may fail. Where a guard
-excludes a failure, the ranges show it, and nothing is reported.
+In: an operation, its operands and their ranges. Out: why it always fails, and warnings if it may fail. If a condition around the
+operation excludes a failure, the ranges show that, and nothing is reported.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.intervals import Range, describe
-from formulaseed.language.operators import Fault, FaultKind, Operands, Operation
-from formulaseed.language.printer import called, expression_text, operand_text, text_within
+from formulaseed.language.operators import Fault, FaultKind, OperandFacts, Operation
+from formulaseed.language.printer import expression_text, operand_text, quote, short_text
 from formulaseed.language.typed import Expr
 from formulaseed.source.text import Span, value_node
 
@@ -23,27 +23,27 @@ _MAX_QUOTED = 60
 
 
 class CertainFailure(NamedTuple):
-    """Why an operation has no value for any of the operands that may reach it. `text` has a place `{where}`."""
+    """The reason why an operation fails for all operands in their ranges. `text` contains `{where}`, for the place."""
 
     kind: FaultKind
     text: str
     help: str
     is_useless: bool = False
-    """Evaluation goes on, with a result that cannot be wanted."""
+    """Whether the operation does not raise, but has a result that is never wanted."""
 
 
 ALWAYS_NULL = CertainFailure("null", catalogue.ALWAYS_NULL, catalogue.WRITE_A_VALUE)
 
 
 @value_node
-class _Named:
-    """An operand, as the templates of failures name it."""
+class _NamedOperand:
+    """An operand with its range, for the placeholders `{0}`, `{0.range}`, `{0.low}` and `{0.high}` of failures."""
 
     operand: Expr
     known: Range
 
     def __str__(self) -> str:
-        return called(self.operand)
+        return quote(self.operand)
 
     @property
     def range(self) -> str:
@@ -58,51 +58,55 @@ class _Named:
         return f"{self.known.high or 0:g}"
 
 
-def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
+def find_certain_failure(operation: Operation, operands: Sequence[Expr], known: OperandFacts) -> CertainFailure | None:
     """Return why the operation fails for all operands in the ranges; None if it may have a value."""
-    failure = next((failure for failure in operation.failures if failure.always(known)), None)
+    failure = next((failure for failure in operation.failures if failure.is_certain(known)), None)
     if all(info.is_constant for info in known.infos):
         try:
-            operation.value(*(info.constant for info in known.infos))
+            operation.compute(*(info.constant for info in known.infos))
         except Fault as fault:
             if fault.kind != "division_by_zero":
-                help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
+                help = catalogue.CHANGE_THE_VALUES
+                if failure is not None:
+                    help = failure.help.format(name=operation.name)
                 return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
     if failure is None:
         return None
-    named = list(map(_Named, operands, known.ranges))
+    named = list(map(_NamedOperand, operands, known.ranges))
     text = failure.certain.format(*named, name=operation.name, where="{where}")
     return CertainFailure(failure.kind, text, failure.help.format(name=operation.name), failure.effect == "useless")
 
 
 def report_partial_operation(
-    scope: Scope, operation: Operation, operands: Sequence[Expr], known: Operands, whole: Expr
+    scope: Scope, operation: Operation, operands: Sequence[Expr], known: OperandFacts, whole: Expr
 ) -> None:
-    """Warn of every way in which the operation may fail. `whole` is the operation itself."""
+    """Report a warning for each failure that is possible, once for the same text in a step. `whole` is the operation itself."""
     for failure in operation.failures:
-        if not failure.when(known) or (failure.is_warned is not None and not failure.is_warned(known)):
+        if not failure.is_possible(known) or (failure.is_warned is not None and not failure.is_warned(known)):
             continue
-        named = list(map(_Named, operands, known.ranges))
+        named = list(map(_NamedOperand, operands, known.ranges))
         varying = [operand for operand in named if not operand.operand.info.is_constant]
         descriptions = dict.fromkeys(f"{operand} is {operand.range}" for operand in varying)
         message = failure.message.format(*named, all=" and ".join(descriptions))
         if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
             continue  # the help takes time to write
-        guarded = "" if failure.guard is None else _guard(whole, operands, *failure.guard(known))
-        bounded = failure.instead.format("…" if guarded else text_within(varying[-1].operand, _MAX_QUOTED))
+        guarded = ""
+        if failure.guard is not None:
+            guarded = _write_guard(whole, operands, *failure.guard(known))
+        bounded = failure.instead.format("…" if guarded else short_text(varying[-1].operand, _MAX_QUOTED))
         scope.report_once(catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded), message)
 
 
 def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
-    """Warn of a sum over reviews that may be too large for a number."""
+    """Report a warning for a sum over reviews of `term` that may be too large for a number, if `known`, its range, is bounded."""
     if known.is_bounded:
         scope.report_once(catalogue.large_sum(span, describe(known), expression_text(term)), "")
 
 
-def _guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
-    """Return the operation as a formula behind a test of the operand `index`, and of every part that may be null."""
+def _write_guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
+    """Return a formula to propose: the operation if the operand `index` passes `test`, and no part is null, else 0."""
     nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
     tests = [f"{operand_text(value)} != None" for value in dict.fromkeys(nullable)]
     operand = operand_text(operands[index])
     tests.append(f"{operand if len(operand) <= _MAX_QUOTED else '…'} {test}")
-    return f"{text_within(whole, _MAX_QUOTED)} if {' and '.join(tests)} else 0"
+    return f"{short_text(whole, _MAX_QUOTED)} if {' and '.join(tests)} else 0"

@@ -1,7 +1,7 @@
-"""Reports equality of numbers that were computed from rounded ones: rounding decides the result.
+"""Reports comparisons for equality of numbers that were computed from rounded ones, so that rounding decides the result.
 
-A quotient of integers is not reported beside a literal: each is the float nearest to the number that is meant. Nor is anything
-reported beside 0, which guards a division.
+A quotient of integers compared with a literal is not reported: each of the two is the float nearest to the true number.
+Comparisons with 0 are not reported either: they are guards of divisions.
 """
 
 from __future__ import annotations
@@ -10,44 +10,48 @@ from collections.abc import Callable, Sequence
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts, items
-from formulaseed.language.check.nulls import MAX_QUOTED, enclose, is_unproven
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.narrowing import list_items
+from formulaseed.language.check.nulls import MAX_QUOTED, add_parentheses, is_unproven
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.exactness import Exactness, exactness_of_value
+from formulaseed.language.exactness import Exactness, literal_exactness
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, MULTIPLICATIVE, OPERATORS
-from formulaseed.language.printer import called, expression_text, operand_text, text_at, text_within
+from formulaseed.language.printer import expression_text, operand_text, quote, short_text, text_beside
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
 _EQUALITIES = {"==": "<", "!=": ">=", "in": "in", "not in": "not in"}
-"""The operators that rounding may decide, each with the one that compares the distance of the sides with a tolerance."""
+"""The operators whose result rounding may decide, with those that compare the difference of the sides with a tolerance."""
 
 
-def exactness_of(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
-    """Return how exact a number is; `of_step` returns how exact a step is. Raises `AssertionError` for a list."""
+def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
+    """Return the exactness of a number; `of_step` returns that of a step. Raises `AssertionError` for a list."""
     if number.info.ty.base is not Base.NUMBER:
         return Exactness.EXACT
     match number:
         case typed.Literal(value):
-            return exactness_of_value(value)
-        case typed.Ref(symbol):
-            return of_step(symbol.name) if symbol.kind is SymbolKind.STEP else Exactness.ROUNDED
+            return literal_exactness(value)
+        case typed.Ref(symbol) if symbol.kind is SymbolKind.STEP:
+            return of_step(symbol.name)
+        case typed.Ref():
+            return Exactness.ROUNDED
         case typed.Logical(_, operands):
-            return max(exactness_of(operand, of_step) for operand in operands)
+            return max(find_exactness(operand, of_step) for operand in operands)
         case typed.Conditional(_, then, otherwise):
-            return max(exactness_of(then, of_step), exactness_of(otherwise, of_step))
+            return max(find_exactness(then, of_step), find_exactness(otherwise, of_step))
         case typed.Present(operand) | typed.Unary(_, operand):
-            return exactness_of(operand, of_step)
-        case typed.Binary() | typed.Call():
-            entry = OPERATORS[number.operator] if isinstance(number, typed.Binary) else FUNCTIONS[number.function]
-            return entry.exactness([exactness_of(operand, of_step) for operand in typed.children(number)])
+            return find_exactness(operand, of_step)
+        case typed.Binary(operator, left, right):
+            return OPERATORS[operator].exactness([find_exactness(left, of_step), find_exactness(right, of_step)])
+        case typed.Call(function, arguments):
+            return FUNCTIONS[function].exactness([find_exactness(argument, of_step) for argument in arguments])
         case typed.Aggregate(operand=operand, default=default):
-            values = exactness_of_value(default.value if default is not None else None)
+            values = literal_exactness(default.value if default is not None else None)
             if operand is None:
                 return values
-            return max(values, number.entry.exactness([exactness_of(operand, of_step)]))
+            return max(values, number.entry.exactness([find_exactness(operand, of_step)]))
         case _:
             raise AssertionError(f"{type(number).__name__} is no number")
 
@@ -55,11 +59,11 @@ def exactness_of(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness
 def report_inexact(
     left: Expr, sign: str, right: Expr, span: Span, scope: Scope, facts: Facts, *, is_link: bool
 ) -> None:
-    """Report a comparison that rounding may decide. `span` is its place; of a link of a chain no other form is proposed."""
-    sides = (left, *items(right))
+    """Report a comparison at `span` whose result rounding may decide, with a form to write unless it `is_link` of a chain."""
+    sides = (left, *list_items(right))
     if sign not in _EQUALITIES or facts.is_silent or _is_zero(left) or all(map(_is_zero, sides[1:])):
         return
-    is_inexact = [exactness_of(side, scope.exactness_of_step) is Exactness.INEXACT for side in sides]
+    is_inexact = [find_exactness(side, scope.exactness_of_step) is Exactness.INEXACT for side in sides]
     if True not in is_inexact:
         return
     instead = "" if is_link else _tolerant_comparison(left, sign, right, is_inexact)
@@ -67,8 +71,8 @@ def report_inexact(
     is_whole = span.start <= left.info.span.start < span.end  # the source of a case is written elsewhere
     if instead and unproven:
         instead = "".join([*(f"{operand_text(side)} != None and " for side in unproven), instead])
-        instead = enclose(instead, span) if is_whole else instead
-    computed = called(sides[is_inexact.index(True)])
+        instead = add_parentheses(instead, span) if is_whole else instead
+    computed = quote(sides[is_inexact.index(True)])
     scope.report_once(catalogue.inexact_comparison(span, sign, computed, instead, is_whole), f"{span.start} {span.end}")
 
 
@@ -78,12 +82,12 @@ def _is_zero(side: Expr) -> bool:
 
 
 def _tolerant_comparison(left: Expr, sign: str, right: Expr, is_inexact: Sequence[bool]) -> str:
-    """Return the comparison within a tolerance, or, with a list, of a rounded number; empty if it is too long."""
-    sides = (left, *items(right))
-    if not all(text_within(side, MAX_QUOTED, "") for side in sides):
+    """Return a comparison to propose, with a tolerance or, for a list, of rounded numbers; empty if it is too long."""
+    sides = (left, *list_items(right))
+    if not all(short_text(side, MAX_QUOTED, "") for side in sides):
         return ""
     if not isinstance(right, typed.List):
-        return f"abs({text_at(left, ADDITIVE)} - {text_at(right, MULTIPLICATIVE)}) {_EQUALITIES[sign]} 1e-9"
+        return f"abs({text_beside(left, ADDITIVE)} - {text_beside(right, MULTIPLICATIVE)}) {_EQUALITIES[sign]} 1e-9"
     texts = [
         f"round({expression_text(side)}, 6)" if rounds else operand_text(side)
         for side, rounds in zip(sides, is_inexact, strict=True)

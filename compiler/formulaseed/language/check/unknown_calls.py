@@ -1,6 +1,6 @@
-"""Reports calls of names that are no functions; those of other languages are rewritten with their arguments.
+"""Reports calls of unknown functions, and rewrites calls of functions of other languages as formulas.
 
-In: a call's name and its checked arguments. Out: one diagnostic.
+In: the name of a call and its checked arguments. Out: one diagnostic.
 """
 
 from __future__ import annotations
@@ -18,60 +18,69 @@ from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.hints import CALLS, CLOCK, FORBIDDEN, FUNCTION_HELP, PLACES
+from formulaseed.language.hints import (
+    CLOCK_FUNCTIONS,
+    FORBIDDEN_FUNCTIONS,
+    FOREIGN_CALLS,
+    FUNCTION_HELP,
+    POSITION_METHODS,
+)
 from formulaseed.language.parser import parse_formula, parse_v1_formula
-from formulaseed.language.printer import called, expression_text
+from formulaseed.language.printer import expression_text, quote
 from formulaseed.language.typed import Expr
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 
-_MAX_SHOWN = 80
-"""A longer rewriting is not shown."""
+_MAX_REWRITTEN_CALL = 80
+"""A longer rewritten call is not proposed."""
 _MODULES = ("math", "np", "numpy", "pd", "pandas", "statistics", "operator")
 
 
 def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> None:
-    """Report a call of a name that is no function. `arguments` are empty if they are not all known."""
+    """Report a call of a name that is not a function. `arguments` is empty if not all of them could be checked."""
     module, _, last = name.text.rpartition(".")
-    known = [] if any(argument.info.ty.is_error for argument in arguments) else arguments
-    is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK
+    known = arguments
+    if any(argument.info.ty.is_error for argument in arguments):
+        known = []
+    is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK_FUNCTIONS
     if not is_function and (last not in FUNCTIONS or scope.is_known(module)):
         help = help_for_method(module, last, list(map(expression_text, known)))
         scope.problems.report(catalogue.method_call(name.span, last, scope.words, help))
         return
     problem = catalogue.unknown_function(name.span, name.text, _help_for_function(scope, name, known, facts))
-    is_security = last.lower() in FORBIDDEN or ast.has_inner_name(name.text)
+    is_security = last.lower() in FORBIDDEN_FUNCTIONS or ast.has_inner_name(name.text)
     scope.problems.report(replace(problem, is_security=is_security))
 
 
 def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> Help:
+    """Return the help for an unknown function: a step of this name, a rewritten call, or a similar function."""
     module, _, last = name.text.rpartition(".")
     if scope.is_step(name.text):
         return catalogue.STEP_CALLED.format(name.text)
     if module and last in FUNCTIONS:
         return f"write `{last}`"
-    if help := _foreign_help(last.lower(), arguments, facts):
+    if help := _help_for_foreign_call(last.lower(), arguments, facts):
         return help
-    # a function of Python is no misspelt one of the language
+    # a function of Python is not a typo of another function
     is_elsewhere = hasattr(builtins, last.lower()) or hasattr(math, last.lower())
-    typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
-    return did_you_mean(typed_name, scope.functions, noun="functions", limit=20)
+    typo = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
+    return did_you_mean(typo, scope.functions, noun="functions", limit=20)
 
 
-def _foreign_help(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
+def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
     """Return the help for a function of another language; empty for any other name."""
-    forms = [template for call, template in CALLS.items() if call.partition("(")[0] == name]
+    forms = [template for call, template in FOREIGN_CALLS.items() if call.partition("(")[0] == name]
     if not forms:
         return FUNCTION_HELP.get(name, "")
     rewritten = _rewrite_call(name, list(map(expression_text, arguments)))
     if rewritten.endswith("= None") and not facts.may_be_null(arguments[0]):
-        return catalogue.TEST_OF_PRESENT.format(called(arguments[0]))
+        return catalogue.TEST_OF_PRESENT.format(quote(arguments[0]))
     return f"write `{rewritten or forms[0]}`"
 
 
 def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
-    """Return a call of a function of another language as a formula; empty if there is no form for it, or it is too long."""
-    for call, template in CALLS.items():
+    """Return a call of a function of another language as a formula; empty if no formula replaces it, or it is too long."""
+    for call, template in FOREIGN_CALLS.items():
         function, _, rest = call.rstrip(")").partition("(")
         parameters = rest.split(", ")
         if function != name or len(arguments) < len(parameters):
@@ -85,18 +94,25 @@ def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
         text = "".join(f"({values[word]})" if word in values else word for word in re.split(r"\b", template))
         written = PlainText(Span(Source("", text), 0, len(text)), text)
         formula = parse_formula(written, Problems()) or parse_v1_formula(written, Problems())
-        text = expression_text(formula) if formula is not None else ""
-        if len(text) > _MAX_SHOWN:
+        if formula is None:
             return ""
-        is_or = isinstance(formula, ast.Logical) and formula.operator == "or" and name != "or"
-        return f"({text})" if is_or else text
+        text = expression_text(formula)
+        if len(text) > _MAX_REWRITTEN_CALL:
+            return ""
+        if isinstance(formula, ast.Logical) and formula.operator == "or" and name != "or":
+            return f"({text})"
+        return text
     return ""
 
 
 def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
-    """Return the help for a call of a method, such as `context.name.lower()`; empty if no formula does the same."""
+    """Return the help for a call of the method `name` of `value`, such as `x.lower()`; empty if no formula replaces it."""
     method = f".{name.lower()}"
     text = _rewrite_call(method, [value, *arguments]) or _rewrite_call(name.lower(), [value, *arguments])
     if not text and name in FUNCTIONS:
         text = f"{name}({', '.join([value, *arguments])})"
-    return catalogue.help_for_string_method(text, is_number=method in PLACES) if 0 < len(text) <= _MAX_SHOWN else ""
+    return (
+        catalogue.help_for_string_method(text, is_number=method in POSITION_METHODS)
+        if 0 < len(text) <= _MAX_REWRITTEN_CALL
+        else ""
+    )

@@ -1,7 +1,7 @@
 """Words the reasons why conditions are constant, and the help for values of the wrong type.
 
-In: a condition that is constant where it is evaluated, the facts that hold there, and what was noted when it was checked; or
-a value. Out: the end of a message, such as "`N` is 0 or more"; a help.
+In: a condition that is constant, the facts at its place, and the constant comparisons noted in it; or a value of the wrong type.
+Out: the end of a message, such as "`N` is 0 or more", or a help.
 """
 
 from __future__ import annotations
@@ -12,51 +12,53 @@ from collections.abc import Iterator, Sequence
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts, Narrowing, is_null, is_whole_and_fraction, items, links
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.narrowing import Narrowing, is_null, is_whole_and_fraction, list_items, split_chain
 from formulaseed.language.intervals import describe, is_any
-from formulaseed.language.printer import called, expression_text, literal_text, operand_text, value_text
+from formulaseed.language.printer import expression_text, literal_text, operand_text, quote, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import NUMBER, Base, Type, Value
 from formulaseed.source.text import Span, value_node
 
 _MAX_REASONS = 3
-_MAX_QUOTED = 60
-"""A longer condition is not repeated in the message."""
-_MAX_CALL = 80
-"""A longer call is not repeated."""
+_MAX_QUOTED_CONDITION = 60
+"""A longer condition is not quoted in the message."""
+_MAX_QUOTED_CALL = 80
+"""A longer call is not quoted in the help."""
 _WORDS_FOR_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
-"""Values of enums that say that there is nothing."""
+"""Values of enums that stand for a missing value."""
 
 
 @value_node
 class ConstantComparison:
-    """A condition that is always true or always false, and why."""
+    """A condition that is always true or always false, its result, and the reason."""
 
     span: Span
     result: bool
     reason: str
     help: str = ""
-    """What to do about this one in particular."""
+    """A help for this condition in particular; empty for the usual help."""
 
 
-def reason_of(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
-    """Return why a condition is always true, or never. `noted` are the constant comparisons found when it was checked."""
-    reasons = dict.fromkeys(_Reasons(noted, narrowing).find(condition, facts))
+def explain_constant(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
+    """Return why a condition is constant, in words. `noted` are the constant comparisons in it, from when it was checked."""
+    reasons = dict.fromkeys(_Reasons(noted, narrowing).explain_parts(condition, facts))
     return " and ".join(list(reasons)[:_MAX_REASONS]) or catalogue.CONTRADICTORY
 
 
 @value_node
 class _Reasons:
-    """Follows a condition down to the parts that make it constant."""
+    """The search for the parts that make a condition constant."""
 
     noted: Sequence[ConstantComparison]
     narrowing: Narrowing
 
-    def find(self, condition: Expr, facts: Facts) -> Iterator[str]:
-        """Yield the reasons why a condition is constant where `facts` hold."""
+    def explain_parts(self, condition: Expr, facts: Facts) -> Iterator[str]:
+        """Yield the reasons why a condition is constant at a place with these facts."""
         truth = facts.get(condition).truth
         if truth is not None:
-            yield (catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE).format(expression_text(condition))
+            template = catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE
+            yield template.format(expression_text(condition))
             return
         match condition:
             case typed.Literal():
@@ -64,44 +66,49 @@ class _Reasons:
                 reasons = [d.reason for d in self.noted if span.covers(d.span) or d.span.covers(span)]
                 yield from reasons or [catalogue.IS_CONSTANT.format(expression_text(condition))]
             case typed.Not(operand):
-                yield from self.find(operand, facts)
+                yield from self.explain_parts(operand, facts)
             case typed.Logical(operator, operands):
                 yield from self._operand_reasons(operator == "and", operands, facts)
             case typed.Comparison(first, _, (right,)):
                 yield from _comparison_reasons(first, condition.operators[0], right, facts)
             case typed.Comparison():
-                yield from self._operand_reasons(True, links(condition), facts)
+                yield from self._operand_reasons(True, split_chain(condition), facts)
             case typed.Ref(Symbol(SymbolKind.FILTER, name)):
                 yield from self._filter_reasons(name, facts)
             case typed.Conditional(test, then, otherwise):
-                taken = self.narrowing.truth(test, facts)
+                taken = self.narrowing.constant_truth(test, facts)
                 for branch, is_then in ((then, True), (otherwise, False)):
                     if taken is None or taken is is_then:
-                        yield from self.find(branch, facts)
+                        yield from self.explain_parts(branch, facts)
             case _:
-                yield from _known([condition], facts)
+                yield from _describe_all([condition], facts)
 
     def _filter_reasons(self, name: str, facts: Facts) -> Iterator[str]:
+        """Yield the reason why a filter is constant: for all reviews, or because of these facts."""
         condition = self.narrowing.filter_condition(name)
         if condition is None:
             return
-        truth = self.narrowing.truth(condition, Facts())
-        if truth is not None:
-            yield (catalogue.EVERY_REVIEW if truth else catalogue.NO_REVIEW).format(name)
+        truth = self.narrowing.constant_truth(condition, Facts())
+        if truth is None:
+            yield from _Reasons((), self.narrowing).explain_parts(condition, facts)
         else:
-            yield from _Reasons((), self.narrowing).find(condition, facts)
+            template = catalogue.EVERY_REVIEW if truth else catalogue.NO_REVIEW
+            yield template.format(name)
 
     def _operand_reasons(self, is_and: bool, operands: Sequence[Expr], facts: Facts) -> Iterator[str]:
         """Yield the reason of the operand that makes the whole constant; those of all operands if none does so alone."""
         together: list[str] = []
         for operand in operands:
-            when_true, when_false = self.narrowing.split(operand, facts)
-            passed, stopped = (when_true, when_false) if is_and else (when_false, when_true)
+            passed, stopped = self.narrowing.split(operand, facts)
+            if not is_and:
+                passed, stopped = stopped, passed
             is_constant = passed.impossible is not stopped.impossible
-            reasons = list(self.find(operand, facts)) if is_constant else []
+            reasons: list[str] = []
+            if is_constant:
+                reasons += self.explain_parts(operand, facts)
             if is_constant and passed.impossible:
                 text = expression_text(operand)
-                if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED and reasons:
+                if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED_CONDITION and reasons:
                     yield catalogue.describe_truth_where(text, not is_and, reasons[:_MAX_REASONS])
                 else:
                     yield from reasons
@@ -112,59 +119,67 @@ class _Reasons:
 
 
 def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) -> Iterator[str]:
-    if operator in ("==", "!=") and (is_null(left) or is_null(right)):
-        yield catalogue.NEVER_NULL.format(called(right if is_null(left) else left))
-    elif reason := whole_text(left, right):
+    """Yield the reasons why one comparison is constant."""
+    if operator in ("==", "!=") and is_null(left):
+        yield catalogue.NEVER_NULL.format(quote(right))
+    elif operator in ("==", "!=") and is_null(right):
+        yield catalogue.NEVER_NULL.format(quote(left))
+    elif reason := explain_integer(left, right):
         yield reason
     else:
-        yield from _known([side for side in (left, *items(right)) if not side.info.is_constant], facts)
+        yield from _describe_all([side for side in (left, *list_items(right)) if not side.info.is_constant], facts)
 
 
-def _known(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
-    """Yield what is known of each expression, if anything is."""
+def _describe_all(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
+    """Yield the range or values of each expression for which these are known and tell a reader something."""
     for expression in expressions:
         known = facts.range_of(expression)
         if facts.values_of(expression) is not None or (known is not None and not is_any(known)):
-            yield known_text(expression, facts)
+            yield describe_known(expression, facts)
 
 
-def known_text(expression: Expr, facts: Facts) -> str:
-    """Return what is known of an expression, in words."""
+def describe_known(expression: Expr, facts: Facts) -> str:
+    """Return the values or the range of an expression, in words; that it was tested before, if neither is known."""
     values: Sequence[Value] | None = facts.values_of(expression)
     if values is not None:
-        may_be_null = facts.may_be_null(expression) and not facts.get(expression).is_implied
-        return only_values(expression, [*values, None] if may_be_null else values)
+        if facts.may_be_null(expression) and not facts.get(expression).is_implied:
+            values = [*values, None]
+        return describe_values(expression, values)
     known = facts.range_of(expression)
     if known is None:
-        return catalogue.TESTED_BEFORE.format(called(expression))
+        return catalogue.TESTED_BEFORE.format(quote(expression))
     if expression.info.ty.base is Base.BOOLEAN:
-        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(expression))
-    return catalogue.HAS_RANGE.format(called(expression), describe(known))
+        template = catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE
+        return template.format(quote(expression))
+    return catalogue.HAS_RANGE.format(quote(expression), describe(known))
 
 
-def only_values(expression: Expr, values: Sequence[Value]) -> str:
-    """Return that an expression can only be one of `values`, in words."""
-    return catalogue.ONLY_VALUES.format(called(expression), list_values(values))
+def describe_values(expression: Expr, values: Sequence[Value]) -> str:
+    """Return the sentence that an expression can only be one of `values`."""
+    return catalogue.ONLY_VALUES.format(quote(expression), list_values(values))
 
 
 def list_values(values: Sequence[Value]) -> str:
-    """Return the first of the values as messages list them."""
+    """Return the values as messages list them, which cut off a long list."""
     return catalogue.join_values([value_text(value) for value in values])
 
 
-def whole_text(left: Expr, right: Expr) -> str:
-    """Return why an integer equals none of the numbers that it is compared with; empty if it may equal one."""
-    for whole, numbers in ((left, items(right)), (right, (left,))):
+def explain_integer(left: Expr, right: Expr) -> str:
+    """Return the reason why an integer is equal to none of the numbers that it is compared with; empty if there is none."""
+    for whole, numbers in ((left, list_items(right)), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in numbers):
-            return catalogue.IS_INTEGER.format(called(whole))
+            return catalogue.IS_INTEGER.format(quote(whole))
     return ""
 
 
 # --- values of the wrong type
 
 
-def number_in_quotes(expression: Expr) -> Help:
-    """Return the help for a number in quotes, here or in the step that is named here; empty for any other value."""
+def help_for_quoted_number(expression: Expr) -> Help:
+    """Return the help for a number in quotes, in this expression or in the step that it names; empty for any other value.
+
+    The help is only a text, without a replacement, unless it applies to this very literal.
+    """
     values = expression.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
     if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
@@ -173,9 +188,10 @@ def number_in_quotes(expression: Expr) -> Help:
     if not help:
         return ""
     if isinstance(expression, typed.Ref):
-        return f"{help} in {called(expression)}"
-    is_certain = isinstance(expression, typed.Literal) and text == values[0]
-    return help if is_certain else str(help)
+        return f"{help} in {quote(expression)}"
+    if isinstance(expression, typed.Literal) and text == values[0]:
+        return help
+    return str(help)
 
 
 _UNQUOTED = {
@@ -193,32 +209,41 @@ def help_for_quotes(value: object, wanted: Type) -> Help:
     return Suggestion(catalogue.WITHOUT_QUOTES.format(value), value, is_verbatim=True)
 
 
-def example_test(expression: Expr) -> str:
-    """Return a test to write for a value that is neither true nor false: for one that it can have, or for its presence."""
+def propose_test(expression: Expr) -> str:
+    """Return a condition to propose in place of a string or number: a comparison with one of its values, or with '' or 0."""
     ty = expression.info.ty
     text = operand_text(expression)
     if ty.values and isinstance(expression, typed.Literal):
         return f"x == {text}"
     if ty.values:
         nothing = next((value for value in ty.values if value.lower() in _WORDS_FOR_NOTHING), None)
-        return f"{text} == {literal_text(ty.values[-1])}" if nothing is None else f"{text} != {literal_text(nothing)}"
-    return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
+        if nothing is not None:
+            return f"{text} != {literal_text(nothing)}"
+        return f"{text} == {literal_text(ty.values[-1])}"
+    if ty.base is Base.STRING:
+        return f"{text} != ''"
+    return f"{text} != 0"
 
 
 def help_for_order(operand: Expr, other: Expr) -> Help:
-    """Return the help for ordering a value that is no number."""
+    """Return the help for an order comparison, such as `<`, of a value that is not a number with `other`."""
     ty = operand.info.ty
-    if other.info.ty.is_numeric and (number := number_in_quotes(operand)):
+    if other.info.ty.is_numeric and (number := help_for_quoted_number(operand)):
         return number
     if isinstance(operand, typed.Ref) and operand.symbol == Symbol(SymbolKind.META, "date"):
         return catalogue.help_for_date_order(operand.text)
     values = None if isinstance(operand, typed.Literal) else ty.values
-    return catalogue.help_for_order(values, "strings" if ty.base is Base.STRING else "true and false")
+    noun = "strings" if ty.base is Base.STRING else "true and false"
+    return catalogue.help_for_order(values, noun)
 
 
 def help_for_pair(left: Expr, right: Expr) -> Help:
-    """Return the help for comparing two values of different types. The type of the one that is no literal decides."""
-    value, field = (left, right) if isinstance(left, typed.Literal) else (right, left)
+    """Return the help for comparing two values of different types, by the type of the one that is not a literal."""
+    value = right
+    field = left
+    if isinstance(left, typed.Literal):
+        value = left
+        field = right
     ty = field.info.ty
     written = value.value if isinstance(value, typed.Literal) else None
     if ty.base is Base.BOOLEAN:
@@ -226,18 +251,21 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
     if ty.is_numeric and isinstance(field, typed.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
         return catalogue.OPEN_IS_A_NUMBER
     if ty.is_numeric:
-        help = number_in_quotes(value) or catalogue.WRITE_A_NUMBER
-        return help if value is right else str(help)
+        help = help_for_quoted_number(value) or catalogue.WRITE_A_NUMBER
+        return help if value is right else str(help)  # a fix replaces the right side
     if ty.values is not None:
         return catalogue.help_for_choice(ty.values)
-    is_number = isinstance(written, int | float) and not isinstance(written, bool)
-    return catalogue.IN_QUOTES.format(written) if is_number else catalogue.COMPARE_ALIKE
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        return catalogue.IN_QUOTES.format(written)
+    return catalogue.COMPARE_ALIKE
 
 
-def with_default(call: Span) -> str:
-    """Return the call of `max` or `min` over a loop with a default added."""
+def add_default(call: Span) -> str:
+    """Return the text of a call of `max` or `min` over a loop with `default=0` added."""
     name, _, rest = call.source.text[call.start : call.end].partition("(")
     loop = rest.strip().removesuffix(")").strip()
-    if "\\" in loop or len(loop) > _MAX_CALL or not loop.isprintable():
+    if "\\" in loop or len(loop) > _MAX_QUOTED_CALL or not loop.isprintable():
         loop = "…"
-    return f"{name.strip()}({loop if loop.startswith('[') and loop.endswith(']') else f'({loop})'}, default=0)"
+    if not (loop.startswith("[") and loop.endswith("]")):
+        loop = f"({loop})"
+    return f"{name.strip()}({loop}, default=0)"

@@ -15,18 +15,19 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.catalogue import seed_v1
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.aggregates import AGGREGATES, COUNT
-from formulaseed.language.check.comparisons import join_conditions, literal
 from formulaseed.language.check.expressions import ExpressionChecker
-from formulaseed.language.check.facts import Facts, Narrowing, Path
+from formulaseed.language.check.facts import Facts, Path
+from formulaseed.language.check.literals import build_literal, join_conditions
+from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
-from formulaseed.language.check.scope import error_at
+from formulaseed.language.check.scope import build_error
 from formulaseed.language.check.wording import help_for_quotes
 from formulaseed.language.functions import is_partial
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, Base, Type, Value, join, literal_type
 from formulaseed.seed.check.scope import SeedScope
 
 _THERE_ARE_SOME = {True: {">": 0, "!=": 0, ">=": 1}, False: {"==": 0, "<=": 0, "<": 1}}
@@ -86,7 +87,7 @@ class AggregateChecker:
         """Check an aggregate that is evaluated under these facts; return None if anything in it is wrong, which is reported."""
         where, is_sound = self.check_where(node.where, facts)
         if node.expression is None:
-            return self._build(node, None, where, INTEGER, intervals.exactly(0)) if is_sound else None
+            return self._build(node, None, where, INTEGER, intervals.point(0)) if is_sound else None
         if where is not None:
             facts = self.narrowing.split(where, facts)[0] if is_sound else facts.as_unknown()
         operand = self._check_operand(node, node.expression, facts)
@@ -120,7 +121,7 @@ class AggregateChecker:
         """Return the typed aggregate of an operand with the type `ty` and the range `known`."""
         entry = AGGREGATES[node.function]
         result = entry.result(ty)
-        if entry.over_none is None:
+        if entry.empty_value is None:
             result = result.or_null()
         info = Info(result, node.span, entry.range(known).clip() if result.is_numeric else None)
         may_overflow = _may_overflow(node, known)
@@ -128,9 +129,9 @@ class AggregateChecker:
         if node.default is None:
             return aggregate
         if node.default.value is None:
-            return replace(aggregate, default=literal(None, node.default.span))
+            return replace(aggregate, default=build_literal(None, node.default.span))
         assert isinstance(node.default.value, int | float)
-        return _with_default(aggregate, literal(node.default.value, node.default.span))
+        return _with_default(aggregate, build_literal(node.default.value, node.default.span))
 
     def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
         """Return an operand that is a number or null. Reports, and returns an error for, any other."""
@@ -140,7 +141,7 @@ class AggregateChecker:
         text = expression_text(operand)
         is_boolean = ty.base is Base.BOOLEAN
         self.problems.report(catalogue.not_numeric(operand.info.span, node.function, text, ty.noun, is_boolean))
-        return error_at(operand.info.span)
+        return build_error(operand.info.span)
 
     def _count_of_true(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
         """Return the sum of a condition, which formulas of seeds v1 can have, as a count. Reports `max` and `min`: None."""
@@ -151,7 +152,7 @@ class AggregateChecker:
         whole = join_conditions("and", conditions, Info(BOOLEAN, node.span))
         is_all = isinstance(whole, typed.Literal) and whole.value is True
         count = replace(node, function=COUNT.name, expression=None)
-        return self._build(count, None, None if is_all else whole, INTEGER, intervals.exactly(0))
+        return self._build(count, None, None if is_all else whole, INTEGER, intervals.point(0))
 
     # --- inside a formula
 
@@ -160,24 +161,24 @@ class AggregateChecker:
         guards = _guards(facts.path) if self._may_fail(node) else []
         checked = self.check(node, facts.as_uncertain() if guards else Facts(is_certain=False))
         if checked is None:
-            return error_at(node.span)
+            return build_error(node.span)
         conditions = typed.conjuncts(checked.where)
         needed = [guard for guard in guards if not self._is_needless(guard, conditions)]
         if needed:
             self._guard_size += sum(1 for guard in needed for _ in typed.walk(guard))
             if self._guard_size > limits.FILTER_SIZE:
                 self.problems.report(catalogue.long_guards(node.span))
-                return error_at(node.span)
+                return build_error(node.span)
             where = join_conditions("and", [*needed, *conditions], Info(BOOLEAN, node.span))
             checked = replace(checked, where=where)
         if checked not in self._own_conditions:
             if len(self._own_conditions) == limits.STEPS:
                 self.scope.report_once(catalogue.too_many_loops(node.span), "")
-                return error_at(node.span)
+                return build_error(node.span)
             self._own_conditions[checked] = frozenset(conditions)
             self.scope.add_aggregate(checked)
         if checked.info.ty.nullable and checked.default is None and self._has_reviews(frozenset(conditions), facts):
-            return typed.Present(checked, replace(checked.info, ty=checked.info.ty.present()))
+            return typed.Present(checked, replace(checked.info, ty=checked.info.ty.non_null()))
         return checked
 
     def add_default(self, formula: Expr) -> Expr:
@@ -192,7 +193,7 @@ class AggregateChecker:
             if not other.info.ty.is_numeric or not isinstance(default, int | float):
                 continue
             if self._reviews_proved(formula.condition, truth) == self._own_conditions.get(inner):
-                aggregate = _with_default(inner, literal(default, other.info.span))
+                aggregate = _with_default(inner, build_literal(default, other.info.span))
                 info = Info(aggregate.info.ty, formula.info.span, aggregate.info.range)
                 return replace(aggregate, info=info, written=f"({expression_text(formula)})")
         return formula
@@ -248,8 +249,8 @@ def _with_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.A
     """Return an aggregate that is null over no reviews with a number as its default."""
     assert isinstance(default.value, int | float)
     info = aggregate.info
-    ty = join(info.ty.present(), type_of(default.value)) or ERROR
-    known = intervals.union(info.range or intervals.ANY_NUMBER, intervals.exactly(default.value))
+    ty = join(info.ty.non_null(), literal_type(default.value)) or ERROR
+    known = intervals.union(info.range or intervals.ANY_NUMBER, intervals.point(default.value))
     return replace(aggregate, default=default, info=Info(ty, info.span, known))
 
 
@@ -282,7 +283,9 @@ def _test(value: Expr, truth: bool) -> Expr:
     falsy_values: list[Value] = [None] if ty.nullable else []
     if ty.base is not Base.BOOLEAN:
         falsy_values.append(0 if ty.is_numeric else "")
-    tests: list[Expr] = [typed.Comparison(value, (sign,), (literal(falsy, span),), info) for falsy in falsy_values]
+    tests: list[Expr] = [
+        typed.Comparison(value, (sign,), (build_literal(falsy, span),), info) for falsy in falsy_values
+    ]
     if ty.base is Base.BOOLEAN:
         tests.append(value if truth else typed.Not(value, info))
     return join_conditions("and" if truth else "or", tests, info)

@@ -13,7 +13,7 @@ from formulaseed.diagnostics.model import Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.facts import Narrowing
+from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
@@ -96,7 +96,7 @@ class _ProgramChecker:
 
     def _add_aggregate(self, aggregate: typed.Aggregate, step: nodes.Step | None = None) -> None:
         """Make an aggregate known, by the name of the step that consists of it, if there is one."""
-        if aggregate.entry.over_none is None:
+        if aggregate.entry.empty_value is None:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
             self.partial.append((name, self._required_by(aggregate.where)))
 

@@ -21,7 +21,7 @@ from formulaseed.diagnostics.suggestions import (
 )
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.scope import QUOTED, error_at
+from formulaseed.language.check.scope import QUOTED, build_error
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
@@ -159,7 +159,7 @@ class SeedScope(StepScope):
             self._report_early_use(text, span)
         elif text not in self.broken and not self._may_be_nameless(text):
             self.report_once(catalogue.unknown_step(span, text, self._help_for_bare(text, per_review)), text)
-        return error_at(span)
+        return build_error(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
         text = name.text
@@ -167,14 +167,14 @@ class SeedScope(StepScope):
         if text in self.filters:
             return typed.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, span))
         if text in self.broken and (text in self.filter_names or text in self.unclear):
-            return error_at(span)
+            return build_error(span)
         if text in self.filter_names:
             self._report_early_use(text, span)
         elif text in self.places:
             self.report_once(catalogue.value_as_filter(span, text), text)
         elif not self._may_be_nameless(text):
             self.report_once(catalogue.unknown_filter(span, text, self._help_for_filter(text)), f"${text}")
-        return error_at(span)
+        return build_error(span)
 
     def _help_for_filter(self, name: str) -> Help:
         filters = self.filter_names | self.unclear
@@ -210,14 +210,14 @@ class SeedScope(StepScope):
         if kind is None:
             help = self._help_for_namespace(prefix, rest, per_review)
             self.report_once(catalogue.unknown_namespace(span, prefix, help), text)
-            return error_at(span)
+            return build_error(span)
         fields = self.inputs[kind]
         if rest not in fields and prefix not in self.incomplete:
             help = self._help_for_field(kind, rest, name.implied, per_review)
             self.report_once(catalogue.unknown_field(span, f"`{prefix}`", rest, help), text)
         ty = fields.get(rest, ERROR)
         if ty.is_error:
-            return error_at(span)
+            return build_error(span)
         known = None
         if ty.is_numeric:
             known = intervals.INPUT_INTEGER if ty.base is Base.INTEGER else intervals.INPUT_NUMBER

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.ir import nodes
 from formulaseed.language import typed
-from formulaseed.language.check.rounding import exactness_of
+from formulaseed.language.check.rounding import find_exactness
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.check.wording import with_default
-from formulaseed.language.exactness import Exactness, exactness_of_value
+from formulaseed.language.check.wording import add_default
+from formulaseed.language.exactness import Exactness, literal_exactness
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Base, Value
 
@@ -37,7 +37,7 @@ class StepScope(Scope, ABC):
             self._default_needed.add(aggregate)
             is_call = bool(aggregate.written)
             span = aggregate.info.span if is_call or step is None else step.span
-            rewritten = with_default(aggregate.info.span) if is_call else ""
+            rewritten = add_default(aggregate.info.span) if is_call else ""
             self.problems.report(catalogue.default_needed(span, step.name if step is not None else "", user, rewritten))
 
     def aggregate_of(self, value: typed.Expr) -> typed.Aggregate | None:
@@ -121,13 +121,13 @@ class StepScope(Scope, ABC):
             case _ if step.ty.base is not Base.NUMBER:
                 return Exactness.EXACT
             case nodes.Formula(expression):
-                return exactness_of(expression, self._exactness.__getitem__)
+                return find_exactness(expression, self._exactness.__getitem__)
             case nodes.Const(value):
-                return exactness_of_value(value)
+                return literal_exactness(value)
             case nodes.Lookup(table=table, default=default):
-                return max(exactness_of_value(value) for value in (*(value for _, value in table), default))
+                return max(literal_exactness(value) for value in (*(value for _, value in table), default))
             case nodes.Case(rules, otherwise):
-                return max(exactness_of_value(value) for value in (*(then for _, then in rules), otherwise))
+                return max(literal_exactness(value) for value in (*(then for _, then in rules), otherwise))
             case _:
                 raise AssertionError(f"{type(step.operation).__name__} gives no number")
 

@@ -14,16 +14,18 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text
+from formulaseed.language.check.comparisons import ComparisonChecker
 from formulaseed.language.check.expressions import ExpressionChecker
-from formulaseed.language.check.facts import Facts, Narrowing
-from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import help_for_quotes, reason_of
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.literals import is_constant_string
+from formulaseed.language.check.narrowing import Narrowing
+from formulaseed.language.check.scope import build_error
+from formulaseed.language.check.wording import explain_constant, help_for_quotes
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, ERROR, NUMBER, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, ERROR, NUMBER, STRING, Base, Type, Value, join, literal_type
 from formulaseed.seed import surface
 from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, is_no_number
 from formulaseed.seed.check.scope import SeedScope
@@ -99,11 +101,11 @@ class StepChecker:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > NARROWING_SIZE:
             return
-        truth = self.narrowing.truth(condition, Facts())
+        truth = self.narrowing.constant_truth(condition, Facts())
         if truth is None:
             return
-        reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
-        self.problems.report(catalogue.constant_condition(span, noun, truth, reason, checker.particular_help()))
+        reason = explain_constant(condition, checker.constants, Facts(), self.narrowing)
+        self.problems.report(catalogue.constant_condition(span, noun, truth, reason, checker.find_special_help()))
         checker.forget_constants()
 
     def _build(
@@ -170,7 +172,7 @@ class StepChecker:
         ty = source.info.ty
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
             self.problems.report(catalogue.source_not_string(source.info.span, expression_text(source), ty.noun))
-            source = error_at(source.info.span)
+            source = build_error(source.info.span)
         return checker.require_present(source, Facts(), STRING)
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
@@ -182,7 +184,7 @@ class StepChecker:
         is_exact = operation.match == "exact"
         keys = [entry.key for entry in operation.table]
         never = [key for key in keys if not any(key.text == v if is_exact else key.text in v for v in values)]
-        is_constant = is_constant_text(source)
+        is_constant = is_constant_string(source)
         if is_constant and len(never) == len(keys) and operation.default is None:
             self.problems.report(catalogue.lookup_always_fails(operation.source.span))
             return False
@@ -202,7 +204,7 @@ class StepChecker:
             if self.program.gives_numbers and checked.info.ty.base is Base.STRING:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
-            checked = checker.as_float(checked)
+            checked = checker.convert_to_float(checked)
         if isinstance(checked, typed.Aggregate):
             return self._build_aggregate(step, checked)
         return self._build(step, nodes.Formula(checked), checked.info.ty, checked.info.range)
@@ -269,11 +271,11 @@ class RuleReachability:
         if_met, if_not = checker.split_facts(condition, facts)
         truth = None if if_met.impossible is if_not.impossible else if_not.impossible
         if not never and truth is False:
-            never = reason_of(condition, checker.constants, facts, self.narrowing)
+            never = explain_constant(condition, checker.constants, facts, self.narrowing)
         elif not never:
             never = self._earlier_rule(if_met)
         if truth and not self.closed:
-            reason = reason_of(condition, checker.constants, facts, self.narrowing)
+            reason = explain_constant(condition, checker.constants, facts, self.narrowing)
             self.closed = f"the rule before it always holds, as {reason}"
         if never or truth:
             checker.forget_constants()
@@ -297,7 +299,7 @@ class RuleReachability:
         if len(self.before) > MAX_COMPARED_RULES:
             return ""
         for number, earlier in enumerate(self.before):
-            if all(self.narrowing.truth(part, if_met) for part in typed.conjuncts(earlier)):
+            if all(self.narrowing.constant_truth(part, if_met) for part in typed.conjuncts(earlier)):
                 return f"rule {number + 1} takes every restaurant that it would"
         return ""
 
@@ -321,7 +323,7 @@ def _join_types(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) ->
     sorts: dict[Base, list[ast.Literal]] = {}
     for literal in present:
         if literal.value is not None:
-            ty = type_of(literal.value)
+            ty = literal_type(literal.value)
             sorts.setdefault(Base.NUMBER if ty.is_numeric else ty.base, []).append(literal)
     if len(sorts) <= 1:
         return _common(present)
@@ -330,7 +332,7 @@ def _join_types(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) ->
 
 
 def _common(literals: Sequence[ast.Literal]) -> Type:
-    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in literals])
+    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [literal_type(literal.value) for literal in literals])
 
 
 def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: SeedScope) -> None:
@@ -338,7 +340,7 @@ def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: Seed
     most = max(sorts, key=len)
     expected = f"{'first' if most is sorts[0] else 'mostly'} {_common(most).noun}"
     for literal in (literal for sort in sorts if sort is not most for literal in sort):
-        actual = type_of(literal.value).noun
+        actual = literal_type(literal.value).noun
         help = help_for_quotes(literal.value, _common(most))
         scope.problems.report(catalogue.literal_types_differ(literal.span, noun, expected, actual, help))
 
@@ -359,5 +361,5 @@ def _is_formula(text: str, scope: SeedScope) -> bool:
 def _literal_range(literals: Sequence[ast.Literal]) -> Range | None:
     """Return the range of the literals that are not null; None if any of them is no number."""
     values = [literal.value for literal in literals if literal.value is not None]
-    ranges = [intervals.exactly(value) for value in values if isinstance(value, int | float)]
+    ranges = [intervals.point(value) for value in values if isinstance(value, int | float)]
     return reduce(intervals.union, ranges) if ranges and len(ranges) == len(values) else None

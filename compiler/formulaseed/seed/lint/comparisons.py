@@ -15,8 +15,8 @@ from formulaseed.diagnostics.catalogue.seed import help_with_filter
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.facts import items
-from formulaseed.language.check.nulls import enclose
+from formulaseed.language.check.narrowing import list_items
+from formulaseed.language.check.nulls import add_parentheses
 from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text
@@ -89,12 +89,12 @@ def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: P
         if known is None or not sign:
             continue
         is_member = sign in ("in", "not in")
-        for item in items(other):
+        for item in list_items(other):
             value = item.info.constant
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             operator = "==" if is_member else sign
-            result = intervals.compare(operator, known, intervals.exactly(value))
+            result = intervals.compare(operator, known, intervals.point(value))
             if result is not False and (result is None or is_member or known.low <= value <= known.high):
                 continue  # such as `meta.stars <= 5` in the last of several conditions
             name = expression_text(field)
@@ -116,7 +116,7 @@ def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problem
             if text and title_case(text) != text:
                 problems.report(catalogue.other_case(left.info.span, text, title_case(text), is_there=False))
         elif operator in ("==", "!=", "in", "not in") and (is_left or is_right):
-            source, literals = (left, items(right)) if is_left else (right, items(left))
+            source, literals = (left, list_items(right)) if is_left else (right, list_items(left))
             texts = [_string(literal) for literal in literals]
             # several categories, or none, are compared with the whole on purpose
             if all(texts) and not any("," in text for text in texts):
@@ -138,7 +138,7 @@ def _report_whole_list(
     elif source.info.span.pointer != literal.info.span.pointer:  # the `source` of a case
         help = f"drop `source` and write `{formula}`"
     else:
-        formula = enclose(formula, span) if len(texts) > 1 else formula
+        formula = add_parentheses(formula, span) if len(texts) > 1 else formula
         help = f"write `{formula}`"
         if len(node.rest) == 1:
             help = Suggestion(help, json.dumps(formula, ensure_ascii=False)[1:-1], "unsafe", is_verbatim=True)

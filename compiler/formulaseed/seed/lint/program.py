@@ -9,9 +9,9 @@ from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, typed
-from formulaseed.language.check.facts import items
+from formulaseed.language.check.narrowing import list_items
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.intervals import describe, is_open
+from formulaseed.language.intervals import describe, is_remote
 from formulaseed.language.printer import expression_text, literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
@@ -109,7 +109,7 @@ def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], pro
     bounds = [argument for argument in call.arguments if argument.info.is_constant]
     if all(argument in bounds or _is_age(argument, years, present) for argument in call.arguments):
         return
-    if bounds and is_open(step.range.low) != is_open(step.range.high):
+    if bounds and is_remote(step.range.low) != is_remote(step.range.high):
         bound = expression_text(bounds[0])
         is_above = FUNCTIONS[call.function].bounds == "below"
         problems.report(catalogue.missing_bound(step.span, step.name, describe(step.range), bound, is_above=is_above))
@@ -294,7 +294,7 @@ class _TestedValues:
         for left, operator, right in zip((chain.first, *chain.rest), chain.operators, chain.rest, strict=False):
             for one, other in ((left, right), (right, left)):
                 for name in _field(one):
-                    values = items(other)
+                    values = list_items(other)
                     texts = [item.value for item in values if isinstance(item, typed.Literal)]
                     self.values.update((name, text) for text in texts if isinstance(text, str))
                     in_text = operator in ("in", "not in") and not isinstance(other, typed.List)

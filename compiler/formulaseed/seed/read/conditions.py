@@ -44,7 +44,9 @@ _FOREIGN_OPERATORS: dict[str, Help] = {
     **dict.fromkeys(
         ("not in", "not_in", "notin", "nin", "$nin", "!in"), catalogue.help_with_filter("meta.year not in [2020, 2021]")
     ),
-    **dict.fromkeys(("contains", "includes", "like", "$regex"), catalogue.help_with_filter("'Thai' in context.categories")),
+    **dict.fromkeys(
+        ("contains", "includes", "like", "$regex"), catalogue.help_with_filter("'Thai' in context.categories")
+    ),
 }
 """Operators of other formats, in lower case, with the help of each."""
 _JUNCTIONS = ("and", "all", "all_of", "allof", "or", "any", "any_of", "anyof", "not", "nor")

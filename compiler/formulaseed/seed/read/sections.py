@@ -17,7 +17,7 @@ from formulaseed.diagnostics.codes import CODES, SUPPRESSIBLE
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_type
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.properties import read_properties
 from formulaseed.seed.read.shape import Shape
@@ -277,7 +277,7 @@ class Sections(ABC):
             self.declare("extraction", name, field, fields)
         return fields
 
-    def read_evidence(self, value: JsonValue | None) -> nodes.Evidence:
+    def read_evidence(self, value: JsonValue | None) -> nodes.EvidenceRule:
         """Read whether a field needs a quote: `required`, true or false."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
@@ -341,7 +341,7 @@ class Sections(ABC):
             chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS)
         if chosen == "enum":
             values = read_enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'), shape)
-            return (enum_of(tuple(value.name for value in values)) if values else ERROR), values
+            return (enum_type(tuple(value.name for value in values)) if values else ERROR), values
         if chosen is not None and written is not None:
             self.problems.report(catalogue.values_of_no_enum(written.span, chosen))
         return (SCALARS[chosen] if chosen else ERROR), ()

@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language.parser import parse_v1_formula
-from formulaseed.language.types import enum_of
+from formulaseed.language.types import enum_type
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
 from formulaseed.seed.read import sections
@@ -85,7 +85,7 @@ class _SeedV2(Sections):
         if validity is not None and shape.boolean(validity, "`validity`"):
             values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
             name = Named(validity.span, standard_fields.VALIDITY_FIELD)
-            ty = enum_of(tuple(value.name for value in values))
+            ty = enum_type(tuple(value.name for value in values))
             field = nodes.ExtractionField(name.text, ty, "Whether the review can be trusted", values, "valid")
             self.declare("extraction", name, field, fields)
         return surface.Program(
@@ -219,7 +219,7 @@ class _SeedV1(Sections):
             name = match[1]
             if name is not None and name not in PLACEHOLDERS:
                 help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], noun="placeholders")
-                span = text.inside(match.start(), match.end())
+                span = text.subspan(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
             elif name is not None:
                 self.check_quotes(text, match)
@@ -240,7 +240,7 @@ class _SeedV1(Sections):
         is_whole = bool(before and after)
         # an apostrophe on one side, as in `{review_date}'s`, is no quote
         if placeholder[1] in STRINGS and (is_whole or set(before + after) & _DOUBLE_QUOTES):
-            span = prompt.inside(start, end)
+            span = prompt.subspan(start, end)
             warning = lint_catalogue.placeholder_in_quotes(span, text[start:end], placeholder[1], is_whole=is_whole)
             self.problems.report(warning)
 

@@ -14,7 +14,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language.check.wording import help_for_quotes
-from formulaseed.language.types import Base, Type, Value, fits, is_within, type_of
+from formulaseed.language.types import Base, Type, Value, fits, is_within, literal_type
 from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
@@ -30,7 +30,7 @@ def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> 
         help = did_you_mean(content, ty.values, noun="values")
         shape.problems.report(catalogue.unknown_value(literal.span, content, help))
         return None
-    if content is None or not fits(type_of(content), ty):
+    if content is None or not fits(literal_type(content), ty):
         shape.problems.report(catalogue.wrong_literal(literal.span, noun, ty.noun, help_for_quotes(content, ty)))
         return None
     if ty.base is not Base.NUMBER or not isinstance(content, int | float):

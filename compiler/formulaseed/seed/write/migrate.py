@@ -15,7 +15,7 @@ from typing import Any
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
-from formulaseed.ir.hoisting import hoist
+from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.info import Info
@@ -25,7 +25,7 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import INTEGER, Value
 from formulaseed.source.json_reader import JsonString, Plain, read_json
-from formulaseed.source.text import Source, Span, free_name
+from formulaseed.source.text import Source, Span, claim_name
 
 SUM = "sum"
 Object = dict[str, Plain]
@@ -62,7 +62,7 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     migration = Migration(moved)
     writer = _Writer(program, migration.not_moved)
     written = {step["name"]: step for step in seed["compute_dag"]}
-    for step in hoist(program).steps:
+    for step in hoist_aggregates(program).steps:
         writer.step(step)
         allowed = written.get(step.name, {}).get("allow")
         if allowed is not None:
@@ -159,7 +159,7 @@ class _Writer:
     def _filter(self, **parts: Plain) -> str:
         """Add a filter, and return the key that tests it."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
-        name = free_name(f"{self.name[:80]}{suffix}", self.taken)
+        name = claim_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
         return f"${name}"
 
@@ -176,7 +176,7 @@ def _text(expression: Expr) -> str:
 def _with_full_names(expression: Expr) -> Expr:
     if isinstance(expression, typed.Ref):
         return replace(expression, written="")
-    return typed.mapped(expression, _with_full_names)
+    return typed.map_operands(expression, _with_full_names)
 
 
 # --- conditions as entries of a condition object

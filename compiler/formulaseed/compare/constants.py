@@ -20,7 +20,7 @@ from formulaseed.pages.values import is_number
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.lint.program import is_year, years_of
-from formulaseed.source.json_reader import JsonNumber
+from formulaseed.source.json_reader import JsonNumber, find_value
 from formulaseed.source.text import Source, Span
 
 _MAX_ENCLOSING_LENGTH = 100
@@ -80,7 +80,7 @@ def find_constants(seed: FormulaSeed) -> list[Constant]:
         step, value, enclosing_text, span = literal
         if not is_number(value) or _parse_number(span) != value:
             continue  # a string or a boolean, or a number that the compiler computed from several constants
-        is_json = tree is not None and isinstance(value_at(tree, span.pointer), JsonNumber)
+        is_json = tree is not None and isinstance(find_value(tree, span.pointer), JsonNumber)
         in_years = step in year_names and is_year(value)
         constants.setdefault(span.start, Constant(step, value, enclosing_text, span, in_years, is_json))
     return sorted(constants.values(), key=lambda constant: constant.span.start)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from formulaseed.errors import DataError
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import find_symbols
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.values import format_plain, is_number
@@ -55,10 +56,10 @@ def pair_programs(
     verdict = _choose_verdict(new, outputs, output)
     numeric_outputs = rank_numeric_outputs(new, outputs, verdict, output)
     if verdict is None:
-        return Pairing(old_names, outputs, None, (), numeric_outputs, uses_of(new))
+        return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new))
     old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
     possible_verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
-    return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, uses_of(new))
+    return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new))
 
 
 def _choose_verdict(new: nodes.Program, outputs: Collection[str], output: str | None) -> nodes.Step | None:

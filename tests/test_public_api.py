@@ -145,7 +145,7 @@ def test_no_argument_is_accepted_unseen() -> None:
         "explain": {"seed": COUNTING, "rows": [], "context": {}, "business_id": "a"},
         "extract": {"seed": COUNTING, "contexts": []},
         "load_evaluator": {"seed_or_path": COUNTING},
-        "load_requests": {"given": REQUESTS},
+        "load_requests": {"requests": REQUESTS},
         "load_seed": {"seed": COUNTING},
         "report": {"seed": COUNTING, "rows": []},
         "run": {"seed": COUNTING, "contexts": []},

@@ -221,9 +221,9 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     for note in ("[/nothing] \x1b]0;owned\x07 \u202e", "[bold]\nfaked"):
-        with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
+        with redirect_stderr(shown), output.show_progress("restaurant", 2) as bar:
             bar.advance(partial(str, note))
-        with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
+        with redirect_stderr(shown), output.show_progress("restaurant", 2) as bar:
             bar.show(note)
     for seen in (r"[/nothing] \x1b]0;owned\x07 \u202e", r"[bold]\nfaked"):
         assert shown.getvalue().count(seen) >= 2

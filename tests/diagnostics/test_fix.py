@@ -230,7 +230,7 @@ def test_a_misspelt_definition_is_not_spread() -> None:
     assert fixed(before := analysed(json.dumps(seed))) is before
     seed["output"].remove("N_GOOD")
     after = fixed(analysed(json.dumps(seed)))
-    assert (after.has_errors, after.fixed) == (False, 1)
+    assert (after.has_errors, after.fixed_count) == (False, 1)
     seed["compute"][3]["expr"] = "N_GOOD / N if N > 0 else N_GOOD"
     seed["compute"].append({"name": "MORE", "op": "expr", "expr": "N_GOOD"})
     assert fixed(before := analysed(json.dumps(seed))) is before
@@ -259,7 +259,7 @@ def test_the_fixes_are_counted() -> None:
     seed["compute"][1]["wheer"] = seed["compute"][1].pop("where")
     after = fixed(analysed(json.dumps(seed)))
     assert not after.has_errors
-    assert after.fixed == 4
+    assert after.fixed_count == 4
 
 
 _TOKEN = re.compile(r"\$?[A-Za-z_][A-Za-z_0-9]+(?:\.[A-Za-z_]\w*)*")

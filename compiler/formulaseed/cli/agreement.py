@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import emit_json, finish, format_option, reported, show
+from formulaseed.cli.output import emit_json, finish, format_option, report_failures, show
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
@@ -63,7 +63,7 @@ def agreement(
     options = RunOptions(review_handling=loaded.program.review_handling)
     source = ReviewSource(loaded.evaluator, contexts, None, options, duplicates)
     measures: list[FieldMeasure] = []
-    with reported() as failures:
+    with report_failures() as failures:
         recorded = Recorded(extractions).read(loaded.program, failures)
         predictor: SyncExtractor = LexicalExtractor(fields)
         if extractor == "trained":

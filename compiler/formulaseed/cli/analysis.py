@@ -12,10 +12,10 @@ from formulaseed.cli.output import (
     emit_json,
     finish,
     format_of,
-    progress,
+    report_failures,
     report_warnings,
-    reported,
     show,
+    show_progress,
     write_out,
 )
 from formulaseed.compare.cover import Coverage, measure_coverage
@@ -86,7 +86,7 @@ def diff(
     if "verdicts" in checks and rows is None:
         raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE")
     (old_seed, old_parameters), (new_seed, new_parameters) = _load(old, params_old), _load(new, params_new)
-    with reported() as failures:
+    with report_failures() as failures:
         difference = compare_seeds(
             old_seed,
             new_seed,
@@ -119,7 +119,7 @@ def cover(
     they are listed, and count as far as they come.
     """
     loaded, parameters = _load(seed, params)
-    with reported() as failures:
+    with report_failures() as failures:
         coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
     _print(coverage, form)
     finish(WRONG if fail_under is not None and coverage.percent < fail_under else failures.status)
@@ -159,7 +159,7 @@ def sensitivity(
     status 3 where some restaurants could not be read.
     """
     loaded, parameters = _load(seed, params)
-    with reported() as failures, progress("variant", quiet=quiet) as bar:
+    with report_failures() as failures, show_progress("variant", quiet=quiet) as bar:
         ranking = rank_numbers(
             loaded,
             read_lines(rows, "rows"),

@@ -15,8 +15,8 @@ import click
 from formulaseed import __version__
 from formulaseed.cli.output import (
     benchmark_option,
-    each_file,
     emit,
+    process_files,
     reference_option,
     say,
     show,
@@ -94,7 +94,7 @@ def check(
                 _print(seed, diagnostics, output, explained)
             return 1 if any(d.severity == "error" for d in diagnostics) else 0
 
-        status = each_file(seeds, check_one)
+        status = process_files(seeds, check_one)
         _print_together(found, output)
         return status
 
@@ -145,7 +145,7 @@ def _write_fixed(analysis: Analysis[Any, Any], found: Analysis[Any, Any]) -> Ana
     if found is not analysis:
         replace_file(path, found.document.source.text)
     if analysis.has_errors:
-        say(f"{path}: {number_of(found.fixed, 'error')} fixed{_without_fix(found)}", err=True)
+        say(f"{path}: {number_of(found.fixed_count, 'error')} fixed{_without_fix(found)}", err=True)
     return found
 
 
@@ -156,7 +156,7 @@ def _print_changes(analysis: Analysis[Any, Any], found: Analysis[Any, Any]) -> i
     lines = difflib.unified_diff(before, after, name, f"{name} (fixed)", lineterm="")
     if changes := "\n".join(lines):
         show(changes)
-    said = f"{number_of(found.fixed, 'error')} can be fixed{_without_fix(found)}"
+    said = f"{number_of(found.fixed_count, 'error')} can be fixed{_without_fix(found)}"
     say(f"{name}: {said if analysis.has_errors else 'there are no errors to fix'}", err=True)
     return 1 if found.has_errors or changes else 0
 

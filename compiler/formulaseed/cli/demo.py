@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.output import reported, show
+from formulaseed.cli.output import report_failures, show
 from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.diagnostics.render import aligned, summary
@@ -77,7 +77,7 @@ def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: P
     """The explanation of each restaurant, and the page of all."""
     explainer = Explainer(seed.program, Evaluator(module_from_source(source, "demo")))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
-    with reported() as failures:
+    with report_failures() as failures:
         restaurants = read_contexts(read_lines(str(contexts)))
         extracted = extract_restaurants(explainer.evaluator, extractor, restaurants, RunOptions(), failures)
         explanations = list(explain_all(explainer, extracted, None, failures))

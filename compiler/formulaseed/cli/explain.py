@@ -16,7 +16,7 @@ from formulaseed.cli.inputs import (
     parameters_of,
     rows_option,
 )
-from formulaseed.cli.output import check_suffix, finish, format_of, progress, reported, say, write_out
+from formulaseed.cli.output import check_suffix, finish, format_of, report_failures, say, show_progress, write_out
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
@@ -105,7 +105,7 @@ def _open_explanations(
     loaded = load(seed, allow_edited=allow_edited)
     parameters = parameters_of(loaded.evaluator, params)
     explainer = Explainer(loaded.program, loaded.evaluator, output)
-    with reported() as failures, progress("restaurant", quiet=quiet) as bar:
+    with report_failures() as failures, show_progress("restaurant", quiet=quiet) as bar:
         lines = select(read_lines(rows, "rows"))
         restaurants = read_rows(loaded.evaluator, lines, failures, parameters, duplicates)
         explanations = explain_all(explainer, restaurants, parameters, failures)

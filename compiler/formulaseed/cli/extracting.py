@@ -13,7 +13,7 @@ import click
 
 from formulaseed.cli.extractors import extractor_options, make_extractor
 from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, parameters_of
-from formulaseed.cli.output import Progress, finish, format_of, progress, reported, say
+from formulaseed.cli.output import Progress, finish, format_of, report_failures, say, show_progress
 from formulaseed.cli.panels import panel_option
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
@@ -177,8 +177,8 @@ def open_job(job: Job) -> Iterator[OpenJob]:
     status, is_done = 0, False
     try:
         with (
-            reported(failures),
-            progress("restaurant", quiet=job.quiet) as shown,
+            report_failures(failures),
+            show_progress("restaurant", quiet=job.quiet) as shown,
             Interruption() if job.extractor.asks_model else contextlib.nullcontext(),
             open_extractor(
                 job.program, job.source, job.extractor, failures,

@@ -1,4 +1,4 @@
-"""Lays out the help of a command with many options in panels, a section for each purpose."""
+"""Lay out the help of a command with many options in panels: a section for each purpose."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ PANELS = {
     "model": "Model, of the extractors anthropic and cascade",
     "cost": "Cost, of the extractors anthropic and cascade",
     "output": "Output",
-}
-"""The titles of panels, in the order of the help."""
+}  # the titles of the panels, in the order of the help
 
 
 class PanelOption(click.Option):
-    """An option that knows its panel."""
+    """An option of a command with the panel that its help belongs to."""
 
     def __init__(self, *arguments: Any, panel: str, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
@@ -28,24 +27,27 @@ class PanelOption(click.Option):
 
 
 def panel_option(panel: str, flag: str, help: str, *, name: str = "", **attributes: Any) -> Decorator:
-    """Return the decorator that gives a command an option; a default that is not None is shown.
+    """Return a decorator that adds an option to a command; the help shows a default other than None.
 
-    The command's parameter is `name`, by default that of the flag.
+    The command's parameter is called `name`, by default like the flag. `attributes` are those of `click.option`.
     """
     if attributes.get("default") is not None:
         attributes["show_default"] = True
-    return click.option(flag, *([name] if name else []), cls=PanelOption, panel=panel, help=help, **attributes)
+    names = (flag, name) if name else (flag,)
+    return click.option(*names, cls=PanelOption, panel=panel, help=help, **attributes)
 
 
 class PanelCommand(click.Command):
-    """A command whose help shows its options in panels; those without a panel are about the output."""
+    """A command whose help shows its options in panels; options without a panel are in the one of the output."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section of options for each panel to the formatter."""
         rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in PANELS}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if record is not None:
-                rows[option.panel if isinstance(option, PanelOption) else "output"].append(record)
+                panel = option.panel if isinstance(option, PanelOption) else "output"
+                rows[panel].append(record)
         for panel, records in rows.items():
             with formatter.section(PANELS[panel]):
                 formatter.write_dl(records)

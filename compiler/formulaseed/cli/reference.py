@@ -26,7 +26,7 @@ from formulaseed.cli.output import (
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import summary
-from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, domain_of, read_given
+from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, load_domain, read_document
 from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
@@ -135,7 +135,7 @@ def _json(reference: Reference, out: str | None, check: bool) -> int:
 def _read(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
     """The reference in a file, what it says of a database, and its JSON. Raises `SeedError` for any other file."""
     problems = Problems()
-    document = read_given(path, "reference", problems)
+    document = read_document(path, "reference", problems)
     reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
     if problems.has_errors or reference is None:
         raise SeedError(problems.sorted())
@@ -168,7 +168,7 @@ def formula(
     else:
         assert text is not None
         is_inferred = reference is None and given is not None
-        domain = with_variables(None, given or {}, are_values=True) if is_inferred else domain_of(reference, None)
+        domain = with_variables(None, given or {}, are_values=True) if is_inferred else load_domain(reference, None)
         analysis = analyse_formula(text, domain)
     outcome = _Outcome(analysis, given, strict, several=rules is not None)
     if form == "json":

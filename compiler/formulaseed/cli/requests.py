@@ -24,12 +24,12 @@ from formulaseed.cli.output import (
     finish,
     format_option,
     is_terminal,
-    progress,
+    report_failures,
     report_warnings,
-    reported,
     say,
     show,
     show_diagnostics,
+    show_progress,
 )
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
@@ -169,12 +169,12 @@ def validate(
     check_suffix(conditions, ".json", option="--conditions")
     on_error = "-" in outputs
     evaluate = requests_evaluator(analysis, valid(picked))
-    with reported() as failures:
+    with report_failures() as failures:
         dataset = read_dataset(
             data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures, duplicates
         )
         cache = EvidenceCache(valid(picked), dataset, evaluate)
-        with progress("restaurant", len(dataset.candidates)) as bar:
+        with show_progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in cache.fill():
                 bar.advance(partial(dataset.name, business_id))
         found = cache.matrix()

@@ -9,7 +9,7 @@ import click
 
 from formulaseed.cli.extracting import extraction_options, make_job, open_job, rows_format
 from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, progress, reported, say
+from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
 from formulaseed.cli.panels import PanelCommand
 from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.duplicates import Duplicates
@@ -75,7 +75,7 @@ def evaluate(
     parameters = parameters_of(evaluator, params)
     to = Results.of(out, form, sort, trace, evaluator, parameters)
     lines, counted = read_lines(rows, "rows"), ResultCounts()
-    with reported() as failures, progress("restaurant", quiet=True) as shown:
+    with report_failures() as failures, show_progress("restaurant", quiet=True) as shown:
         results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters, duplicates=duplicates)
         _write(results, to, (rows,), failures, shown, counted)
     for line in counted.lines():

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, is_terminal, progress, reported, say
+from formulaseed.cli.output import Progress, finish, is_terminal, report_failures, say, show_progress
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
@@ -66,7 +66,7 @@ def score(
         _score_on_spark(loaded, rows, contexts, out, options, strict)
     require_pyarrow("duckdb", "the engine `duckdb`")
     skip_pandas()
-    with progress("batch", quiet=not is_terminal()) as shown:
+    with show_progress("batch", quiet=not is_terminal()) as shown:
 
         def write(results: Scored) -> Counter[str]:
             with suppress(_Orphans):
@@ -104,7 +104,7 @@ def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, opti
         raise click.UsageError(
             "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
         )
-    with reported() as failures:
+    with report_failures() as failures:
         lines = scored_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
         if out.endswith(".parquet"):
             require_pyarrow()

@@ -17,8 +17,8 @@ from formulaseed.backends.base import TARGETS, load_backend
 from formulaseed.cli.output import (
     check_current,
     check_suffix,
-    each_file,
     emit,
+    process_files,
     reference_option,
     report_warnings,
     say,
@@ -27,7 +27,7 @@ from formulaseed.cli.output import (
     strict_option,
     write_out,
 )
-from formulaseed.cli.overwriting import obstacle_at, report_former
+from formulaseed.cli.overwriting import find_obstacle, report_former
 from formulaseed.data.documents import read_text, source_of
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Problems
@@ -36,10 +36,10 @@ from formulaseed.documents import (
     analyse,
     analyse_text,
     compile_tests,
-    document_kind,
     load_file,
     load_seed,
-    style_at,
+    read_style,
+    recognise_kind,
 )
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
@@ -113,12 +113,12 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
         say(seed)
         return 0
 
-    sys.exit(each_file(seeds, format_one, "; not formatted"))
+    sys.exit(process_files(seeds, format_one, "; not formatted"))
 
 
 def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
     """Return the formatted text of a file, of the same kind; empty if it has errors, which are reported."""
-    kind = document_kind(source, _FORMATTED, problems)
+    kind = recognise_kind(source, _FORMATTED, problems)
     if kind is None:
         return ""
     if sort and kind != "seed":
@@ -274,29 +274,29 @@ def compile(
 
     def place(path: Path, source: str, made_from: Compilable[Any], arguments: str, option: str) -> int:
         """Write a file, or with --check say whether it is current; return the exit status."""
-        obstacle = obstacle_at(path, source, made_from.document.path, backend)
+        obstacle = find_obstacle(path, source, made_from.document.path, backend)
         if how["check"]:
             stale = f"not what {made_from.document.source.name} compiles to"
             if obstacle is not None:
-                say(f"{path}: {stale}: {obstacle.what}")
+                say(f"{path}: {stale}: {obstacle.reason}")
                 return 1
             return check_current(path, source, f"`formulaseed compile {arguments}`", stale)
         if obstacle is not None and not (how["force"] and obstacle.may_be_forced):
             forced = ", or replace it with --force" if obstacle.may_be_forced else ""
             help = f"{obstacle.help}, write to another folder with {option}{forced}"
-            say(f"{path}: not overwritten: {obstacle.what}; {help}", err=True)
+            say(f"{path}: not overwritten: {obstacle.reason}; {help}", err=True)
             return 2
         replace_file(path, source, through_link=False)
         say(str(path))
         return 0
 
-    sys.exit(each_file(seeds, compile_one, "; not compiled"))
+    sys.exit(process_files(seeds, compile_one, "; not compiled"))
 
 
 def _compiled(loaded: Compilable[Any], target: str, path: Path, style: str | None = None) -> str:
     """Return the file that a document compiles to at a path, without a style in that of the file that is there."""
     if style is None and "style" in load_backend(target).options:
-        style = style_at(path)
+        style = read_style(path)
     return pipeline.compile(loaded, target, style=style, folder=path.parent)
 
 

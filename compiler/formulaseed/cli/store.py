@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from formulaseed.cli.output import emit_json, finish, format_option, reported, say
+from formulaseed.cli.output import emit_json, finish, format_option, report_failures, say
 from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line
@@ -127,7 +127,7 @@ def export(path: str | None, out: str) -> None:
 def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
     new = old = 0
-    with reported() as failures, _store(path) as answers:
+    with report_failures() as failures, _store(path) as answers:
         for line, is_new in parsed(read_lines(source), answers.take):
             if isinstance(is_new, DataError):
                 failures.add(line.place, str(is_new))

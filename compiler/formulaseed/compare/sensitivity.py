@@ -26,7 +26,7 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
 from formulaseed.pages.document import Document
 from formulaseed.pages.values import format_change, format_plain, is_number
-from formulaseed.pipeline import checked, compile
+from formulaseed.pipeline import compile, require_valid
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
@@ -298,7 +298,7 @@ def _constants(seed: FormulaSeed, trial: _Trial) -> Iterator[_Number]:
     for constant in constants_of(seed):
 
         def attempt(value: int | float, write: Callable[[int | float], Source] = constant.write) -> Variant:
-            variant = checked(analyse_text(write(value)))
+            variant = require_valid(analyse_text(write(value)))
             module = module_from_source(compile(variant, formatted=False), seed.task_name)
             return trial.evaluate(value, module, trial.arguments)
 

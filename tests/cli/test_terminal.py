@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from asking import restaurant
-from formulaseed.cli import output, requests
+from formulaseed.cli import output, validate
 from formulaseed.cli.main import _COMMANDS
 from helpers import EXAMPLES, ROOT, command, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -234,9 +234,9 @@ def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyP
     """The same for the report of `validate`, also where it is a table."""
     shown = io.StringIO()
     monkeypatch.setattr(requests, "is_terminal", lambda _: True)
-    listed = requests.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
+    listed = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
-        requests.print_group(EVIL, [listed], on_error=True)
+        validate.print_group(EVIL, [listed], on_error=True)
     assert is_tame(shown.getvalue()), shown.getvalue()
 
 

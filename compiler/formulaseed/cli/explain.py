@@ -1,4 +1,4 @@
-"""The commands that say why: `explain` for one restaurant, `report` for all of them."""
+"""Define the commands that explain verdicts: `explain` for one restaurant, `report` for all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formulaseed.cli.inputs import (
     parameters_of,
     rows_option,
 )
-from formulaseed.cli.output import check_suffix, finish, format_of, report_failures, say, show_progress, write_out
+from formulaseed.cli.output import check_suffix, choose_format, finish, report_failures, say, show_progress, write_out
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
@@ -41,7 +41,7 @@ _SHARED_OPTIONS = (
 
 
 def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that `explain` and `report` share, for `_open_explanations`."""
+    """Add the options that `explain` and `report` share to a command; `_open_explanations` takes their values."""
     for option in reversed(_SHARED_OPTIONS):
         command = option(command)
     return command
@@ -60,10 +60,10 @@ def explain(business_id: str | None, form: str | None, out: str | None, **shared
     The verdict first, and the rule that gave it; the steps behind it with their values; the reviews behind those, with the
     words that they rest on where the rows hold texts (`extract --with-text`). Exit status 3 where the restaurant failed.
     """
-    chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "text"
+    form = choose_format(form, out, _SUFFIXES, "text")
     with _open_explanations(lambda lines: _select_line(lines, business_id), **shared) as (_, explanations, failures):
         for explanation in explanations:
-            write_out(getattr(explanation, chosen), out)
+            write_out(getattr(explanation, form), out)
     finish(failures.status)
 
 
@@ -86,7 +86,7 @@ def report(out: str, **shared: Any) -> None:
 
 
 class _Explanations(NamedTuple):
-    """The explanations of restaurants as they come, who makes them, and what has failed so far."""
+    """An iterator that explains one restaurant at a time, its explainer, and the failures so far."""
 
     explainer: Explainer
     explanations: Iterator[Explanation]
@@ -98,9 +98,10 @@ def _open_explanations(
     select: Callable[[Iterator[Line]], Iterator[Line]], *, seed: str, rows: str, output: str | None,
     params: tuple[str, ...], duplicates: Duplicates, allow_edited: bool, quiet: bool
 ) -> Iterator[_Explanations]:  # fmt: skip
-    """Explain the restaurants of the lines that `select` chooses; what failed is reported at the end of the block.
+    """Provide explanations of the restaurants in the lines of `rows` that `select` chooses.
 
-    Raises `UsageError` for options that do not fit.
+    They are computed as the block iterates, with progress on standard error; failures are reported at the end of the block.
+    Raises `UsageError` for options that do not fit the seed.
     """
     loaded = load(seed, allow_edited=allow_edited)
     parameters = parameters_of(loaded.evaluator, params)
@@ -110,18 +111,18 @@ def _open_explanations(
         restaurants = read_rows(loaded.evaluator, lines, failures, parameters, duplicates)
         explanations = explain_all(explainer, restaurants, parameters, failures)
 
-        def advancing() -> Iterator[Explanation]:
+        def count_explanations() -> Iterator[Explanation]:
             for explanation in explanations:
                 yield explanation
                 bar.advance(lambda: "explained")
 
-        yield _Explanations(explainer, advancing(), failures)
+        yield _Explanations(explainer, count_explanations(), failures)
 
 
 def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Line]:
     """Yield the first line of the restaurant with this id, or without an id the only line.
 
-    Warns of other lines with the same id. Raises `UsageError` if there is no such line, or several without an id.
+    Prints a warning if other lines have the same id. Raises `UsageError` if there is no such line, or several without an id.
     """
     first: Line | None = None
     ids: list[str] = []
@@ -142,9 +143,10 @@ def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Lin
 
 
 def _warn_of_repeats(line: Line, rest: Iterator[Line]) -> None:
-    """Warn if one of the other lines, which are read to their end, is of the same restaurant."""
-    places = [other.place for other in rest if other.business_id == line.business_id]
+    """Print a warning if a line of `rest`, which is read to its end, has the restaurant of `line`."""
+    places = [repeat.place for repeat in rest if repeat.business_id == line.business_id]
     if places:
-        more = ", …" if len(places) > _MAX_LISTED_PLACES else ""
-        listed = ", ".join(places[:_MAX_LISTED_PLACES])
-        say(f"warning: {line.place} is explained; {line.business_id} is also in {listed}{more}", err=True)
+        listing = ", ".join(places[:_MAX_LISTED_PLACES])
+        if len(places) > _MAX_LISTED_PLACES:
+            listing += ", …"
+        say(f"warning: {line.place} is explained; {line.business_id} is also in {listing}", err=True)

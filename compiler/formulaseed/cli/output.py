@@ -156,6 +156,16 @@ def format_of(
     )
 
 
+def choose_format(form: str | None, out: str | None, suffixes: Mapping[str, str], default: str) -> str:
+    """Return the format that the user chose: `form`, else by the suffix of the file `out`, else `default`.
+
+    Raises `UsageError` as `format_of` does.
+    """
+    if form is None and out is not None:
+        form = format_of(out, suffixes)
+    return form or default
+
+
 def check_suffix(out: str | None, *suffixes: str, option: str = "--out") -> None:
     """Raise `UsageError` if the output file `out` has a suffix, but none of `suffixes`; the message proposes the first."""
     if out is not None:

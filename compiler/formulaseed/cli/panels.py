@@ -1,4 +1,4 @@
-"""Lay out the help of a command with many options in panels: a section for each purpose."""
+"""Define options of commands: the panel of the help that each is in, its flag, and whether the user passed it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -35,6 +36,16 @@ def panel_option(panel: str, flag: str, help: str, *, name: str = "", **attribut
         attributes["show_default"] = True
     names = (flag, name) if name else (flag,)
     return click.option(*names, cls=PanelOption, panel=panel, help=help, **attributes)
+
+
+def flag_of(name: str) -> str:
+    """Return the flag of the option with this parameter name: `--max-usd` for `max_usd`."""
+    return f"--{name.replace('_', '-')}"
+
+
+def is_set(name: str) -> bool:
+    """Return True if the user passed the option with this parameter name to the current command."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 class PanelCommand(click.Command):

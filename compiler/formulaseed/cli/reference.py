@@ -14,9 +14,9 @@ import click
 
 from formulaseed.cli.output import (
     check_current,
+    choose_format,
     emit_json,
     finish,
-    format_of,
     format_option,
     say,
     show_diagnostics,
@@ -61,17 +61,17 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
     """
     if check and out is None:
         raise click.UsageError("--check needs --out: the file to check")
-    chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "json"
+    form = choose_format(form, out, _SUFFIXES, "json")
     reference = _reference(**domain)
     for name in reference.hidden:
         what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
         say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
-    if chosen == "json":
+    if form == "json":
         if generated_at:
             reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
         sys.exit(_json(reference, out, check))
     document = reference_json(reference)
-    if chosen == "markdown":
+    if form == "markdown":
         text = reference_markdown(document)
     else:
         text = reference_prompt(document)

@@ -233,7 +233,7 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
 def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the report of `validate`, also where it is a table."""
     shown = io.StringIO()
-    monkeypatch.setattr(requests, "is_terminal", lambda _: True)
+    monkeypatch.setattr(validate, "is_terminal", lambda _: True)
     listed = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
         validate.print_group(EVIL, [listed], on_error=True)

@@ -42,8 +42,6 @@ STEPS = 2_000
 CASE_RULES = 1_000
 TABLE_ENTRIES = 10_000
 CONDITIONS = 256
-WORDED_CONDITIONS = 4_000
-"""Characters of a condition written as a formula that is still parsed to suggest the object to write."""
 LIST_ITEMS = 1_000
 FILTER_SIZE = 5_000
 """Terms of a filter with the filters that it uses expanded: each use of one counts in full."""

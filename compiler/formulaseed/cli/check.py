@@ -7,8 +7,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -35,15 +36,6 @@ _SECONDS_BETWEEN_LOOKS = 0.3
 _MAX_LISTED_PLACES = 5
 
 
-class _Output(NamedTuple):
-    """The options of `check` that choose which diagnostics are printed, and how."""
-
-    form: str
-    notes: bool
-    errors_only: bool
-    statistics: bool
-
-
 @click.command("check")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
 @click.option("--format", "--output-format", "form", type=click.Choice(["text", "json", "sarif", "github"]),
@@ -57,88 +49,92 @@ class _Output(NamedTuple):
 @benchmark_option
 @reference_option
 @strict_option
-def check(
-    seeds: tuple[str, ...],
-    fix: bool,
-    diff: bool,
-    watch: bool,
-    benchmark: bool,
-    reference: str | None,
-    strict: bool,
-    **output_options: Any,
-) -> None:
+def check(seeds: tuple[str, ...], watch: bool, **options: Any) -> None:
     """Report every problem in seeds, or in files of requests or rules.
 
     Exit status 1 where there are errors; warnings alone are fine, unless --strict makes them errors. Notes always are.
     """
-    output = _Output(**output_options)
-    if output.form != "text" and (output.statistics or diff or watch):
+    checking = _Check(seeds, **options)
+    if checking.form != "text" and (checking.statistics or checking.diff or watch):
         raise click.UsageError("--statistics, --diff and --watch are for people: pass them without --format")
-    if diff and not fix:
+    if checking.diff and not checking.fix:
         raise click.UsageError("--diff shows what --fix would change: pass both")
-    if watch and (diff or "-" in seeds):
+    if watch and (checking.diff or "-" in seeds):
         raise click.UsageError("--watch is for files, and checks them: pass it without --diff and `-`")
+    if watch:
+        _watch([*seeds, *([checking.reference] if checking.reference else [])], checking.run)
+    sys.exit(checking.run())
 
-    def check_all() -> int:
-        all_diagnostics: list[Diagnostic] = []
-        explained = set[str]()
 
-        def check_one(seed: str) -> int:
-            analysis = analyse_file(seed, reference, benchmark=benchmark)
-            if diff:
-                return _print_changes(analysis, fixed(analysis))
-            if fix:
-                analysis = _write_fixed(analysis, fixed(analysis))
-            diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
-            all_diagnostics.extend(diagnostics)
-            if output.form == "text" and not output.statistics:
-                _print_file(seed, diagnostics, output, explained)
-            return 1 if any(d.severity == "error" for d in diagnostics) else 0
+@dataclass
+class _Check:
+    """The work of one `check` command: its files and options, and the diagnostics of the files checked so far."""
 
-        status = process_files(seeds, check_one)
-        _print_all(all_diagnostics, output)
+    files: tuple[str, ...]
+    form: str
+    notes: bool
+    errors_only: bool
+    statistics: bool
+    fix: bool
+    diff: bool
+    benchmark: bool
+    reference: str | None
+    strict: bool
+
+    def run(self) -> int:
+        """Check all files, print their problems, and return the exit status."""
+        self.diagnostics: list[Diagnostic] = []
+        self.explained = set[str]()  # codes whose explanation has been printed
+        status = process_files(self.files, self._check_file)
+        self._print_all()
         return status
 
-    if watch:
-        _watch([*seeds, *([reference] if reference else [])], check_all)
-    sys.exit(check_all())
+    def _check_file(self, file: str) -> int:
+        """Check a file, with --fix after fixing it, and print its problems if people read them; return the exit status."""
+        analysis = analyse_file(file, self.reference, benchmark=self.benchmark)
+        if self.diff:
+            return _print_changes(analysis, fixed(analysis))
+        if self.fix:
+            analysis = _write_fixed(analysis, fixed(analysis))
+        diagnostics = strictly(analysis.diagnostics) if self.strict else analysis.diagnostics
+        self.diagnostics.extend(diagnostics)
+        if self.form == "text" and not self.statistics:
+            self._print_file(file, diagnostics)
+        return 1 if any(d.severity == "error" for d in diagnostics) else 0
 
+    def _select(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """Return the diagnostics to print: errors alone, or all but the notes; tools get notes too and filter themselves."""
+        if self.errors_only:
+            return [d for d in diagnostics if d.severity == "error"]
+        return [d for d in diagnostics if self.notes or self.form in ("json", "sarif") or d.severity != "note"]
 
-def _select(diagnostics: Sequence[Diagnostic], output: _Output) -> list[Diagnostic]:
-    """Return the diagnostics to print: only errors, or all but the notes; tools get notes too, as they filter themselves."""
-    if output.errors_only:
-        return [d for d in diagnostics if d.severity == "error"]
-    return [d for d in diagnostics if output.notes or output.form in ("json", "sarif") or d.severity != "note"]
+    def _print_file(self, file: str, diagnostics: Sequence[Diagnostic]) -> None:
+        """Print the diagnostics of one file for people, and a line with their numbers."""
+        selected = self._select(diagnostics)
+        show_diagnostics(selected, explained=self.explained)
+        if self.errors_only:
+            say(f"{file}: {summary(selected) or 'no errors'}")
+            return
+        line = f"{file}: {summary(diagnostics) or 'no problems'}"
+        if len(selected) < len(diagnostics):
+            line += " (see --notes)"
+        say(line)
 
+    def _print_all(self) -> None:
+        """Print the statistics, or the diagnostics of all files in a format for tools; nothing in the format for people."""
+        selected = self._select(self.diagnostics)
+        if self.statistics:
+            numbers = Counter(d.code for d in (selected if self.errors_only else self.diagnostics))
+            rows = [(f"{n:,}", code, CODES[code].severity, CODES[code].name) for code, n in numbers.most_common()]
+            show(aligned([("number", "code", "severity", "name"), *rows]) if rows else "no problems")
+        elif self.form == "json":
+            emit(render_json(selected))
+        elif self.form == "github":
+            emit(render_github(selected))
+        elif self.form == "sarif":
+            from formulaseed.diagnostics.sarif import render_sarif
 
-def _print_file(seed: str, diagnostics: Sequence[Diagnostic], output: _Output, explained: set[str]) -> None:
-    """Print the diagnostics of one file for people, and a line with their numbers; `explained` as in `show_diagnostics`."""
-    selected = _select(diagnostics, output)
-    show_diagnostics(selected, explained=explained)
-    if output.errors_only:
-        say(f"{seed}: {summary(selected) or 'no errors'}")
-        return
-    line = f"{seed}: {summary(diagnostics) or 'no problems'}"
-    if len(selected) < len(diagnostics):
-        line += " (see --notes)"
-    say(line)
-
-
-def _print_all(diagnostics: Sequence[Diagnostic], output: _Output) -> None:
-    """Print the statistics, or the diagnostics of all files in a format for tools; nothing in the format for people."""
-    selected = _select(diagnostics, output)
-    if output.statistics:
-        numbers = Counter(d.code for d in (selected if output.errors_only else diagnostics))
-        rows = [(f"{n:,}", code, CODES[code].severity, CODES[code].name) for code, n in numbers.most_common()]
-        show(aligned([("number", "code", "severity", "name"), *rows]) if rows else "no problems")
-    elif output.form == "json":
-        emit(render_json(selected))
-    elif output.form == "github":
-        emit(render_github(selected))
-    elif output.form == "sarif":
-        from formulaseed.diagnostics.sarif import render_sarif
-
-        emit(render_sarif(selected, __version__))
+            emit(render_sarif(selected, __version__))
 
 
 def _write_fixed(analysis: Analysis[Any, Any], after: Analysis[Any, Any]) -> Analysis[Any, Any]:

@@ -17,6 +17,7 @@ from formulaseed.cli.inputs import (
     rows_option,
 )
 from formulaseed.cli.output import check_suffix, choose_format, finish, report_failures, say, show_progress, write_out
+from formulaseed.cli.panels import add_options
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
@@ -30,7 +31,7 @@ from formulaseed.source.printing import number_of
 _MAX_LISTED_PLACES = 3
 _SUFFIXES = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 
-_SHARED_OPTIONS = (
+_shared_options = add_options(
     rows_option(required=True),
     click.option("--output", metavar="NAME", help="The output to explain; by default the last that chooses by rules."),
     param_option,
@@ -38,13 +39,7 @@ _SHARED_OPTIONS = (
     allow_edited_option,
     click.option("--quiet", is_flag=True, help="Show no progress."),
 )
-
-
-def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that `explain` and `report` share to a command; `_open_explanations` takes their values."""
-    for option in reversed(_SHARED_OPTIONS):
-        command = option(command)
-    return command
+"""Add the options that `explain` and `report` share to a command; `_open_explanations` takes their values."""
 
 
 @click.command("explain")

@@ -14,7 +14,7 @@ import click
 from formulaseed.cli.extractors import extractor_options, make_extractor
 from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, parameters_of
 from formulaseed.cli.output import Progress, finish, format_of, report_failures, say, show_progress
-from formulaseed.cli.panels import panel_option
+from formulaseed.cli.panels import add_options, panel_option
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import Extractor, Failures, ResultCounts, text_writer, write_line
@@ -31,7 +31,7 @@ from formulaseed.source.printing import number_of
 
 RowsFormat = Literal["jsonl", "parquet"]
 
-_OPTIONS = (
+extraction_options = add_options(
     panel_option("input", "--contexts", "Restaurants with their reviews, JSON Lines; - for standard input.", metavar="FILE"),
     panel_option("input", "--restaurants", "Restaurants, JSON Lines; needs --reviews.", metavar="FILE"),
     panel_option("input", "--reviews", "Reviews, JSON Lines, joined by business_id; needs --restaurants.", metavar="FILE"),
@@ -55,13 +55,7 @@ _OPTIONS = (
     panel_option("output", "--extractions-out", "Write what is extracted, too, as recorded extractions.", metavar="FILE"),
     panel_option("output", "--quiet", "Show no progress.", is_flag=True),
 )  # fmt: skip
-
-
-def extraction_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose the reviews and the extractor to a command; `make_job` takes their values."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""Add the options that choose the reviews and the extractor to a command; `make_job` takes their values."""
 
 
 def choose_rows_format(

@@ -12,17 +12,15 @@ from formulaseed.documents import compile_seed, load_seed
 from formulaseed.errors import UnreadableError
 from formulaseed.resources import resource_folder
 
-# templates by the files of a new project: hidden files are not hidden among the templates
-_FILES = {
-    "README.md": "README.md",
-    "pyproject.toml": "pyproject.toml",
-    "pre-commit-config.yaml": ".pre-commit-config.yaml",
-    "workflow.yml": ".github/workflows/policies.yml",
-    "data/contexts.jsonl": "data/contexts.jsonl",
-    "data/extractions.jsonl": "data/extractions.jsonl",
-    "tasks/my_policy/task.md": "tasks/my_policy/task.md",
-    "tasks/my_policy/seed.json": "tasks/my_policy/seed.json",
-    "tests/test_policies.py": "tests/test_policies.py",
+_FILES = [
+    *("README.md", "pyproject.toml", ".pre-commit-config.yaml", ".github/workflows/policies.yml"),
+    *("data/contexts.jsonl", "data/extractions.jsonl"),
+    *("tasks/my_policy/task.md", "tasks/my_policy/seed.json", "tests/test_policies.py"),
+]
+# hidden files of a new project have other names among the templates
+_TEMPLATES = {
+    ".pre-commit-config.yaml": "pre-commit-config.yaml",
+    ".github/workflows/policies.yml": "workflow.yml",
 }
 
 
@@ -36,7 +34,7 @@ def init(folder: str, example: str | None) -> None:
     """
     root = Path(folder)
     templates = resource_folder("templates") / "init"
-    files = {root / target: templates / source for source, target in _FILES.items()}
+    files = {root / file: templates / _TEMPLATES.get(file, file) for file in _FILES}
     if example is not None:
         files |= _example_files(root, example)
     existing = [str(path) for path in files if path.exists()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
-from formulaseed.cli.panels import panel_option
+from formulaseed.cli.panels import Decorator, add_options, panel_option
 from formulaseed.data.duplicates import DUPLICATES
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
@@ -34,19 +33,17 @@ duplicates_option = panel_option(
 )  # fmt: skip
 
 
-def rows_option(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def rows_option(*, required: bool) -> Decorator:
     """Return a decorator that adds the option `--rows` to a command.
 
     It also adds hidden options for contexts, which end the command with the advice to extract first.
     """
-
-    def add_options(command: Callable[..., None]) -> Callable[..., None]:
-        for name in ("--contexts", "--restaurants", "--reviews"):
-            command = click.option(name, hidden=True, expose_value=False, callback=_refuse_contexts)(command)
-        help = "Restaurants with extracted rows, JSON Lines; - for standard input."
-        return click.option("--rows", required=required, help=help)(command)
-
-    return add_options
+    help = "Restaurants with extracted rows, JSON Lines; - for standard input."
+    contexts = (
+        click.option(name, hidden=True, expose_value=False, callback=_refuse_contexts)
+        for name in ("--contexts", "--restaurants", "--reviews")
+    )
+    return add_options(click.option("--rows", required=required, help=help), *contexts)
 
 
 def _refuse_contexts(context: click.Context, option: click.Parameter, value: str | None) -> None:

@@ -75,19 +75,9 @@ _MODULES = {
 # for the completion of file names: arguments that are no files, and options that are, by their names in the help
 _NON_FILE_ARGUMENTS = ("TEXT", "CODE")
 _FILE_OPTIONS = (
-    "FILE",
-    "OUT",
-    "ROWS",
-    "NEW_ROWS",
-    "CONTEXTS",
-    "EXTRACTIONS",
-    "RESTAURANTS",
-    "REVIEWS",
-    "JUDGEMENTS",
-    "SOCIAL",
-    "MATRIX",
+    "FILE", "OUT", "ROWS", "NEW_ROWS", "CONTEXTS", "EXTRACTIONS", "RESTAURANTS", "REVIEWS", "JUDGEMENTS", "SOCIAL", "MATRIX",
     "SCHEMA",
-)
+)  # fmt: skip
 _MAX_NAMED_COMMANDS = 3  # a message names at most 3 commands that have an option
 
 

@@ -38,6 +38,17 @@ def panel_option(panel: str, flag: str, help: str, *, name: str = "", **attribut
     return click.option(*names, cls=PanelOption, panel=panel, help=help, **attributes)
 
 
+def add_options(*options: Decorator) -> Decorator:
+    """Return a decorator that adds several options to a command; its help shows them in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def flag_of(name: str) -> str:
     """Return the flag of the option with this parameter name: `--max-usd` for `max_usd`."""
     return f"--{name.replace('_', '-')}"

@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 import click
 
 from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
+from formulaseed.cli.panels import add_options
 from formulaseed.cli.table import results_table
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
 from formulaseed.data.tabular import cells_of, columns_of, csv_line
@@ -31,19 +32,17 @@ ROWS_SUFFIXES: dict[str, Literal["jsonl", "parquet"]] = {**_JSON_LINES_SUFFIXES,
 _SUFFIXES: dict[str, Format] = {**_JSON_LINES_SUFFIXES, ".csv": "csv", ".parquet": "parquet"}
 
 _Write = Callable[[Result], None]
+_Parameters = Mapping[str, Any] | None
 
 
-def result_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for the output of results to a command; `Results.choose` takes their values."""
-    for option in reversed((
+result_options = add_options(
         click.option("--out", default="-", help="Where to write results; standard output by default."),
         click.option("--format", "form", type=click.Choice(_FORMATS),
                      help="How to write results: a table on a terminal, as --out ends (.csv, .parquet), or JSON Lines."),
         click.option("--sort", metavar="NAME", help="Sort by an output: the largest first, strings by the alphabet."),
         click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+)  # fmt: skip
+"""Add the options for the output of results to a command; `Results.choose` takes their values."""
 
 
 def check_lines(out: str | None, option: str) -> None:
@@ -72,13 +71,7 @@ class Results:
 
     @classmethod
     def choose(
-        cls,
-        out: str,
-        form: Format | None,
-        sort: str | None,
-        trace: bool,
-        evaluator: Evaluator,
-        parameters: Mapping[str, Any] | None,
+        cls, out: str, form: Format | None, sort: str | None, trace: bool, evaluator: Evaluator, parameters: _Parameters
     ) -> Results:
         """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal and JSON Lines elsewhere.
 

@@ -165,12 +165,14 @@ def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Fai
     line = f"{out}: {number_of(restaurants, 'restaurant')}, {counts.total():,} failed"
     if counts:
         line += f" ({', '.join(f'{count:,} {kind}' for kind, count in sorted(counts.items()))})"
-    if orphans:
-        line += f"; {number_of(orphans, 'row')} without a restaurant"
-    if nameless:
-        line += f"; {number_of(nameless, 'context')} without a key"
-    if duplicate_rows:
-        line += f"; {number_of(duplicate_rows, 'duplicate row')} left out"
+    unused = {
+        "row": (orphans, "without a restaurant"),
+        "context": (nameless, "without a key"),
+        "duplicate row": (duplicate_rows, "left out"),
+    }
+    for noun, (count, reason) in unused.items():
+        if count:
+            line += f"; {number_of(count, noun)} {reason}"
     if failures is not None:
         line += failures.summary()
     say(line, err=True)

@@ -221,16 +221,7 @@ _DEFAULT_TARGET = "python"
 @click.option("--style", help="The style of the modules; by default that of the module that is there, else the newest.")
 @reference_option
 @strict_option
-def compile(
-    seeds: tuple[str, ...],
-    reference: str | None,
-    strict: bool,
-    target: str,
-    out: str,
-    tests: str | None,
-    style: str | None,
-    **modes: bool,
-) -> None:
+def compile(seeds: tuple[str, ...], **options: Any) -> None:
     """Compile seeds and files of requests or rules, by default to standalone Python modules, `OUT/<task or file name>.py`.
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that
@@ -239,7 +230,7 @@ def compile(
     With --check a generated module can be given too, which is compared with what its file compiles to; other files that end
     like one are passed over.
     """
-    job = _Compilation(target, Path(out), tests, style, reference, strict, **modes)
+    job = _Compilation(**options)
     job.check_options()
     sys.exit(process_files(seeds, job.compile_file, "; not compiled"))
 
@@ -249,7 +240,7 @@ class _Compilation:
     """The work of one `compile` command with its options; `sources` are the input files by the paths of their modules."""
 
     target: str
-    out: Path
+    out: str
     tests: str | None
     style: str | None
     reference: str | None
@@ -293,7 +284,7 @@ class _Compilation:
         if self.check and seed.endswith(self.backend.suffix):
             return _check_generated(Path(seed), self.target, self.reference, strict=self.strict)
         loaded = load_file(seed, strict=self.strict, reference=self.reference)
-        path = self.out / f"{module_name(loaded.name)}{self.backend.suffix}"
+        path = Path(self.out) / f"{module_name(loaded.name)}{self.backend.suffix}"
         source = _compile_for(path, loaded, self.target, self.style)
         report_warnings(loaded)
         if self.stdout:
@@ -304,9 +295,9 @@ class _Compilation:
             return 1
         self.sources[path] = seed
         for name in former_module_names(loaded.name):
-            former = self.out / f"{name}{self.backend.suffix}"
+            former = Path(self.out) / f"{name}{self.backend.suffix}"
             report_former(former, path, source, loaded.document.path, self.backend)
-        arguments = _command_arguments(seed, self.target, self.out, self.style)
+        arguments = _command_arguments(seed, self.target, Path(self.out), self.style)
         status = self._place(path, source, loaded, arguments, "--out")
         if self.tests is None or (status and not self.check):
             return status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,8 +89,8 @@ class _Account(NamedTuple):
 def _open_lines(
     unknown: _Account,
     sent: _Account,
-    batches: Iterable[OpenBatch],
-    unconfirmed: Iterable[tuple[UnconfirmedBatch, float | None]],
+    batches: list[OpenBatch],
+    unconfirmed: list[tuple[UnconfirmedBatch, float | None]],
 ) -> Iterator[str]:
     """Yield a line for each open position: calls whose cost is unknown, calls in flight, and batches.
 

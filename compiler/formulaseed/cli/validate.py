@@ -192,31 +192,16 @@ def _explanations(
 
 def _notes(cache: EvidenceCache) -> Iterator[str]:
     """Yield notes about input that conditions need and that is missing, and about structures without a gold restaurant."""
-    yield from _social_notes(cache)
-    yield from _gold_notes(cache)
-    yield from _judgement_notes(cache)
-    yield from _attribute_notes(cache)
-
-
-def _social_notes(cache: EvidenceCache) -> Iterator[str]:
-    """Yield a note if conditions have a social filter, but there is no social graph."""
     social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
     if social and not cache.dataset.has_graph:
         yield f"{number_of(len(social), 'condition')} with a social filter and no --social: only those named count"
-
-
-def _gold_notes(cache: EvidenceCache) -> Iterator[str]:
-    """Yield a note if structures have no gold restaurant."""
     bare = [request for request in cache.requests if request.gold_restaurant is None]
     if bare:
         yield f"{number_of(len(bare), 'structure')} without a gold restaurant: `ok` says that exactly one restaurant matches"
-
-
-def _judgement_notes(cache: EvidenceCache) -> Iterator[str]:
-    """Yield a note if conditions are about judgements, but there are no judgements."""
     judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and cache.dataset.background.judgements is None:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
+    yield from _attribute_notes(cache)
 
 
 def _attribute_notes(cache: EvidenceCache) -> Iterator[str]:

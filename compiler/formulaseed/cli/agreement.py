@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import emit_json, finish, format_option, report_failures, show
+from formulaseed.cli.inputs import Loaded, load, parameters_of
+from formulaseed.cli.options import duplicates_option, format_option, param_option
+from formulaseed.cli.output import emit_json, finish, report_failures, show
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.inputs import duplicates_option, param_option, parameters_of, rows_option
+from formulaseed.cli.inputs import parameters_of
+from formulaseed.cli.options import choose_format, duplicates_option, param_option, rows_option
 from formulaseed.cli.output import (
-    choose_format,
     emit,
     emit_json,
     finish,

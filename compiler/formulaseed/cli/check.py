@@ -14,16 +14,8 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.output import (
-    benchmark_option,
-    emit,
-    process_files,
-    reference_option,
-    say,
-    show,
-    show_diagnostics,
-    strict_option,
-)
+from formulaseed.cli.options import benchmark_option, reference_option, strict_option
+from formulaseed.cli.output import emit, process_files, say, show, show_diagnostics
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.codes import CODES, page
 from formulaseed.diagnostics.model import Diagnostic, strictly

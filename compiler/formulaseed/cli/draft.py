@@ -12,8 +12,8 @@ import click
 
 from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, show_diagnostics
-from formulaseed.cli.panels import flag_of, is_set
+from formulaseed.cli.options import check_suffix, flag_of, is_set
+from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
 from formulaseed.data.file_kinds import kind_of_text
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL

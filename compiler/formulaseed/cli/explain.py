@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import click
 
-from formulaseed.cli.inputs import (
+from formulaseed.cli.inputs import load, parameters_of
+from formulaseed.cli.options import (
+    add_options,
     allow_edited_option,
+    check_suffix,
+    choose_format,
     duplicates_option,
-    load,
     param_option,
-    parameters_of,
     rows_option,
 )
-from formulaseed.cli.output import check_suffix, choose_format, finish, report_failures, say, show_progress, write_out
-from formulaseed.cli.panels import add_options
+from formulaseed.cli.output import finish, report_failures, say, show_progress, write_out
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures

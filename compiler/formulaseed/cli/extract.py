@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from formulaseed.cli.extracting import RowsFormat, choose_rows_format, extraction_options, make_job, start_job
+from formulaseed.cli.options import PanelCommand
 from formulaseed.cli.output import finish
-from formulaseed.cli.panels import PanelCommand
 from formulaseed.runtime.extracting import extract as extract_restaurants
 
 

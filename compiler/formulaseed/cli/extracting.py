@@ -12,9 +12,9 @@ from typing import Any, Literal
 import click
 
 from formulaseed.cli.extractors import extractor_options, make_extractor
-from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, parameters_of
-from formulaseed.cli.output import Progress, finish, format_of, report_failures, say, show_progress
-from formulaseed.cli.panels import add_options, panel_option
+from formulaseed.cli.inputs import load, parameters_of
+from formulaseed.cli.options import add_options, allow_edited_option, duplicates_option, format_of, panel_option
+from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import Extractor, Failures, ResultCounts, text_writer, write_line

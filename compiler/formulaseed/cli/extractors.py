@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
-from formulaseed.cli.panels import Decorator, flag_of, is_set, panel_option
+from formulaseed.cli.options import Decorator, flag_of, is_set, panel_option
 from formulaseed.extractors.options import ExtractorOptions
 from formulaseed.extractors.registry import EXTRACTORS, classes_with, options_class
 

@@ -11,8 +11,6 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
-from formulaseed.cli.panels import Decorator, add_options, panel_option
-from formulaseed.data.duplicates import DUPLICATES
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
@@ -21,45 +19,6 @@ from formulaseed.runtime.loading import load_module, why_no_seed
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
-
-param_option = panel_option("input", "--param", "Give a parameter.", name="params", multiple=True, metavar="NAME=VALUE")
-allow_edited_option = panel_option(
-    "input", "--allow-edited", "Run a module that is not as its seed compiles; the results say so.", is_flag=True
-)
-duplicates_option = panel_option(
-    "input", "--duplicates",
-    "A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
-    type=click.Choice(DUPLICATES), default="fail",
-)  # fmt: skip
-
-
-def rows_option(*, required: bool) -> Decorator:
-    """Return a decorator that adds the option `--rows` to a command.
-
-    It also adds hidden options for contexts, which end the command with the advice to extract first.
-    """
-    help = "Restaurants with extracted rows, JSON Lines; - for standard input."
-    contexts = (
-        click.option(name, hidden=True, expose_value=False, callback=_refuse_contexts)
-        for name in ("--contexts", "--restaurants", "--reviews")
-    )
-    return add_options(click.option("--rows", required=required, help=help), *contexts)
-
-
-def _refuse_contexts(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Raise `UsageError` if the user passed contexts (`value` is not None) to a command that takes rows."""
-    if value is None:
-        return
-    command = context.info_name
-    seed = "OLD" if command == "diff" else "SEED"
-    seeds = "OLD NEW" if command == "diff" else "SEED"
-    inputs = f"--contexts {value}" if option.name == "contexts" else "--restaurants FILE --reviews FILE"
-    if command in ("explain", "report"):
-        inputs += " --with-text"
-    raise click.UsageError(
-        f"`{command}` takes extracted rows; run `formulaseed extract {seed} {inputs} --out rows.jsonl`, "
-        f"then `formulaseed {command} {seeds} --rows rows.jsonl`"
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.panels import flag_of
 from formulaseed.errors import ArgumentError, FormulaSeedError
 
 _SECTIONS = {
@@ -147,6 +146,8 @@ def main() -> None:
     except click.Abort as error:
         _exit_with("interrupted", getattr(error.__cause__, "status", 130))
     except ArgumentError as error:
+        from formulaseed.cli.options import flag_of
+
         _refuse(click.UsageError(f"{flag_of(error.argument)} {error.reason}"))
     except FormulaSeedError as error:
         from formulaseed.cli.output import report_error

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -31,22 +30,9 @@ if TYPE_CHECKING:
     from formulaseed.data.results import Failures
     from formulaseed.pipeline import Analysis, Compilable
 
-_Format = TypeVar("_Format", bound=str)
-_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 
 INTERRUPTED = 130  # the exit status of an interrupted command
 _SECONDS_BETWEEN_PROGRESS_LINES = 10.0
-
-format_option = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
-)
-strict_option = click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-benchmark_option = click.option(
-    "--benchmark", is_flag=True, help="Take requests for those of the benchmark: their ids are R01 to R100."
-)
-reference_option = click.option(
-    "--reference", metavar="FILE", help="The formula reference of rules: what their names mean."
-)
 
 
 def say(line: str, *, err: bool = False, color: str = "") -> None:
@@ -130,46 +116,6 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     if diagnostics:
         name = seed.document.source.name
         say(f"{name}: {summary(diagnostics)}; see `formulaseed check {name}`", err=True)
-
-
-def format_of(
-    out: str, suffixes: Mapping[str, _Format], option: str = "--out", alternative: str = ", or pass --format"
-) -> _Format | None:
-    """Return the format of an output file by its suffix; None for standard output and for a name without a suffix.
-
-    Raises `UsageError` for a suffix without a format; the message lists the first suffix of each format, and `alternative`.
-    """
-    name = out.lower().removesuffix(".gz")
-    for suffix, form in suffixes.items():
-        if name.endswith(suffix):
-            return form
-    unknown = _SUFFIX.search(os.path.basename(name))
-    if unknown is None:
-        return None
-    first_suffixes: dict[_Format, str] = {}
-    for suffix, form in suffixes.items():
-        first_suffixes.setdefault(form, suffix)
-    *names, last = first_suffixes.values()
-    choices = f"{', '.join(names)} or {last}" if names else last
-    raise click.UsageError(
-        f"{option} {out}: no format has the suffix `{unknown[0]}`; end the name in {choices}{alternative}"
-    )
-
-
-def choose_format(form: str | None, out: str | None, suffixes: Mapping[str, str], default: str) -> str:
-    """Return the format that the user chose: `form`, else by the suffix of the file `out`, else `default`.
-
-    Raises `UsageError` as `format_of` does.
-    """
-    if form is None and out is not None:
-        form = format_of(out, suffixes)
-    return form or default
-
-
-def check_suffix(out: str | None, *suffixes: str, option: str = "--out") -> None:
-    """Raise `UsageError` if the output file `out` has a suffix, but none of `suffixes`; the message proposes the first."""
-    if out is not None:
-        format_of(out, dict.fromkeys(suffixes, ""), option, "")
 
 
 def write_out(text: str, out: str | None, note: str = "") -> None:

@@ -12,17 +12,8 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.output import (
-    check_current,
-    choose_format,
-    emit_json,
-    finish,
-    format_option,
-    say,
-    show_diagnostics,
-    strict_option,
-    write_out,
-)
+from formulaseed.cli.options import choose_format, format_option, strict_option
+from formulaseed.cli.output import check_current, emit_json, finish, say, show_diagnostics, write_out
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import summary

@@ -15,8 +15,8 @@ from typing import Any, Literal, cast
 
 import click
 
-from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
-from formulaseed.cli.panels import add_options
+from formulaseed.cli.options import add_options, check_suffix, format_of
+from formulaseed.cli.output import Progress, is_terminal, say, show
 from formulaseed.cli.table import results_table
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
 from formulaseed.data.tabular import cells_of, columns_of, csv_line

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from formulaseed.cli.extracting import choose_rows_format, extraction_options, make_job, start_job
-from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
+from formulaseed.cli.inputs import load, parameters_of
+from formulaseed.cli.options import PanelCommand, allow_edited_option, duplicates_option, param_option
 from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
-from formulaseed.cli.panels import PanelCommand
 from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines

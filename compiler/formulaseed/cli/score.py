@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import click
 
-from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
+from formulaseed.cli.inputs import Loaded, load, parameters_of
+from formulaseed.cli.options import duplicates_option, param_option
 from formulaseed.cli.output import Progress, finish, is_terminal, report_failures, say, show_progress
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
@@ -165,14 +166,12 @@ def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Fai
     line = f"{out}: {number_of(restaurants, 'restaurant')}, {counts.total():,} failed"
     if counts:
         line += f" ({', '.join(f'{count:,} {kind}' for kind, count in sorted(counts.items()))})"
-    unused = {
-        "row": (orphans, "without a restaurant"),
-        "context": (nameless, "without a key"),
-        "duplicate row": (duplicate_rows, "left out"),
-    }
-    for noun, (count, reason) in unused.items():
-        if count:
-            line += f"; {number_of(count, noun)} {reason}"
+    if orphans:
+        line += f"; {number_of(orphans, 'row')} without a restaurant"
+    if nameless:
+        line += f"; {number_of(nameless, 'context')} without a key"
+    if duplicate_rows:
+        line += f"; {number_of(duplicate_rows, 'duplicate row')} left out"
     if failures is not None:
         line += failures.summary()
     say(line, err=True)

@@ -15,17 +15,15 @@ import click
 
 from formulaseed import pipeline
 from formulaseed.backends.base import TARGETS, load_backend
+from formulaseed.cli.options import check_suffix, reference_option, strict_option
 from formulaseed.cli.output import (
     check_current,
-    check_suffix,
     emit,
     process_files,
-    reference_option,
     report_warnings,
     say,
     show,
     show_diagnostics,
-    strict_option,
     write_out,
 )
 from formulaseed.cli.overwriting import find_obstacle, report_former

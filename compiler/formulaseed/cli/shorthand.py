@@ -8,7 +8,8 @@ from typing import NoReturn
 import click
 
 from formulaseed import limits
-from formulaseed.cli.output import emit, emit_json, format_option, say, show, show_diagnostics
+from formulaseed.cli.options import format_option
+from formulaseed.cli.output import emit, emit_json, say, show, show_diagnostics
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_json, summary
 from formulaseed.diagnostics.suggestions import did_you_mean

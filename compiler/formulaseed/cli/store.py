@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from formulaseed.cli.output import emit_json, finish, format_option, report_failures, say
+from formulaseed.cli.options import format_option
+from formulaseed.cli.output import emit_json, finish, report_failures, say
 from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line

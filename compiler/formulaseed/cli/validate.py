@@ -14,17 +14,8 @@ from typing import Any, TextIO
 import click
 
 from formulaseed.api import requests_evaluator
-from formulaseed.cli.inputs import duplicates_option
-from formulaseed.cli.output import (
-    benchmark_option,
-    check_suffix,
-    finish,
-    is_terminal,
-    report_failures,
-    report_warnings,
-    say,
-    show_progress,
-)
+from formulaseed.cli.options import benchmark_option, check_suffix, duplicates_option
+from formulaseed.cli.output import finish, is_terminal, report_failures, report_warnings, say, show_progress
 from formulaseed.cli.results import check_lines
 from formulaseed.cli.table import cut
 from formulaseed.data.candidates import read_dataset

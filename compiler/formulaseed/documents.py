@@ -201,7 +201,7 @@ def analyse_requests(requests: RequestsLike, *, benchmark: bool = False) -> Requ
 
 
 def load_reference(source: ReferenceLike) -> Reference:
-    """Read a formula reference or a schema file; a `Reference` is returned as it is.
+    """Read a formula reference or a schema file; a `Reference` is returned as is.
 
     Raises `UnreadableError` if the file cannot be opened, `SeedError` if it is invalid.
     """
@@ -234,6 +234,7 @@ def load_domain(reference: ReferenceLike | None, variables: Variables | None) ->
 
 
 def _rules_kind(reference: ReferenceLike | None) -> Kind[surface.Program, nodes.Program]:
+    """Return the kind of rules that are checked against `reference`, loaded as `_load_rules_reference` does."""
     from formulaseed.reference.kind import rules_kind
 
     return rules_kind(partial(_load_rules_reference, reference))
@@ -324,6 +325,7 @@ def load_file(
 
 
 def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
+    """Return the same document as an instance of the public class of seeds."""
     return FormulaSeed(loaded.kind, loaded.document, loaded.program, loaded.diagnostics)
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from formulaseed.backends.python import identity
 from formulaseed.cli.seeds import compile as command
-from formulaseed.documents import compile_seed, style_at
+from formulaseed.documents import compile_seed, read_style
 from formulaseed.runtime.loading import load_module
 from helpers import EXAMPLES, formulaseed, tiny_seed, write_json
 
@@ -58,9 +58,9 @@ def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monke
     write_json(Path("tiny.json"), tiny_seed(version="2"))
     assert compiled("--check").exit_code == 1
     assert compiled().exit_code == 0
-    assert style_at(module) == NEW
+    assert read_style(module) == NEW
     assert compiled("--style", "2027-01").exit_code == 0
-    assert style_at(module) == "2027-01"
+    assert read_style(module) == "2027-01"
 
 
 def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: p
     later(monkeypatch, "2027-01", NEW)
     assert compiled(*beside, "--check").exit_code == 0
     assert compiled(*beside, "--style", NEW).exit_code == 0
-    assert (style_at(module), style_at(tests)) == (NEW, NEW)
+    assert (read_style(module), read_style(tests)) == (NEW, NEW)
     assert compiled(*beside, "--check").exit_code == 0
     stale = compiled(*beside, "--check", "--style", "2027-01")
     assert (stale.exit_code, stale.stdout.count("run `formulaseed compile tiny.json --style 2027-01")) == (1, 2)
@@ -82,7 +82,7 @@ def test_a_new_module_has_the_newest_style(folder: Path, monkeypatch: pytest.Mon
     later(monkeypatch, "2027-01", NEW)
     files = ("tiny.json", str(EXAMPLES / "requests.jsonl"), str(EXAMPLES / "rules.json"))
     assert compiled(files=files).exit_code == 0
-    assert {style_at(path) for path in (folder / "generated").glob("*.py")} == {NEW}
+    assert {read_style(path) for path in (folder / "generated").glob("*.py")} == {NEW}
     assert len([*(folder / "generated").glob("*.py")]) == 3
     assert identity.style_of(compile_seed(tiny_seed())) == NEW
 
@@ -99,7 +99,7 @@ def test_a_module_of_a_style_of_the_past_is_recompiled_once(module: Path, monkey
     later(monkeypatch, NEW)
     assert identity.earlier_style(after) == "2027-01"
     assert compiled().exit_code == 0
-    assert style_at(module) == NEW
+    assert read_style(module) == NEW
 
 
 @pytest.mark.parametrize("content", [None, "", "def evaluate(rows):\n    return 42\n", "(style 2026-11)\n"])
@@ -108,7 +108,7 @@ def test_where_there_is_no_module_it_is_the_newest(content: str | None, tmp_path
     path = tmp_path / "module.py"
     if content is not None:
         path.write_text(content)
-    assert style_at(path) == style_at(tmp_path) == identity.STYLES[-1]
+    assert read_style(path) == read_style(tmp_path) == identity.STYLES[-1]
 
 
 def test_the_style_of_today_can_be_named(module: Path) -> None:

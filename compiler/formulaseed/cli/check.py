@@ -1,4 +1,4 @@
-"""Define the commands `check`, which reports the problems of files once or at every change, and `rule`, which explains codes."""
+"""Define the commands `check`, which reports the problems of files, and `rule`, which explains the codes of problems."""
 
 from __future__ import annotations
 

@@ -92,6 +92,7 @@ def _explain_restaurants(
 
 
 def _table(explanations: list[Explanation]) -> str:
+    """Return a table with the scores and the verdict of each restaurant."""
     rows: list[tuple[str, ...]] = [("restaurant", "reviews", "incidents", "trust", "risk", "verdict")]
     for explanation in explanations:
         values = explanation.outputs

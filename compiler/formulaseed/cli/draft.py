@@ -75,13 +75,13 @@ def draft(task: str, out: str | None, force: bool, **options: Any) -> None:
         for line in estimate(policy, settings, prices):
             say(line)
         return
-    target = _choose_target(task, out)
-    if not replayed and not force and target is not None and target.exists():
-        raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
+    target = _choose_target(task, out, may_exist=force or replayed is not None)
     live = LiveTransport(CostBudget(prices, options["max_usd"]), _report)
     ask = replaying(replayed) if replayed else live.ask
-    session = Session(policy, recording(ask, transcript, settings, _report) if transcript else ask, settings, _report)
-    if transcript is not None:
+    if transcript is None:
+        session = Session(policy, ask, settings, _report)
+    else:
+        session = Session(policy, recording(ask, transcript, settings, _report), settings, _report)
         session.keep = transcript.keep
     drafted = _run_session(session, live, transcript, prices)
     report_text = report(drafted, session.calls, prices)
@@ -128,11 +128,17 @@ def _default_task_name(task: str) -> str:
     return name if task != "-" and is_task_name(name) else "task"
 
 
-def _choose_target(task: str, out: str | None) -> Path | None:
-    """Return the file to write the seed to: `out`, else seed.json in the folder of the task; None for standard output."""
+def _choose_target(task: str, out: str | None, *, may_exist: bool) -> Path | None:
+    """Return the file to write the seed to: `out`, else seed.json in the folder of the task; None for standard output.
+
+    Raises `UsageError` if the file exists and `may_exist` is false.
+    """
     if out == "-" or (out is None and task == "-"):
         return None
-    return Path(out) if out is not None else Path(task).with_name("seed.json")
+    target = Path(out) if out is not None else Path(task).with_name("seed.json")
+    if not may_exist and target.exists():
+        raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
+    return target
 
 
 def _choose_transcript(task: str, options: dict[str, Any], settings: Settings) -> tuple[Transcript | None, Settings]:

@@ -1,4 +1,4 @@
-"""Set up the work that `run` and `extract` share: open an extractor for restaurants with reviews, report progress and costs."""
+"""Set up the work that `run` and `extract` share: open an extractor for reviews, report progress, failures and costs."""
 
 from __future__ import annotations
 

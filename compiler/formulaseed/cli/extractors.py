@@ -49,6 +49,7 @@ def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOption
 
 
 def _option(name: str, field: FieldInfo) -> Decorator:
+    """Return the decorator that adds the option for a field of the extractors' models to a command."""
     classes = classes_with(name)
     panel = classes[0].panel_of(name)
     help = field.description or ""

@@ -1,4 +1,4 @@
-"""Define the commands `reference`, which prints the formula reference of a domain, and `formula`, which evaluates formulas."""
+"""Define the commands `reference`, which prints the formula reference of a domain, and `formula`, which evaluates one."""
 
 from __future__ import annotations
 

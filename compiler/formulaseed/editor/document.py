@@ -172,6 +172,7 @@ class SeedDocument:
         return self._describe_input(name)
 
     def _describe_step(self, name: str) -> tuple[str, str]:
+        """Return the kind of a step or filter, with its type and bounds, and its formula."""
         step = self._steps.get(name)
         if step is None:
             return "step", "It has an error."
@@ -181,6 +182,7 @@ class SeedDocument:
         return kind, f"`{step_text(step)}`"
 
     def _describe_input(self, name: Occurrence) -> tuple[str, str]:
+        """Return the kind and type of a field or parameter, and its description with the values of an enum."""
         declaration = next((d for space, d in self._declarations() if (space, d.name) == name.key), None)
         if declaration is None:
             return name.space, ""
@@ -278,7 +280,7 @@ class SeedDocument:
         return []
 
     def _names(self) -> Iterator[Completion]:
-        """Yield the fields, parameters, steps and filters of the seed."""
+        """Yield a completion for each field, parameter, step and filter of the seed."""
         for space, declaration in self._declarations():
             kind = "parameter" if space == "param" else "field"
             yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
@@ -289,7 +291,7 @@ class SeedDocument:
                 yield Completion(step.name, "step", step_text(step))
 
     def _keys(self, head: str) -> Iterable[Completion]:
-        """Return the keys that the object around the end of `head` may have."""
+        """Return completions for the keys that the object around the end of `head` may have; for conditions also names."""
         around = _keys_around(head)
         last = (around or [""])[-1]
         if last == "where":

@@ -126,10 +126,12 @@ def start(version: str) -> int:
 
 
 def _shut_down(server: SeedServer, _: None) -> None:
+    """Note that the client asked for a shutdown, so that `exit` ends with status 0."""
     server.was_shut_down = True
 
 
 def _exit(server: SeedServer, _: None) -> None:
+    """Note whether the client exits without a shutdown, which makes the exit status 1."""
     server.exited_early = not server.was_shut_down
 
 
@@ -271,6 +273,7 @@ _FEATURES: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 def _create_server(version: str) -> SeedServer:
+    """Return a server that handles the messages of `_FEATURES`."""
     server = SeedServer(version)
     for name, (handler, options) in _FEATURES.items():
         server.feature(name, options)(handler)

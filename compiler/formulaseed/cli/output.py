@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130  # the exit status of an interrupted command
-_SECONDS_BETWEEN_PROGRESS_LINES = 10.0
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 def say(line: str, *, err: bool = False, color: str = "") -> None:
@@ -197,7 +197,7 @@ def _draw_lines(noun: str) -> _Draw:
     def draw(done: int, note: _Note) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_PROGRESS_LINES:
+        if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
             say(f"{number_of(done, noun)}, {note()}", err=True)
 

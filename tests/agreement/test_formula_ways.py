@@ -12,7 +12,7 @@ import pytest
 from formulaseed import DataError, EvaluationError, pipeline
 from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.ir import nodes
-from formulaseed.pipeline import checked
+from formulaseed.pipeline import require_valid
 from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, IS_DEEP, formulaseed, write_json
@@ -113,7 +113,7 @@ def test_modules_and_interpreter_agree(seed: int, tmp_path: Path) -> None:
             texts.append(text)
     assert tried < 4 * BATCH, "most of what is written should be right"
     rules = [{"name": f"r{n}", "formula": text} for n, text in enumerate(texts)]
-    loaded = checked(analyse_rules(write_json(tmp_path / "rules.json", rules), REFERENCE))
+    loaded = require_valid(analyse_rules(write_json(tmp_path / "rules.json", rules), REFERENCE))
     source = pipeline.compile(loaded, formatted=False)
     module: Any = module_from_source(source, f"random_{seed}")
     programs = [part_of(loaded.program, [step]) for step in loaded.program.steps]

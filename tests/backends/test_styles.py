@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from formulaseed.backends.python import identity
 from formulaseed.cli.seeds import compile as command
-from formulaseed.documents import compile_seed, style_at
+from formulaseed.documents import compile_seed, read_style
 from formulaseed.runtime.loading import load_module
 from helpers import EXAMPLES, formulaseed, tiny_seed, write_json
 
@@ -62,9 +62,9 @@ def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monke
     write_json(Path("tiny.json"), tiny_seed(version="2"))
     assert run_compile("--check").exit_code == 1
     assert run_compile().exit_code == 0
-    assert style_at(module) == NEW
+    assert read_style(module) == NEW
     assert run_compile("--style", "2027-01").exit_code == 0
-    assert style_at(module) == "2027-01"
+    assert read_style(module) == "2027-01"
 
 
 def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: p
     set_styles(monkeypatch, "2027-01", NEW)
     assert run_compile(*beside, "--check").exit_code == 0
     assert run_compile(*beside, "--style", NEW).exit_code == 0
-    assert (style_at(module), style_at(tests)) == (NEW, NEW)
+    assert (read_style(module), read_style(tests)) == (NEW, NEW)
     assert run_compile(*beside, "--check").exit_code == 0
     stale = run_compile(*beside, "--check", "--style", "2027-01")
     assert (stale.exit_code, stale.stdout.count("run `formulaseed compile tiny.json --style 2027-01")) == (1, 2)
@@ -85,7 +85,7 @@ def test_a_new_module_has_the_newest_style(folder: Path, monkeypatch: pytest.Mon
     set_styles(monkeypatch, "2027-01", NEW)
     files = ("tiny.json", str(EXAMPLES / "requests.jsonl"), str(EXAMPLES / "rules.json"))
     assert run_compile(files=files).exit_code == 0
-    assert {style_at(path) for path in (folder / "generated").glob("*.py")} == {NEW}
+    assert {read_style(path) for path in (folder / "generated").glob("*.py")} == {NEW}
     assert len([*(folder / "generated").glob("*.py")]) == 3
     assert identity.read_style(compile_seed(tiny_seed())) == NEW
 
@@ -102,7 +102,7 @@ def test_a_module_of_a_style_of_the_past_is_recompiled_once(module: Path, monkey
     set_styles(monkeypatch, NEW)
     assert identity.find_earlier_style(after) == "2027-01"
     assert run_compile().exit_code == 0
-    assert style_at(module) == NEW
+    assert read_style(module) == NEW
 
 
 @pytest.mark.parametrize("content", [None, "", "def evaluate(rows):\n    return 42\n", "(style 2026-11)\n"])
@@ -110,7 +110,7 @@ def test_the_style_for_no_module_is_the_newest(content: str | None, tmp_path: Pa
     path = tmp_path / "module.py"
     if content is not None:
         path.write_text(content)
-    assert style_at(path) == style_at(tmp_path) == identity.STYLES[-1]
+    assert read_style(path) == read_style(tmp_path) == identity.STYLES[-1]
 
 
 @pytest.mark.parametrize("style", ["2026-11", "2026-1", "", "newest"])

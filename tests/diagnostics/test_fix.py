@@ -207,7 +207,7 @@ def test_a_name_with_one_reading_is_fixed(wrong: str, right: str) -> None:
 
 def test_a_misspelt_definition_that_is_used_once_gives_its_name_to_the_use() -> None:
     after = fixed(analyse_json(change_seed({"compute/1/name": "N_GOOOD", "output": ["SHARE"]})))
-    assert (after.has_errors, after.fixed) == (False, 1)
+    assert (after.has_errors, after.fixed_count) == (False, 1)
 
 
 def test_the_fixes_are_counted() -> None:
@@ -218,7 +218,7 @@ def test_the_fixes_are_counted() -> None:
     after = fixed(analyse_json(json.dumps({**seed, "compute": [
         seed["compute"][0], {**seed["compute"][1], "wheer": condition}, *seed["compute"][2:]]})))  # fmt: skip
     assert not after.has_errors
-    assert after.fixed == 4
+    assert after.fixed_count == 4
 
 
 _TOKEN = re.compile(r"\$?[A-Za-z_][A-Za-z_0-9]+(?:\.[A-Za-z_]\w*)*")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import limits, load_requests
-from formulaseed.cli.requests import plain_tree
+from formulaseed.cli.shorthand import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
 from formulaseed.diagnostics.render import render_text

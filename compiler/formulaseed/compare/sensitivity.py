@@ -25,7 +25,7 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
 from formulaseed.pages.document import Document
 from formulaseed.pages.values import format_change, is_number
-from formulaseed.pipeline import checked, compile
+from formulaseed.pipeline import compile, require_valid
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
@@ -303,7 +303,7 @@ def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[
     for constant in find_constants(seed):
 
         def evaluate(value: int | float, replace: Callable[[int | float], Source] = constant.replace_with) -> Variant:
-            variant = checked(analyse_text(replace(value)))
+            variant = require_valid(analyse_text(replace(value)))
             module = module_from_source(compile(variant, formatted=False), seed.task_name)
             return baseline.evaluate(value, module, baseline.arguments)
 

@@ -19,7 +19,7 @@ from formulaseed.ir.dependencies import downstream, names_of, symbol_of
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
-from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
+from formulaseed.pages.blocks import Block, ChangedLines, Heading, InlineCode, Paragraph, join_names, sentence
 from formulaseed.source.json_reader import plain, value_at
 
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
@@ -69,9 +69,9 @@ class Change:
         is_only_one = self.what in (self.name, f"{self.name}s")  # such as the prompt
         parts = [f"{self.kind}: ", self.what.replace("_", " ")]
         if not is_only_one and self.kind != "reordered":
-            parts += [" ", Code(self.name)]
+            parts += [" ", InlineCode(self.name)]
         if self.place:
-            parts += [" (", Code(self.place), ")"]
+            parts += [" (", InlineCode(self.place), ")"]
         if self.affects:
             parts += [", which affects ", *join_names(self.affects)]
         return sentence(*parts)
@@ -97,7 +97,7 @@ class Changes:
             for change in changes:
                 yield change.sentence()
                 if change.kind != "reordered" and (change.before or change.after):
-                    yield Lines(_cut(change.before), _cut(change.after))
+                    yield ChangedLines(_cut(change.before), _cut(change.after))
 
     def names_by_category(self) -> Iterator[Block]:
         """Yield a sentence for each category with the names of what changed."""

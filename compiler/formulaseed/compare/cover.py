@@ -27,8 +27,8 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
@@ -71,11 +71,11 @@ class Item:
 
     def cells(self) -> tuple[str, ...]:
         """Return the part as cells of a table."""
-        return self.kind, Code(self.name), Code(self.text)
+        return self.kind, InlineCode(self.name), InlineCode(self.text)
 
 
 @dataclass(frozen=True)
-class Coverage(Document):
+class Coverage(RenderedDocument):
     """All parts, in the order of the file; `failures` names the restaurants that could not be evaluated to the end."""
 
     seed: str
@@ -119,8 +119,8 @@ class Coverage(Document):
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
-        yield sentence(Code(self.seed), f": {data} reach {share}.")
-        missed = [(*item.cells(), Code(item.place)) for item in self.items if not item.count]
+        yield sentence(InlineCode(self.seed), f": {data} reach {share}.")
+        missed = [(*item.cells(), InlineCode(item.place)) for item in self.items if not item.count]
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)

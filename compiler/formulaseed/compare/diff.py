@@ -21,8 +21,8 @@ from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import DataError
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Details, Paragraph, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.source.text import shortened
@@ -55,11 +55,11 @@ class Side:
     def name_parts(self) -> list[str]:
         """Return the file and its parameters as parts of a sentence."""
         values = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.parameters.items()]
-        return [Code(self.file), " with ", Code(", ".join(values))] if values else [Code(self.file)]
+        return [InlineCode(self.file), " with ", InlineCode(", ".join(values))] if values else [InlineCode(self.file)]
 
 
 @dataclass(frozen=True)
-class Difference(Document):
+class Difference(RenderedDocument):
     """The difference of two seeds; `outcomes` is None if no restaurants were given."""
 
     old: Side

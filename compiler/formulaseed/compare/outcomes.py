@@ -18,7 +18,7 @@ from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
 from formulaseed.pages.values import format_change, format_plain, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
@@ -147,7 +147,7 @@ class Outcomes:
         if self.pairing.verdict is None:
             yield sentence(f"{len(self.moved)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
-            yield sentence(Code(self.pairing.verdict), f" changes for {self.flipped:,} of {total}{note}.")
+            yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flipped:,} of {total}{note}.")
             yield self._matrix_table()
         moved = {name for change in self.moved for name in change.changed}
         rows = tuple(self._number_row(name) for name in self.pairing.numbers if name in moved)
@@ -167,10 +167,10 @@ class Outcomes:
         pairs = [change.outputs[name] for change in self.moved if name in change.changed]
         changes = [change for pair in pairs if (change := difference_of(*pair)) is not None]
         if not changes:  # null on one side
-            return Code(name), str(len(pairs)), "-", "-", "-"
+            return InlineCode(name), str(len(pairs)), "-", "-", "-"
         rise, fall = max(changes), min(changes)
         return (
-            Code(name),
+            InlineCode(name),
             str(len(pairs)),
             format_change(sum(changes) / len(changes)),
             format_change(rise) if rise > 0 else "-",
@@ -190,18 +190,25 @@ class Outcomes:
         if self.pairing.verdict is not None:
             columns += ["verdict before", "verdict after"]
         if score is not None:
-            columns += [Code(f"{score} {name}") for name in ("before", "after", "change")]
+            columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
         rows = []
         for change in movers[:_MAX_LISTED_RESTAURANTS]:
             verdicts = map(_verdict_cell, change.verdicts) if self.pairing.verdict is not None else ()
-            rows.append((Code(change.business_id), *verdicts, *_score_cells(change, score), Code(change.diverges_at)))
+            rows.append(
+                (
+                    InlineCode(change.business_id),
+                    *verdicts,
+                    *_score_cells(change, score),
+                    InlineCode(change.diverges_at),
+                )
+            )
         yield Table((*columns, "first step that differs"), rows)
-        steps = [(Code(step), f"{count:,}") for step, count in self.diverging().most_common()]
+        steps = [(InlineCode(step), f"{count:,}") for step, count in self.diverging().most_common()]
         yield Table(("first step that differs", "restaurants"), steps)
 
 
 def _verdict_cell(verdict: str | None) -> str:
-    return "(failed)" if verdict is None else Code(verdict)
+    return "(failed)" if verdict is None else InlineCode(verdict)
 
 
 def _score_cells(change: RestaurantChange, score: str | None) -> tuple[str, ...]:
@@ -216,7 +223,7 @@ def _score_cells(change: RestaurantChange, score: str | None) -> tuple[str, ...]
 
 
 def _value_cell(value: Value) -> str:
-    return Code(value) if isinstance(value, str) else format_value(value)
+    return InlineCode(value) if isinstance(value, str) else format_value(value)
 
 
 # --- evaluation

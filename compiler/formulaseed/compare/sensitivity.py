@@ -23,8 +23,8 @@ from formulaseed.errors import DataError, SeedError
 from formulaseed.explanation.verdict import verdict_of
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_change, format_plain, is_number
 from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
@@ -125,7 +125,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Sensitivity(Document):
+class Sensitivity(RenderedDocument):
     """All numbers, the one that flips most verdicts first.
 
     `skipped` has the variants that were not tried, each with the reason and the place.
@@ -166,19 +166,19 @@ class Sensitivity(Document):
         effective = [moved for moved in self.moved if not moved.is_without_effect]
         numbers, restaurants = number_of(len(self.moved), "number"), number_of(self.restaurants, "restaurant")
         rest = f"{len(self.moved) - len(effective)} change nothing"
-        lead = (Code(self.seed), f": {numbers} moved by {self.by:.3g}% over {restaurants}; ")
+        lead = (InlineCode(self.seed), f": {numbers} moved by {self.by:.3g}% over {restaurants}; ")
         if self.verdict is None:
             yield sentence(*lead, f"{rest}; no output is a verdict.")
         else:
             flipping = sum(moved.flipped > 0 for moved in effective)
-            yield sentence(*lead, f"{flipping} flip ", Code(self.verdict), f", {rest}.")
+            yield sentence(*lead, f"{flipping} flip ", InlineCode(self.verdict), f", {rest}.")
         if effective:
             more = f", the first {_MAX_RANKED} of {len(effective)}" if len(effective) > _MAX_RANKED else ""
             yield Heading(f"Ranked{more}", 3)
             yield self._table(effective[:_MAX_RANKED])
         if self.skipped:
             yield Heading(f"{number_of(len(self.skipped), 'variant')} skipped", 3)
-            yield Table(_SKIPPED_COLUMNS, [tuple(map(Code, variant)) for variant in self.skipped])
+            yield Table(_SKIPPED_COLUMNS, [tuple(map(InlineCode, variant)) for variant in self.skipped])
 
     def _table(self, ranked: Iterable[Moved]) -> Table:
         """Return the numbers with what their variants do; failing restaurants only if there are some."""
@@ -187,17 +187,17 @@ class Sensitivity(Document):
         if has_failing:
             columns.append("fail")
         if self.score is not None:
-            columns.append(Code(f"{self.score} moves by"))
+            columns.append(InlineCode(f"{self.score} moves by"))
         rows = []
         for moved in ranked:
-            row = [repr(moved.value), Code(moved.step), Code(moved.inside)]
+            row = [repr(moved.value), InlineCode(moved.step), InlineCode(moved.inside)]
             for variant in (moved.down, moved.up):
                 row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flipped:,}"]
             if has_failing:
                 row.append(f"{moved.failing:,}")
             if self.score is not None:
                 row.append(format_change(moved.largest(self.score)))
-            rows.append([*row, Code(moved.place)])
+            rows.append([*row, InlineCode(moved.place)])
         return Table([*columns, "place"], rows)
 
 

@@ -21,7 +21,7 @@ from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Exchange, Transcript, exchange_of, recording
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.store import Store
-from formulaseed.llm.calls import Call
+from formulaseed.llm.calls import ModelCall
 from formulaseed.llm.prices import read_prices
 from helpers import SEEDS
 
@@ -58,7 +58,7 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     """The hand-written answers, with the prompts, schemas, diagnostics and the report that are made now."""
     recorded = Transcript(RECORDED)
 
-    def again(name: str, call: Call) -> Exchange:
+    def again(name: str, call: ModelCall) -> Exchange:
         found = recorded.exchange(name)
         assert found is not None
         return Exchange(call, found.answer)

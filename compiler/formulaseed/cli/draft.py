@@ -25,7 +25,7 @@ from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
-from formulaseed.llm.connecting import must_be_ready
+from formulaseed.llm.connecting import check_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.read.sections import is_task_name
 from formulaseed.source.printing import number_of
@@ -60,7 +60,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
     check_suffix(out, ".json")
     if not (given["replay"] or given["dry_run"]):
-        must_be_ready()
+        check_ready()
     data, _ = read_bytes(task, limits.TASK_BYTES)
     kind = kind_of_text(data.decode("utf-8", "replace"), task)
     if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # a front matter looks like YAML

@@ -15,7 +15,7 @@ from formulaseed.draft.task import Task
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
-from formulaseed.llm.calls import prompt
+from formulaseed.llm.calls import render_prompt
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
@@ -46,7 +46,7 @@ STAGES = (CONDITIONS, GRAPH, SEED)
 
 def system_prompt(stage: Stage) -> str:
     """Return the constant part of a stage's prompt."""
-    return prompt(
+    return render_prompt(
         f"draft_{stage.name}",
         meta=_inputs(META),
         context=_inputs(CONTEXT),

@@ -21,7 +21,7 @@ from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, sentences, sho
 from formulaseed.draft.session import DraftResult, Round
 from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.transcript import Exchange, Settings
-from formulaseed.llm.calls import Usage, cost_text, total
+from formulaseed.llm.calls import Usage, format_cost, sum_costs
 from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
             f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{', and the answers before it' if number > 1 else ''}"
             for number, (stage, tokens) in enumerate(zip(STAGES, own, strict=False), 1)
         ),
-        f"likely {cost_text(total(likely))}, if answers are as long for each sentence as those of {EXAMPLE} "
+        f"likely {format_cost(sum_costs(likely))}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
-        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(total(costs))} at most",
+        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {format_cost(sum_costs(costs))} at most",
     ]
 
 
@@ -129,13 +129,13 @@ def costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
     models = ", ".join(dict.fromkeys(model for _, model, _ in billed))
     discarded = len(billed) - len(calls)
     what = number_of(len(billed), "call") + (f", {discarded:,} of them discarded" if discarded else "")
-    return [*lines, f"{what}: {_in_and_out(usage)}, {cost_text(total(each))} ({models})"]
+    return [*lines, f"{what}: {_in_and_out(usage)}, {format_cost(sum_costs(each))} ({models})"]
 
 
 def _billed(model: str, usage: Usage | None, prices: Prices) -> str:
     if usage is None:
         return "its file is damaged, and what it cost is unknown"
-    return f"{_in_and_out(usage)}, {cost_text(prices.cost(model, usage))}"
+    return f"{_in_and_out(usage)}, {format_cost(prices.cost(model, usage))}"
 
 
 def _in_and_out(usage: Usage) -> str:

@@ -31,7 +31,7 @@ from formulaseed.draft.prompts import (
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Ask, Exchange, Settings
 from formulaseed.draft.wire import read_answer
-from formulaseed.llm.calls import Call, UnusableAnswer
+from formulaseed.llm.calls import ModelCall, UnusableAnswer
 
 Json = Any
 
@@ -123,7 +123,7 @@ class Session:
         """Return the answer to a stage. Raises `UnusableAnswer` where it is not what was asked for."""
         name = f"{len(self.calls) + 1:02}-{stage.name}"
         model, effort = self.settings.model, self.settings.effort
-        call = Call(stage.name, model, system_prompt(stage), shown(values), stage.schema, MAX_TOKENS, effort)
+        call = ModelCall(stage.name, model, system_prompt(stage), shown(values), stage.schema, MAX_TOKENS, effort)
         self.notify(f"{name}: {stage.does}")
         exchange = self.calls[name] = self.ask(name, call)
         try:

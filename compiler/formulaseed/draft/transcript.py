@@ -20,7 +20,7 @@ from formulaseed.data.files import read_json, replace_file
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
+from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Effort, ModelCall, ModelCapabilities, UnusableAnswer, Usage
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed, NotAsked
@@ -54,11 +54,11 @@ class Settings:
 class Exchange:
     """A call with its answer. `discarded` are the tokens of earlier answers to it, which were billed too; None if unknown."""
 
-    call: Call
+    call: ModelCall
     answer: Answer
     discarded: tuple[Usage | None, ...] = ()
 
-    def must_be(self, name: str, call: Call) -> None:
+    def must_be(self, name: str, call: ModelCall) -> None:
         """Raise `DataError` where the recorded call differs from this one."""
         if dict(self.call.schema) != dict(call.schema):
             raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
@@ -96,7 +96,7 @@ def exchange_of(given: Json) -> Exchange:
     try:
         step, model, system, user = _values(given, {"step": str, "model": str, "system": list, "user": list})
         schema, most = _values(given, {"schema": dict, "max_tokens": int})
-        call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
+        call = ModelCall(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
         if "answer_text" in given:
             text = "\n".join(*_values(given, {"answer_text": list}))
         else:
@@ -182,7 +182,7 @@ LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
 _TOO_LARGE = ("grammar", "schema", "output_config")
 """One of these words is in the API's message where it rejects a schema."""
-Ask = Callable[[str, Call], Exchange]
+Ask = Callable[[str, ModelCall], Exchange]
 """Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
 
 
@@ -201,7 +201,7 @@ class LiveTransport:
         self.answered: dict[str, Exchange] = {}
         self.broken = 0
 
-    def ask(self, name: str, call: Call) -> Exchange:
+    def ask(self, name: str, call: ModelCall) -> Exchange:
         try:
             self.answered[name] = run_interruptibly(self._runner, self._ask(name, call))
             return self.answered[name]
@@ -216,7 +216,7 @@ class LiveTransport:
     def _attempted(self, attempt: Attempt) -> None:
         self.broken += attempt.is_bound
 
-    async def _ask(self, name: str, call: Call) -> Exchange:
+    async def _ask(self, name: str, call: ModelCall) -> Exchange:
         client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._attempted)
         able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
@@ -240,7 +240,7 @@ class LiveTransport:
 def replaying(transcript: Transcript) -> Ask:
     """Return what answers from a transcript alone; a call that is not the recorded one is refused."""
 
-    def ask(name: str, call: Call) -> Exchange:
+    def ask(name: str, call: ModelCall) -> Exchange:
         exchange = transcript.exchange(name)
         if exchange is None:
             raise DataError(f"the transcript has no answer to step {name}", str(transcript.folder))
@@ -258,7 +258,7 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings, notify: Ca
     """
     is_new = False
 
-    def recorded(name: str, call: Call) -> Exchange | None:
+    def recorded(name: str, call: ModelCall) -> Exchange | None:
         """The recorded call of this name; None where it is damaged, or rests on another answer than this one."""
         try:
             found = transcript.exchange(name)
@@ -281,7 +281,7 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings, notify: Ca
         notify(f"{error}; it is asked for again")
         transcript.set_aside(name)
 
-    def ask(name: str, call: Call) -> Exchange:
+    def ask(name: str, call: ModelCall) -> Exchange:
         nonlocal is_new
         found = recorded(name, call)
         if found is not None:

@@ -46,6 +46,7 @@ def _render_item(item: blocks.ListItem | blocks.Card) -> str:
 
 
 def _render_table(table: blocks.Table) -> str:
+    """Return a table with its columns of numbers aligned to the right, and its marked row in bold."""
     columns = range(len(table.columns))
     alignments = ["--:" if are_numbers(row[column] for row in table.rows) else "---" for column in columns]
     lines = [[*map(_render_cell, table.columns)], alignments]

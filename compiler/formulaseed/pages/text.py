@@ -46,6 +46,7 @@ def _render(block: blocks.Block) -> str:
 
 
 def _underline(text: str) -> str:
+    """Return a heading with a line of equals signs below it."""
     text = readable(text)
     return f"{text}\n{'=' * len(text)}\n"
 
@@ -55,6 +56,7 @@ def _render_item(item: blocks.ListItem | blocks.Card) -> str:
 
 
 def _render_table(table: blocks.Table) -> str:
+    """Return a table with blank lines around it; a `>` precedes the marked row."""
     lines = []
     for number, line in enumerate(aligned([table.columns, *table.rows]).split("\n")):
         is_marked = table.marked is not None and number == table.marked + 1  # the first line has the columns' names

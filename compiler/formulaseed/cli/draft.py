@@ -19,10 +19,10 @@ from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.render import summary
 from formulaseed.documents import analyse_text
-from formulaseed.draft.report import costs, estimate, report
-from formulaseed.draft.session import DraftResult, Session
+from formulaseed.draft.report import estimate, list_costs, write_report
+from formulaseed.draft.session import DraftResult, DraftSession
 from formulaseed.draft.task import read_task
-from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
+from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, record_answers, replay_answers
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import check_ready
@@ -85,15 +85,15 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     if not replayed and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
     live = LiveTransport(CostBudget(prices, given["max_usd"]), _report)
-    ask = replaying(replayed) if replayed else live.ask
-    session = Session(text, recording(ask, kept, settings, _report) if kept else ask, settings, _report)
+    ask = replay_answers(replayed) if replayed else live.ask
+    session = DraftSession(text, record_answers(ask, kept, settings, _report) if kept else ask, settings, _report)
     if kept is not None:
         session.keep = kept.keep
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
         billed = {**live.answered, **session.calls}  # also one that could not be written into the transcript
-        for line in (*(costs(billed, prices) if billed else ()), *_broken(live)):
+        for line in (*(list_costs(billed, prices) if billed else ()), *_broken(live)):
             _report(line)
         if kept is not None and kept.holds_answers:
             _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
@@ -102,7 +102,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
         raise
     finally:
         live.close()
-    text_of_report = report(drafted, session.calls, prices)
+    text_of_report = write_report(drafted, session.calls, prices)
     if kept is not None:
         replace_file(kept.folder / "report.md", text_of_report)
     show(f"\n{text_of_report}", err=True)

@@ -27,7 +27,7 @@ def find_losses(before: Part, after: Part, repair: Json, task: Task) -> tuple[st
     return (
         *_find_missing_parts(before, after, removed),
         *_find_missing_outputs(before, after, removed | losses),
-        *_find_uncited_sentences(before, after, removed, losses, task),
+        *_find_uncited(before, after, removed, losses, task),
         *_find_missing_numbers(before, after, losses),
     )
 
@@ -45,9 +45,7 @@ def _find_missing_outputs(before: Part, after: Part, explained: set[str]) -> Ite
             yield f"the output {name} is gone without the reason"
 
 
-def _find_uncited_sentences(
-    before: Part, after: Part, removed: set[str], losses: set[str], task: Task
-) -> Iterator[str]:
+def _find_uncited(before: Part, after: Part, removed: set[str], losses: set[str], task: Task) -> Iterator[str]:
     """Yield a message for each sentence that no part of `after` cites, unless only removed parts of `before` cited it."""
     remaining_parts = [part for _, part in list_parts(before) if part["name"] not in removed]
     for number in sorted(_cited_sentences(remaining_parts) - _cited_sentences(part for _, part in list_parts(after))):

@@ -57,8 +57,9 @@ class CheckedDraft:
     @property
     def defects(self) -> Defects:
         """The numbers of defects, by which two drafts are compared."""
-        partial = sum(d.code in PARTIAL_CODES for d in self.analysis.diagnostics)
-        return Defects(self.errors, partial, len(self.unsourced))
+        return Defects(
+            self.errors, sum(d.code in PARTIAL_CODES for d in self.analysis.diagnostics), len(self.unsourced)
+        )
 
     @property
     def problems(self) -> list[Diagnostic]:

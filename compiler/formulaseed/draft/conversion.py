@@ -90,8 +90,7 @@ class _Conversion:
 
     def seed(self, draft: Part) -> Part:
         """Return the seed as JSON."""
-        reading = draft["reading"]
-        keywords = draft["keywords"]["words"]
+        reading, keywords = draft["reading"], draft["keywords"]["words"]
         inputs = {"context": list[Part](), "meta": list[Part]()}
         for part in draft["inputs"]:
             inputs[part["of"]].append(self.declaration("input", part))
@@ -144,9 +143,8 @@ class _Conversion:
         if meanings or part["type"] == "enum":
             declaration["values"] = meanings
         if kind == "field":
-            if part["default"]:
-                declaration["default"] = part["default"][0]
-            declaration |= self.sources(part)
+            default = {"default": part["default"][0]} if part["default"] else {}
+            declaration |= default | self.sources(part)
         return {"name": part["name"], **declaration}
 
     def step(self, part: Part) -> Part:
@@ -183,9 +181,7 @@ class _Conversion:
         """Return conditions as a `where` of a seed, which has one object of tests for each subject. Reports conflicting tests."""
         where: dict[str, Part] = {}
         for condition in conditions:
-            subject = condition["subject"]
-            test = condition["test"]
-            values = condition["values"]
+            subject, test, values = (condition[key] for key in ("subject", "test", "values"))
             tests = where.setdefault(subject, {})
             if not values or (len(values) > 1 and test != "in"):
                 message = f"`{test}` of `{subject}` takes one value, and there are {len(values)}"

@@ -25,10 +25,7 @@ def find_numbers(value: Any) -> Iterator[tuple[str, set[float]]]:
     elif isinstance(value, str):
         for match in _NUMBER.finditer(value):
             number = Decimal(match[1].replace(",", "") + (match[2] or ""))
-            values = {float(number)}
-            if match[3]:
-                values.add(float(number / 100))
-            yield match[0], values
+            yield match[0], {float(number), float(number / 100)} if match[3] else {float(number)}
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value), {abs(float(value))}
 

@@ -61,16 +61,10 @@ def system_prompt(stage: Stage) -> str:
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
         operations=[
-            {
-                "name": operation.name,
-                "takes": ", ".join(f"`{key}`" for key in wire.step_keys(operation)),
-                "doc": operation.doc,
-            }
-            for operation in OPERATIONS.values()
+            {"name": spec.name, "takes": ", ".join(f"`{key}`" for key in wire.step_keys(spec)), "doc": spec.doc}
+            for spec in OPERATIONS.values()
         ],
-        functions=[
-            {"signature": function.signature, "description": function.description} for function in FUNCTIONS.values()
-        ],
+        functions=[{"signature": spec.signature, "description": spec.description} for spec in FUNCTIONS.values()],
     )
 
 

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulaseed.diagnostics.render import summary
 from formulaseed.draft.conversion import Part, list_parts
@@ -53,9 +53,8 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     sentence_count = sum(not sentence.is_frame for sentence in task.sentences)
     likely = _likely_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
     likely_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in likely]))
-    lines = [
-        f"{number_of(sentence_count, 'sentence')}; {len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
-    ]
+    calls = f"{len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
+    lines = [f"{number_of(sentence_count, 'sentence')}; {calls}"]
     for number, (stage, tokens) in enumerate(zip(STAGES, prompts, strict=False), 1):
         answers = ", and the answers before it" if number > 1 else ""
         lines.append(f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{answers}")
@@ -100,9 +99,7 @@ def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Pri
         "Planned, and not in the seed": trace.missing,
         "Assumptions": (note["text"] for note in result.assumptions),
         "Open questions": (note["text"] for note in result.questions),
-        "Numbers of the text that no part of it has": (
-            f"{number} in {_format_sentence(sentence)}" for sentence, number in trace.lost_numbers
-        ),
+        "Numbers of the text that no part of it has": (f"{n} in {_format_sentence(s)}" for s, n in trace.lost_numbers),
         "Numbers of the seed that its sentences do not have": (f"{n} in {name}" for name, n in trace.added_numbers),
         "Parts that cite no sentence": trace.unsourced,
         "Unknown sentences cited": (f"{number} by {name}" for name, number in trace.unknown),
@@ -123,13 +120,12 @@ def _format_rounds(rounds: Iterable[Round]) -> Iterator[str]:
     for number, one in enumerate(rounds, 1):
         yield f"- {number}: {printable(one.summary)}"
         diff = [*map(printable, one.diff[:_MAX_DIFF_LINES])]
-        if not diff:
-            continue
         if len(one.diff) > _MAX_DIFF_LINES:
             diff.append(f"… {len(one.diff) - _MAX_DIFF_LINES} more lines")
         # longer than every run of backticks, so that no line of the diff closes the block
         fence = "`" * max(3, *(len(run) + 1 for line in diff for run in re.findall("`+", line)), 3)
-        yield from (f"  {line}" if line else "" for line in ("", f"{fence}diff", *diff, fence))
+        if diff:
+            yield from (f"  {line}" if line else "" for line in ("", f"{fence}diff", *diff, fence))
 
 
 def list_costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
@@ -186,8 +182,7 @@ class SourceTrace:
     """The parts with numbers that no sentence which the part cites contains."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Citation:
+class _Citation(NamedTuple):
     """The numbers of the sentences that a part cites, and its content, in which numbers are looked for."""
 
     sources: list[int]
@@ -199,19 +194,17 @@ def trace_sources(result: DraftResult) -> SourceTrace:
     task = result.task
     citations = _cite_parts(result.checked.draft)
     names_by_sentence: dict[int, list[str]] = {}
-    for name, sources in [*((name, one.sources) for name, one in citations.items()), *_cite_notes(result)]:
-        for number in dict.fromkeys(sources):
+    for name, citation in (citations | _cite_notes(result)).items():
+        for number in dict.fromkeys(citation.sources):
             names_by_sentence.setdefault(number, []).append(name)
-    background = set(result.checked.draft["background"])
+    background = result.checked.draft["background"]
     uncited = [s for s in task.sentences if not s.is_frame and s.number not in names_by_sentence]
     return SourceTrace(
         parts=names_by_sentence,
         background=tuple(sentence for sentence in uncited if sentence.number in background),
         unmapped=tuple(sentence for sentence in uncited if sentence.number not in background),
         unsourced=tuple(name for name, one in citations.items() if not any(map(task.text, one.sources))),
-        unknown=tuple(
-            (name, number) for number, names in names_by_sentence.items() if task.text(number) is None for name in names
-        ),
+        unknown=tuple((name, n) for n, names in names_by_sentence.items() if task.text(n) is None for name in names),
         missing=tuple(_find_missing(result)),
         lost_numbers=tuple(_find_lost_numbers(task.sentences, names_by_sentence, citations)),
         added_numbers=tuple(_find_added_numbers(task, citations)),
@@ -232,10 +225,11 @@ def _cite_parts(draft: Part) -> dict[str, _Citation]:
     return citations
 
 
-def _cite_notes(result: DraftResult) -> Iterator[tuple[str, list[int]]]:
-    """Yield a name for each assumption and question, with the numbers of the sentences that it cites."""
-    for kind, notes in (("assumption", result.assumptions), ("question", result.questions)):
-        yield from ((f"{kind} {number}", note["sources"]) for number, note in enumerate(notes, 1))
+def _cite_notes(result: DraftResult) -> dict[str, _Citation]:
+    """Return the citation of each assumption and question, by its kind and number."""
+    notes = {f"assumption {number}": note for number, note in enumerate(result.assumptions, 1)}
+    notes |= {f"question {number}": note for number, note in enumerate(result.questions, 1)}
+    return {name: _Citation(note["sources"], None) for name, note in notes.items()}
 
 
 def _find_missing(result: DraftResult) -> Iterator[str]:

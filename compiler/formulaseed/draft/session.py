@@ -102,15 +102,10 @@ class DraftSession:
         seed = self._ask(SEED, {**values, "graph": graph["steps"]})
         best, rounds, repairs = self._repair(self._check(assemble_draft(conditions, seed)))
         answers = [conditions, graph, seed, *repairs]
-        return DraftResult(
-            self.task,
-            graph,
-            best,
-            tuple(rounds),
-            assumptions=tuple(note for answer in answers for note in answer["assumptions"]),
-            questions=tuple(note for answer in answers for note in answer["questions"]),
-            losses=tuple(loss for repair in repairs for key in ("removed", "losses") for loss in repair[key]),
-        )
+        assumptions = tuple(note for answer in answers for note in answer["assumptions"])
+        questions = tuple(note for answer in answers for note in answer["questions"])
+        losses = tuple(loss for repair in repairs for key in ("removed", "losses") for loss in repair[key])
+        return DraftResult(self.task, graph, best, tuple(rounds), assumptions, questions, losses)
 
     def _repair(self, best: CheckedDraft) -> tuple[CheckedDraft, list[Round], list[Json]]:
         """Ask for repairs of a draft until it has no defects, a repair is repeated, or `max_repairs` is reached.
@@ -145,11 +140,8 @@ class DraftSession:
     def _ask(self, stage: Stage, values: Mapping[str, Json]) -> Json:
         """Ask for the answer of a stage and add the call to `calls`. Raises `UnusableAnswer` if the answer is not valid."""
         name = f"{len(self.calls) + 1:02}-{stage.name}"
-        model = self.settings.model
-        effort = self.settings.effort
-        call = ModelCall(
-            stage.name, model, system_prompt(stage), format_values(values), stage.schema, MAX_TOKENS, effort
-        )
+        prompt = system_prompt(stage), format_values(values)
+        call = ModelCall(stage.name, self.settings.model, *prompt, stage.schema, MAX_TOKENS, self.settings.effort)
         self.notify(f"{name}: {stage.does}")
         exchange = self.calls[name] = self.ask(name, call)
         try:
@@ -200,10 +192,8 @@ def _part_lines(checked: CheckedDraft) -> Iterator[str]:
 def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None) -> dict[str, Json]:
     """Return the values in the prompt of a repair of `best`; `rejected` is the last repair if it was not accepted."""
     draft = best.draft
-    values: dict[str, Json] = {
-        "sentences": number_sentences(task, _sentences_of_problems(best)),
-        "diagnostics": list(_describe_problems(best)),
-    }
+    sentences = number_sentences(task, _sentences_of_problems(best))
+    values: dict[str, Json] = {"sentences": sentences, "diagnostics": list(_describe_problems(best))}
     values |= {name: draft[name] for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps")}
     values |= {"keywords": draft["keywords"]["words"], "output": ", ".join(draft["output"])}
     if rejected is not None:

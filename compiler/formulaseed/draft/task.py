@@ -68,9 +68,8 @@ def read_task(data: bytes, default_name: str = "task") -> Task:
     if all(sentence.is_frame for sentence in sentences):
         raise DataError("the task text says nothing: there is no policy to make a seed of")
     name = _title(text)
-    if not is_task_name(name) or len(name) > _MAX_NAME_LENGTH:
-        name = default_name
-    return Task(sentences, name)
+    is_usable = is_task_name(name) and len(name) <= _MAX_NAME_LENGTH
+    return Task(sentences, name if is_usable else default_name)
 
 
 def _title(text: str) -> str:
@@ -112,14 +111,10 @@ class _Splitter:
                 item = _LIST_ITEM.fullmatch(line)
                 if item:
                     yield from self._end_paragraph()
-                self._add(item[1] if item else line.removeprefix(">").strip(), number)
+                if not self.paragraph:
+                    self.start = number
+                self.paragraph.append(item[1] if item else line.removeprefix(">").strip())
         yield from self._end_paragraph()
-
-    def _add(self, line: str, number: int) -> None:
-        """Append a line to the paragraph, or begin one with it."""
-        if not self.paragraph:
-            self.start = number
-        self.paragraph.append(line)
 
     def _end_paragraph(self) -> Iterator[_Split]:
         """Yield the sentences of the paragraph, and clear it."""

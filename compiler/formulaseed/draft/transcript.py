@@ -76,8 +76,7 @@ class Exchange:
 
     def to_json(self) -> dict[str, Json]:
         """Return the exchange as its file has it: the answer as JSON, or as lines of text if it is not JSON."""
-        call = self.call
-        answer = self.answer
+        call, answer = self.call, self.answer
         try:
             content: dict[str, Json] = {"answer": parse_json(answer.text)}
         except UnusableAnswer:

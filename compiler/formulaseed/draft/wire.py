@@ -80,11 +80,8 @@ def step_schema() -> Schema:
         schemas = {"else": _LITERAL, "expr": _TEXT, **{key.name: _value_schema(key) for key in operation.keys}}
         values = {name: schemas[name] for name in step_keys(operation)}
         alternatives.setdefault(json.dumps(values), (values, []))[1].append(operation_name)
-    return {
-        "anyOf": [
-            _object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alternatives.values()
-        ]
-    }
+    pairs = alternatives.values()
+    return {"anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]}
 
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:
@@ -232,9 +229,7 @@ def _depth(value: Json) -> int:
     """Return how many objects and lists are nested in a JSON value. Raises `RecursionError` if there are too many."""
     if isinstance(value, dict):
         value = list(value.values())
-    if not isinstance(value, list):
-        return 0
-    return 1 + max(map(_depth, value), default=0)
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
 def _integer(digits: str) -> int:

@@ -227,6 +227,7 @@ class LiveTransport:
         self._runner.close()
 
     def _count_attempt(self, attempt: Attempt) -> None:
+        """Add an attempt without an answer to `broken` if it may have been billed."""
         self.broken += attempt.is_bound
 
     async def _ask(self, name: str, call: ModelCall) -> Exchange:

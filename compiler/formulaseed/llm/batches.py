@@ -63,6 +63,7 @@ class BatchClient(Client):
         is_accepted = False
 
         async def note_status(request: Any, call_next: Any) -> Any:
+            """Send the request once, and set `is_accepted`."""
             nonlocal is_accepted
             response = await _send_once(request, call_next)
             is_accepted = response.status_code == 200

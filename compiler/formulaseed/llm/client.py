@@ -229,6 +229,7 @@ class Client:
             raise NotAsked(NOT_ASKED)
 
     async def _wait_for_rates(self, call: ModelCall) -> None:
+        """Wait until the requests and the tokens per minute allow the call."""
         await self._requests.take(1)
         await self._tokens.take(call.bytes / _BYTES_PER_TOKEN)
 

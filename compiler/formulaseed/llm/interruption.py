@@ -67,6 +67,7 @@ class Interruption:
         signals: list[int] = []
 
         def cancel(number: int) -> None:
+            """Cancel the task at the first signal. Raises `Interrupted` at the next."""
             if signals:
                 raise Interrupted(number)
             signals.append(number)

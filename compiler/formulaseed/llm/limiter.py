@@ -74,6 +74,7 @@ class AdaptiveLimiter:
         self._wake()
 
     def _wake(self) -> None:
+        """Let as many waiting tasks enter as there are free slots."""
         free = max(1, int(self.width)) - self.active
         while free > 0 and self._waiting:
             waiter = self._waiting.popleft()

@@ -320,6 +320,7 @@ class FormulaWriter(Chooser):
         return Piece(piece.text, piece.precedence, (*variable.values, *(default.values or ())))
 
     def _one_of_two_strings(self, depth: int) -> Piece:
+        """Return a form that chooses between two strings, whose values are those of both."""
         x = self.string(depth)
         y = self.string(depth)
         piece = self.fill(self.choose(_STRING_CHOICES), depth, x=x, y=y)

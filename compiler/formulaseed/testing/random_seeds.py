@@ -176,7 +176,10 @@ class StepWriter(Chooser):
         if variable := self.choose(operations)(name):
             self.values.append(variable)
 
+    # each of the methods below appends a step of its operation, and returns the variable of the step unless it is a filter
+
     def _add(self, name: str, op: str, **parts: Any) -> None:
+        """Append a step to `steps`."""
         self.steps.append({"name": name, "op": op, **parts})
 
     def _where(self, least: int = 0) -> JsonObject:
@@ -190,6 +193,7 @@ class StepWriter(Chooser):
         return self.formulas(self.draw, [*self.reviews, *self.reviews, *self.inputs, *values], self.filters)
 
     def _filter(self, name: str) -> None:
+        """Append a filter by a formula or by conditions, and add it to `filters`."""
         if self.one_in(3):
             self._add(name, "define_filter", expr=self._per_review(()).condition_or_null(DEPTH - 1).text)
         else:
@@ -218,6 +222,7 @@ class StepWriter(Chooser):
         return Variable(name, "number")
 
     def _extreme(self, name: str) -> Variable:
+        """Append a maximum, minimum or mean, often over the reviews that a step before it counts."""
         where = self._where()
         counted_by = ""
         if self.counts and self.one_in(2):
@@ -252,6 +257,7 @@ class StepWriter(Chooser):
         return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])
 
     def _expr(self, name: str) -> Variable:
+        """Append a formula of some type, which may be null if it is a number."""
         writer = self._writer()
         kind, write, depth = self.choose([
             ("number", writer.number_or_null, DEPTH - 1), ("number", writer.number, DEPTH), ("number", writer.number, DEPTH),
@@ -272,6 +278,7 @@ class StepWriter(Chooser):
         return _variable_of(name, kind, values)
 
     def _lookup(self, name: str) -> Variable:
+        """Append a lookup of a string, or a constant if there is no string to look up."""
         strings = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
         sources = [v for v in strings if v.values is None or any(v.values)]
         if not sources:

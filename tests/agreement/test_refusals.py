@@ -59,28 +59,28 @@ class Writer(Chooser):
 
     def number(self, depth: int) -> str:
         if depth <= 0 or self.one_in(5):
-            return self.any_of(NUMBERS)
+            return self.choose(NUMBERS)
         if self.one_in(3):
             return f"({self.number(depth - 1)} if {self.condition(depth - 1)} else {self.number(depth - 1)})"
-        operation = self.any_of(OPERATIONS)
+        operation = self.choose(OPERATIONS)
         return operation.format(*[self.number(depth - 1) for place in ("{0}", "{1}") if place in operation])
 
     def condition(self, depth: int) -> str:
         if depth <= 0 or self.one_in(5):
-            return self.any_of(CONDITIONS)
-        match self.any_of(("and", "or", "not", "in", "chain", "chain")):
+            return self.choose(CONDITIONS)
+        match self.choose(("and", "or", "not", "in", "chain", "chain")):
             case "not":
                 return f"(not {self.condition(depth - 1)})"
             case "in":
-                items = ", ".join(self.number(depth - 2) for _ in range(self.any_of((1, 2, 3))))
-                return f"({self.number(depth - 1)} {self.any_of(('in', 'not in'))} [{items}])"
+                items = ", ".join(self.number(depth - 2) for _ in range(self.choose((1, 2, 3))))
+                return f"({self.number(depth - 1)} {self.choose(('in', 'not in'))} [{items}])"
             case "chain":
                 chain = [self.number(depth - 1)]
-                for _ in range(self.any_of((1, 2, 3))):
-                    chain += [self.any_of(COMPARED), self.number(depth - 2)]
+                for _ in range(self.choose((1, 2, 3))):
+                    chain += [self.choose(COMPARED), self.number(depth - 2)]
                 return f"({' '.join(chain)})"
             case word:
-                return f"({f' {word} '.join(self.condition(depth - 1) for _ in range(self.any_of((2, 3))))})"
+                return f"({f' {word} '.join(self.condition(depth - 1) for _ in range(self.choose((2, 3))))})"
 
 
 @st.composite

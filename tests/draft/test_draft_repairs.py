@@ -23,8 +23,8 @@ from drafts import (
     step_of,
 )
 from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import CheckedDraft, check
-from formulaseed.draft.conversion import drafted, parts_of, repaired
+from formulaseed.draft.checking import CheckedDraft, check_draft
+from formulaseed.draft.conversion import apply_repair, assemble_draft, list_parts
 from formulaseed.draft.task import read_task
 from helpers import needs
 from hypothesis import given, settings
@@ -37,7 +37,7 @@ Json = Any
 
 def broken(name: str, **values: Json) -> CheckedDraft:
     """The good draft with one step broken."""
-    found = check(drafted(CONDITIONS, changed_seed(name, **values)), G1A)
+    found = check_draft(assemble_draft(CONDITIONS, changed_seed(name, **values)), G1A)
     assert found.errors
     return found
 
@@ -54,7 +54,7 @@ def fixed(name: str = "TRUST_RAW", **values: Json) -> Json:
 
 
 def refused(before: CheckedDraft, answer: Json) -> tuple[str, ...]:
-    after = check(repaired(before.draft, answer), G1A)
+    after = check_draft(apply_repair(before.draft, answer), G1A)
     return find_losses(before.draft, after.draft, answer, G1A)
 
 
@@ -96,7 +96,7 @@ def test_a_step_may_get_another_name() -> None:
     seed = good_seed()
     step_of(seed, "TRUST_RAW")["name"] = "TRUST-RAW"
     step_of(seed, "TRUST_SCORE")["expr"] = "max(0.1, min(1.0, TRUST - RAW))"
-    before = check(drafted(CONDITIONS, seed), G1A)
+    before = check_draft(assemble_draft(CONDITIONS, seed), G1A)
     answer = {**repair(fixed(), fixed("TRUST_SCORE")), "removed": because("TRUST-RAW")}
     answer["steps"][0]["before"] = "TRUST_SCORE"
     assert refused(before, answer) == ()
@@ -138,7 +138,7 @@ def test_a_sentence_may_lose_its_citations_with_the_reason_only() -> None:
     uncited = [
         number
         for number in step_of(good_seed(), "TRUST_RAW")["sources"]
-        if sum(number in part["sources"] for _, part in parts_of(bad().draft)) == 1
+        if sum(number in part["sources"] for _, part in list_parts(bad().draft)) == 1
     ]
     assert uncited
     answer = {**repair(fixed(sources=[1])), "losses": because(*(f"sentence {number}" for number in uncited))}
@@ -155,7 +155,7 @@ def test_a_number_may_go_with_the_reason_only(name: str) -> None:
     """However it is written; 0 and 1 need none."""
     seed = good_seed()
     step_of(seed, "SEVERE_WEIGHT")["value"] = 17
-    before = check(drafted(CONDITIONS, seed), G1A)
+    before = check_draft(assemble_draft(CONDITIONS, seed), G1A)
     answer = {**repair(fixed("SEVERE_WEIGHT", value=1)), "losses": because(name.replace("15", "17"))}
     assert refused(before, unexplained(answer)) == ("the number 17 is gone without the reason",)
     assert refused(before, answer) == ()

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_seed, step_of
 from formulaseed.data.files import replace_file
-from formulaseed.draft.checking import check
-from formulaseed.draft.conversion import drafted
+from formulaseed.draft.checking import check_draft
+from formulaseed.draft.conversion import assemble_draft
 from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
-from formulaseed.draft.prompts import STAGES, sentences, shown, system_prompt
-from formulaseed.draft.report import report, trace
-from formulaseed.draft.session import DraftResult, Session
+from formulaseed.draft.prompts import STAGES, format_values, number_sentences, system_prompt
+from formulaseed.draft.report import trace_sources, write_report
+from formulaseed.draft.session import DraftResult, DraftSession
 from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.transcript import Exchange, Transcript, exchange_of, recording
+from formulaseed.draft.transcript import Exchange, Transcript, parse_exchange, record_answers
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.store import Store
-from formulaseed.llm.calls import Call
+from formulaseed.llm.calls import ModelCall
 from formulaseed.llm.prices import read_prices
 from helpers import SEEDS
 
@@ -58,15 +58,15 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     """The hand-written answers, with the prompts, schemas, diagnostics and the report that are made now."""
     recorded = Transcript(RECORDED)
 
-    def again(name: str, call: Call) -> Exchange:
+    def again(name: str, call: ModelCall) -> Exchange:
         found = recorded.exchange(name)
         assert found is not None
         return Exchange(call, found.answer)
 
     made = Transcript(tmp_path)
     settings = recorded.settings()
-    session = Session(G1A, recording(again, made, settings, print), settings, lambda _: None, made.keep)
-    replace_file(tmp_path / "report.md", report(session.run(), session.calls, read_prices()))
+    session = DraftSession(G1A, record_answers(again, made, settings, print), settings, lambda _: None, made.keep)
+    replace_file(tmp_path / "report.md", write_report(session.run(), session.calls, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
         held(RECORDED / name, data.decode(), request)
@@ -75,7 +75,7 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
 def test_user_messages_are_json_with_an_entry_a_line() -> None:
     """They can be read in a diff, and nothing of a text can end the JSON that it stands in."""
     nasty = task_of('He said: "}]}". \\ {{ 1 }} \u2028 end.')
-    text = shown({"sentences": sentences(nasty), "empty": {}, "list": [{"a": 1}, "b"]})
+    text = format_values({"sentences": number_sentences(nasty), "empty": {}, "list": [{"a": 1}, "b"]})
     assert list(json.loads(text)) == ["sentences", "empty", "list"]
     assert " ".join(json.loads(text)["sentences"].values()) == 'He said: "}]}". \\ {{ 1 }} end.'
     assert text.splitlines()[:2] == ["{", '"sentences": {']
@@ -172,7 +172,7 @@ def test_a_task_is_named_by_its_title(text: str, name: str) -> None:
 
 
 def done(conditions: dict[str, Any], seed: dict[str, Any]) -> DraftResult:
-    return DraftResult(G1A, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
+    return DraftResult(G1A, GRAPH, check_draft(assemble_draft(conditions, seed), G1A), (), (), ())
 
 
 def test_what_is_lost_or_added_is_reported() -> None:
@@ -184,12 +184,12 @@ def test_what_is_lost_or_added_is_reported() -> None:
     step_of(seed, "TRUST_IMPACT")["sources"] = []
     step_of(seed, "BASE_RISK")["sources"] = [55, 777]
     seed["output"] = seed["output"][1:]
-    found = trace(done({**CONDITIONS, "background": [3, 4]}, seed))
+    found = trace_sources(done({**CONDITIONS, "background": [3, 4]}, seed))
     assert [s.number for s in found.unmapped] == [5, 53]
     assert [s.number for s in found.background] == [3, 4]
     assert found.unsourced == ("step TRUST_IMPACT",)
     assert found.unknown == (("step BASE_RISK", 777),)
-    assert found.not_made == ("step N_OLD of the graph", "N_TOTAL_INCIDENTS, which the text asks to report")
+    assert found.missing == ("step N_OLD of the graph", "N_TOTAL_INCIDENTS, which the text asks to report")
     assert [(s.number, number) for s, number in found.lost_numbers] == [(59, "8.0"), (59, "8.0")]
     assert ("step VERDICT", "9.0") in found.added_numbers
     assert found.parts[38] == ["step ADJUSTED_INCIDENT_SCORE"]
@@ -197,8 +197,8 @@ def test_what_is_lost_or_added_is_reported() -> None:
 
 def test_a_good_draft_loses_nothing() -> None:
     """Of the hand-written draft only the two halves are numbers that no sentence has."""
-    found = trace(done(CONDITIONS, good_seed()))
-    assert (found.unmapped, found.unsourced, found.unknown, found.not_made, found.lost_numbers) == ((), (), (), (), ())
+    found = trace_sources(done(CONDITIONS, good_seed()))
+    assert (found.unmapped, found.unsourced, found.unknown, found.missing, found.lost_numbers) == ((), (), (), (), ())
     assert found.added_numbers == (("step SILENCE_PENALTY", "0.5"), ("step CUISINE_IMPACT", "0.5"))
 
 
@@ -214,9 +214,9 @@ def test_a_damaged_record_is_reported(key: str) -> None:
     for value in (3.5, [3], {"input": "x"}):
         if key != "schema" or not isinstance(value, dict):
             with pytest.raises(DataError, match="not a call of a draft"):
-                exchange_of({**record, key: value})
+                parse_exchange({**record, key: value})
     with pytest.raises(DataError, match="not a call of a draft"):
-        exchange_of({name: value for name, value in record.items() if name != key})
+        parse_exchange({name: value for name, value in record.items() if name != key})
 
 
 @pytest.mark.parametrize("tokens", [-1, -999_999_999_999, 10**9 + 1, 10**30, 1.5, 1e999, True, "5", None])
@@ -227,7 +227,7 @@ def test_a_usage_that_no_answer_has_is_refused_wherever_it_is_read(name: str, to
     usage = {**record["usage"], name: tokens}
     for wrong in ({"usage": usage}, {"discarded": [None, usage]}):
         with pytest.raises(DataError, match=f"not a call of a draft: its usage is wrong: `{name}` "):
-            exchange_of({**record, **wrong})
+            parse_exchange({**record, **wrong})
     line = {
         "key": "k",
         "model": "m",
@@ -249,5 +249,5 @@ def test_an_answer_that_is_no_json_is_kept_as_it_came() -> None:
     record = Transcript(RECORDED).exchange("02-graph")
     assert record is not None
     for text in ("Sorry,\nI cannot.\n", '{"a": 1, "a": 2}', ""):
-        again = exchange_of(Exchange(record.call, replace(record.answer, text=text)).to_json())
+        again = parse_exchange(Exchange(record.call, replace(record.answer, text=text)).to_json())
         assert again.answer.text == text

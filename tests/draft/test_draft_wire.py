@@ -13,11 +13,11 @@ from drafts import BAD_SEED, CONDITIONS, G1A, GRAPH, REPAIR, changed_seed, good_
 from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
 from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import check
-from formulaseed.draft.conversion import drafted, repaired, seed_text
-from formulaseed.draft.prompts import shown
-from formulaseed.draft.report import report
-from formulaseed.draft.session import Attempt, DraftResult, prompt_values
+from formulaseed.draft.checking import check_draft
+from formulaseed.draft.conversion import apply_repair, assemble_draft, convert_draft
+from formulaseed.draft.prompts import format_values
+from formulaseed.draft.report import write_report
+from formulaseed.draft.session import DraftResult, RepairAttempt, repair_values
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
@@ -115,7 +115,7 @@ def test_steps_are_checked_against_the_schema_of_their_operation() -> None:
 
 def test_a_draft_becomes_the_seed_of_the_specification(tmp_path: Path) -> None:
     """Pairs become maps, tests become conditions, empty parts go, numbers of sentences become sentences."""
-    text, faults = seed_text(drafted(CONDITIONS, good_seed()), G1A)
+    text, faults = convert_draft(assemble_draft(CONDITIONS, good_seed()), G1A)
     seed = json.loads(text)
     steps = {step["name"]: step for step in seed["compute"]}
     assert faults == []
@@ -140,7 +140,7 @@ def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
     conditions, seed = on_the_wire(given_seed)
     for answer, schema in ((conditions, wire.CONDITIONS), (seed, wire.SEED)):
         assert wire.read_answer(json.dumps(answer), schema) == answer
-    checked = check(drafted(conditions, seed), replace(G1A, name=loaded.task_name))
+    checked = check_draft(assemble_draft(conditions, seed), replace(G1A, name=loaded.task_name))
     assert checked.errors == 0, checked.faults
     assert checked.analysis.program is not None
     assert dump_program(checked.analysis.program) == dump_program(loaded.program)
@@ -162,7 +162,7 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
         {"name": "A", "op": "expr", "expr": "(context.price_tier or 0) + N", "sources": [1]},
     ]
     seed = {**good_seed(), "steps": steps, "output": ["A"]}
-    checked = check(drafted(conditions, seed), G1A)
+    checked = check_draft(assemble_draft(conditions, seed), G1A)
     made = json.loads(checked.text)
     assert not any(checked.defects), checked.faults
     assert made["context"] == [{"name": "price_tier", "type": "integer", "nullable": True}]
@@ -184,14 +184,14 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
 def test_what_a_seed_cannot_say_is_a_fault(conditions: list[tuple[str, str, list[int]]], message: str) -> None:
     """Nothing of a draft is dropped in silence: it counts as an error, and goes back to the model."""
     where = [{"subject": subject, "test": test, "values": values} for subject, test, values in conditions]
-    checked = check(drafted(CONDITIONS, changed_seed("N_MILD", where=where)), G1A)
+    checked = check_draft(assemble_draft(CONDITIONS, changed_seed("N_MILD", where=where)), G1A)
     assert checked.errors == 1
-    assert message in prompt_values(checked, G1A, None)["diagnostics"][0]["message"]
+    assert message in repair_values(checked, G1A, None)["diagnostics"][0]["message"]
 
 
 def test_a_repair_replaces_adds_moves_and_removes() -> None:
     """Parts are named; what is not named stays as it is, where it is."""
-    draft = drafted(CONDITIONS, good_seed())
+    draft = assemble_draft(CONDITIONS, good_seed())
     new = {"name": "EXTRA", "op": "const", "value": 2, "sources": [55]}
     answer = repair({**step_of(good_seed(), "BASE_RISK"), "value": 2.5}, new)
     answer["steps"][1]["before"] = "RAW_RISK"
@@ -200,7 +200,7 @@ def test_a_repair_replaces_adds_moves_and_removes() -> None:
         "output": ["VERDICT"],
         "fields": [{**CONDITIONS["fields"][0], "name": "new"}],
     }
-    found = repaired(draft, answer)
+    found = apply_repair(draft, answer)
     names = [step["name"] for step in found["steps"]]
     before = [step["name"] for step in draft["steps"] if step["name"] != "N_OLD"]
     at = before.index("RAW_RISK")
@@ -214,10 +214,10 @@ def test_a_repair_replaces_adds_moves_and_removes() -> None:
 
 def test_all_sentences_go_back_where_a_wrong_part_names_none() -> None:
     """A part that came from nowhere may come from anywhere."""
-    checked = check(drafted(CONDITIONS, changed_seed("TRUST_RAW", expr="NOTHING", sources=[])), G1A)
-    assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
-    checked = check({**drafted(CONDITIONS, good_seed()), "output": ["NOTHING"]}, G1A)
-    assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
+    checked = check_draft(assemble_draft(CONDITIONS, changed_seed("TRUST_RAW", expr="NOTHING", sources=[])), G1A)
+    assert len(repair_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
+    checked = check_draft({**assemble_draft(CONDITIONS, good_seed()), "output": ["NOTHING"]}, G1A)
+    assert len(repair_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
 
 
 def test_a_part_that_names_no_sentence_goes_back() -> None:
@@ -225,12 +225,12 @@ def test_a_part_that_names_no_sentence_goes_back() -> None:
     seed = good_seed()
     step_of(seed, "TRUST_RAW")["sources"] = []
     step_of(seed, "RAW_RISK")["sources"] = [777]
-    checked = check(drafted(CONDITIONS, seed), G1A)
+    checked = check_draft(assemble_draft(CONDITIONS, seed), G1A)
     assert (checked.errors, any(checked.defects)) == (0, True)
     assert str(checked.defects) == "0 errors, 2 parts without a sentence"
-    reported = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
+    reported = [one["part"] for one in repair_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
     assert reported == ["step TRUST_RAW", "step RAW_RISK"]
-    better = check(repaired(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
+    better = check_draft(apply_repair(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
     assert better.defects < checked.defects
 
 
@@ -291,16 +291,16 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
         ("repair", wire.REPAIR),
     ):
         assert wire.read_answer(json.dumps(made[name]), schema) == made[name]
-    first = check(drafted(made["conditions"], made["seed"]), G1A)
-    second = check(repaired(first.draft, made["repair"]), G1A)
+    first = check_draft(assemble_draft(made["conditions"], made["seed"]), G1A)
+    second = check_draft(apply_repair(first.draft, made["repair"]), G1A)
     for checked in (first, second):
         refused = find_losses(first.draft, checked.draft, made["repair"], G1A)
         assert (checked is second) or not refused, "a draft is no worse than itself"
-        json.loads(shown(prompt_values(checked, G1A, Attempt(made["repair"], second, refused))))
+        json.loads(format_values(repair_values(checked, G1A, RepairAttempt(made["repair"], second, refused))))
         assert "FS901" not in [d.code for d in checked.analysis.diagnostics]
         assert layout(canonical(json.loads(checked.text))) == checked.text
         if not checked.errors:
             compile_seed(json.loads(checked.text))
     notes = tuple(made["seed"]["assumptions"])
-    text = report(DraftResult(G1A, made["graph"], second, (), notes, notes), {}, read_prices())
+    text = write_report(DraftResult(G1A, made["graph"], second, (), notes, notes), {}, read_prices())
     assert text.splitlines()[0].startswith("# Draft of")

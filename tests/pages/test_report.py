@@ -13,7 +13,7 @@ from formulaseed.data.results import Failures
 from formulaseed.explanation.explainer import Explainer
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
-from formulaseed.pages.histogram import histogram
+from formulaseed.pages.histogram import build_histogram
 from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -226,7 +226,7 @@ numbers = st.one_of(st.integers(-(10**6), 10**6), st.floats(allow_nan=False, all
 @given(st.lists(st.tuples(numbers, st.sampled_from(["v0", "v4"])), max_size=40))
 def test_a_histogram_counts_every_number(values: list[tuple[float, str]]) -> None:
     """Whatever the numbers are, there are few bins, each number is in one, and every bar is as high as its number says."""
-    found = histogram("X", values, ["v0", "v4"])
+    found = build_histogram("X", values, ["v0", "v4"])
     if found is None:
         assert not values or not math.isfinite(max(values)[0] - min(values)[0])
         return

@@ -29,7 +29,7 @@ from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
-from formulaseed.testing.formulas import integers
+from formulaseed.testing.scalars import integers
 from helpers import EXAMPLES, ROOT, TASKS, command, places, write_json
 from hypothesis import given
 from hypothesis import strategies as st

@@ -19,7 +19,7 @@ from formulaseed.documents import compile_seed, compile_tests, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.testing import Restaurant
-from formulaseed.testing.comparing import raised
+from formulaseed.testing.comparing import raise_step
 from formulaseed.testing.naming import Failed
 from formulaseed.testing.properties import property_tests
 from guarded_formulas import guarded_seeds
@@ -255,17 +255,17 @@ def test_what_raising_a_step_changes() -> None:
     """The step and those that use it; the value stays in the step's range, and a step without a value is not raised."""
     seed = load_seed(claims())
     row = {"extraction": {"severity": "severe"}, "meta": {"stars": 1}}
-    change = raised(seed, Restaurant([row], {}, {}), "N_SEVERE", 2)
+    change = raise_step(seed, Restaurant([row], {}, {}), "N_SEVERE", 2)
     moved = {name for name, value in change.before.items() if change.after[name] != value}
     assert moved == {"N_SEVERE", "SHARE", "TRUST", "SCORE"}
     assert change.after["N_SEVERE"] == 3
     assert change.rises("SCORE")
     assert change.falls("TRUST")
     assert not change.rises("N")
-    trust = raised(seed, Restaurant([row], {}, {}), "TRUST", 100.0)
+    trust = raise_step(seed, Restaurant([row], {}, {}), "TRUST", 100.0)
     assert trust.after["TRUST"] == 1.0
-    assert raised(seed, Restaurant([{**row, "extraction": {"severity": "none"}}], {}, {}), "WORST", 1.0) == ({}, {})
-    assert raised(seed, Restaurant([], {}, {}), "N_SEVERE", 1) == ({}, {}), "without rows `SHARE` has no value"
+    assert raise_step(seed, Restaurant([{**row, "extraction": {"severity": "none"}}], {}, {}), "WORST", 1.0) == ({}, {})
+    assert raise_step(seed, Restaurant([], {}, {}), "N_SEVERE", 1) == ({}, {}), "without rows `SHARE` has no value"
 
 
 def test_properties_survive_migration(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.errors import DataError
 from formulaseed.testing import Restaurant, loaded, reference_evaluate, restaurants, rows
-from formulaseed.testing.comparing import outcome, rounding
+from formulaseed.testing.comparing import bound_rounding, try_evaluate
 from helpers import ROOT, SEEDS, tiny_row, tiny_seed, write_json
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
@@ -90,7 +90,7 @@ def test_values_are_plausible(restaurant: Restaurant) -> None:
     for name, value in values(restaurant):
         assert PLAUSIBLE[name](value), (name, value)
     assert json.loads(json.dumps(restaurant)) == list(restaurant)
-    assert "error" not in outcome(reference_evaluate, SEED, *restaurant)
+    assert "error" not in try_evaluate(reference_evaluate, SEED, *restaurant)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_wild_values_are_any(name: str) -> None:
     found = find(
         wild, lambda r: any(n == name and not PLAUSIBLE[n](v) for n, v in values(r) if n in PLAUSIBLE), settings=few
     )
-    outcome(reference_evaluate, SEED, *found)
+    try_evaluate(reference_evaluate, SEED, *found)
 
 
 def test_what_is_shown_can_be_copied() -> None:
@@ -128,7 +128,7 @@ def test_what_is_made_fits_the_seed(path: Path) -> None:
     @settings(max_examples=20)
     @given(restaurants(path))
     def fits(restaurant: Restaurant) -> None:
-        assert "error" not in outcome(reference_evaluate, path, *restaurant)
+        assert "error" not in try_evaluate(reference_evaluate, path, *restaurant)
 
     fits()
 
@@ -154,7 +154,7 @@ def test_a_path_is_read_once(tmp_path: Path) -> None:
         write_json(tmp_path / "other" / "seed.json", tiny_seed(task_name="Other"))
         for folder, name in ((tmp_path, "Tiny-1"), (tmp_path / "other", "Other")):
             with chdir(folder):
-                assert loaded.loaded_seed("seed.json").task_name == name
+                assert loaded.load_cached_seed("seed.json").task_name == name
     path.unlink()
     with pytest.raises(DataError, match="cannot read"):
         reference_evaluate(path, [], {})
@@ -178,7 +178,7 @@ def test_two_orders_of_a_sum_differ_by_rounding_alone(orders: tuple[list[float],
     one, other = (reference_evaluate(SUM, *each)["S"] for each in (first, second))
     assert isinstance(one, float)
     assert isinstance(other, float)
-    assert abs(one - other) <= rounding(SUM, first, "S")
+    assert abs(one - other) <= bound_rounding(SUM, first, "S")
 
 
 # --- the documentation

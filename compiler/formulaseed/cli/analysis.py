@@ -25,7 +25,7 @@ from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
 from formulaseed.documents import FormulaSeed, load_seed
-from formulaseed.pages.graph import dot, graph_of, mermaid
+from formulaseed.pages.graph import as_dot, as_mermaid, build_graph
 from formulaseed.runtime.loading import evaluator_of
 
 _form_option = click.option(
@@ -196,5 +196,5 @@ def graph(seed: str, form: str | None, out: str | None) -> None:
     form = choose_format(form, out, _GRAPH_SUFFIXES, "mermaid")
     loaded = load_seed(seed)
     report_warnings(loaded)
-    computation = graph_of(loaded.program)
-    write_out(mermaid(computation) if form == "mermaid" else dot(computation), out)
+    computation = build_graph(loaded.program)
+    write_out(as_mermaid(computation) if form == "mermaid" else as_dot(computation), out)

@@ -18,7 +18,7 @@ from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
-from formulaseed.llm.calls import Usage, cost_text
+from formulaseed.llm.calls import Usage, format_cost
 from formulaseed.source.printing import number_of
 
 
@@ -75,7 +75,7 @@ def info(path: str | None, form: str) -> None:
     for model in contents["answers"]:
         say(_model_line(model))
     say("attempts: " + (", ".join(f"{count:,} {status}" for status, count in attempts.items()) or "none"))
-    say(f"spent: {cost_text(costs['spent'].usd)} (prices of {prices.as_of})")
+    say(f"spent: {format_cost(costs['spent'].usd)} (prices of {prices.as_of})")
     for line in _open_lines(costs["unknown"], costs["in_flight"], batches, bounds):
         say(line)
 
@@ -99,14 +99,14 @@ def _open_lines(
     """
     if unknown.calls:
         attempts = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
-        yield f"unknown: {attempts}, {cost_text(unknown.usd)} at most"
+        yield f"unknown: {attempts}, {format_cost(unknown.usd)} at most"
     if sent.calls:
-        yield f"in flight: {number_of(sent.calls, 'call')}, {cost_text(sent.usd)} at most"
+        yield f"in flight: {number_of(sent.calls, 'call')}, {format_cost(sent.usd)} at most"
     for batch in batches:
         if batch.id is not None or batch.is_being_created:
             yield f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}"
     for unconfirmed_batch, usd in unconfirmed:
-        created = f"a batch whose creation was cut off, {created_text(unconfirmed_batch)}, {cost_text(usd)} at most"
+        created = f"a batch whose creation was cut off, {created_text(unconfirmed_batch)}, {format_cost(usd)} at most"
         yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 

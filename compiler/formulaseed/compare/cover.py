@@ -27,8 +27,8 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
@@ -71,11 +71,11 @@ class CoverageItem:
 
     def build_cells(self) -> tuple[str, ...]:
         """Return the kind, name and text as cells of a table."""
-        return self.kind, Code(self.name), Code(self.text)
+        return self.kind, InlineCode(self.name), InlineCode(self.text)
 
 
 @dataclass(frozen=True)
-class Coverage(Document):
+class Coverage(RenderedDocument):
     """The parts of a seed in the order of the file, each with the number of times that restaurants reached it.
 
     `failures` names the restaurants that could not be evaluated to the end.
@@ -122,8 +122,8 @@ class Coverage(Document):
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
-        yield sentence(Code(self.seed), f": {data} reach {share}.")
-        missed = [(*item.build_cells(), Code(item.place)) for item in self.items if not item.count]
+        yield sentence(InlineCode(self.seed), f": {data} reach {share}.")
+        missed = [(*item.build_cells(), InlineCode(item.place)) for item in self.items if not item.count]
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)

@@ -21,8 +21,8 @@ from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import DataError
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Details, Paragraph, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.runtime.loading import evaluator_of
 from formulaseed.source.text import shorten
@@ -55,13 +55,13 @@ class ComparedSeed:
     def format_name(self) -> list[str]:
         """Return the file name, and the parameters if any are set, as parts of a sentence."""
         if not self.parameters:
-            return [Code(self.file)]
+            return [InlineCode(self.file)]
         values = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.parameters.items())
-        return [Code(self.file), " with ", Code(", ".join(values))]
+        return [InlineCode(self.file), " with ", InlineCode(", ".join(values))]
 
 
 @dataclass(frozen=True)
-class Difference(Document):
+class Difference(RenderedDocument):
     """The difference of two seeds; `outcomes` is None if no restaurants were given."""
 
     old: ComparedSeed

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed.explanation.model import Evidence, Missing, Review, Value
 from formulaseed.language.aggregates import AGGREGATES
-from formulaseed.pages.blocks import Card, Code, Item
+from formulaseed.pages.blocks import Card, InlineCode, ListItem
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 
@@ -35,18 +35,18 @@ class EvidenceWriter:
         self._seen_fields: dict[str, set[str]] = {}
         self._defined: set[str] = set()
 
-    def items(self, evidence: Evidence) -> Iterator[Item | Card]:
+    def items(self, evidence: Evidence) -> Iterator[ListItem | Card]:
         """Yield a step over reviews with the reviews that count, and why others do not."""
-        line = (Code(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}")
-        yield Item(line if evidence.condition is None else (*line, " ", Code(evidence.condition)))
+        line = (InlineCode(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}")
+        yield ListItem(line if evidence.condition is None else (*line, " ", InlineCode(evidence.condition)))
         for text in filter_texts(evidence):
             if text not in self._defined:
                 self._defined.add(text)
-                yield Item(text, 1)
+                yield ListItem(text, 1)
         yield from self._reviews(evidence)
-        yield from (Item(text, 1) for text in (*_others_texts(evidence), *exclusion_texts(evidence)))
+        yield from (ListItem(text, 1) for text in (*_others_texts(evidence), *exclusion_texts(evidence)))
 
-    def _reviews(self, evidence: Evidence) -> Iterator[Item | Card]:
+    def _reviews(self, evidence: Evidence) -> Iterator[ListItem | Card]:
         """Yield a card for each review that was not written before, then the others, those with the same values together."""
         new: list[Review] = []
         repeated: dict[str, list[Review]] = {}
@@ -65,17 +65,17 @@ class EvidenceWriter:
         self._card_count += len(cards)
         yield from (card_of(review, 1, _amount_text(evidence, review)) for review in cards)
         if len(new) > len(cards):
-            yield Item(f"and {len(new) - len(cards)} more", 1)
+            yield ListItem(f"and {len(new) - len(cards)} more", 1)
         yield from self._repeated_items(evidence, [*repeated.items()])
 
-    def _repeated_items(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[Item]:
+    def _repeated_items(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[ListItem]:
         """Yield the reviews that were written before, each group with the values that are new."""
         for values, reviews in groups[: self._max_per_step]:
             more = f": {values}" if values else ""
-            yield Item(f"{self._ids(evidence, reviews)} (see above){more}", 1)
+            yield ListItem(f"{self._ids(evidence, reviews)} (see above){more}", 1)
         if self._max_per_step is not None and len(groups) > self._max_per_step:
             rest = sum(len(reviews) for _, reviews in groups[self._max_per_step :])
-            yield Item(f"and {rest} more (see above)", 1)
+            yield ListItem(f"and {rest} more (see above)", 1)
 
     def _ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
         """Return the ids of reviews, each with what it adds."""

@@ -25,7 +25,7 @@ from formulaseed.explanation.verdict import verdicts_of
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.histogram import Histogram, histogram
+from formulaseed.pages.histogram import Histogram, build_histogram
 from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.loading import evaluator_of
@@ -230,7 +230,7 @@ class _Overview:
     def _histograms(self) -> list[Histogram | None]:
         """Return the histogram of each column; None if no restaurant has a number there."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
-        return [histogram(name, self._numbers.get(name, []), order) for name in self.columns]
+        return [build_histogram(name, self._numbers.get(name, []), order) for name in self.columns]
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:

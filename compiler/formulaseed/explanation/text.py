@@ -34,11 +34,11 @@ from formulaseed.pages.blocks import (
     Badge,
     Block,
     Card,
-    Code,
     Heading,
-    Item,
+    InlineCode,
     Items,
     Line,
+    ListItem,
     Mark,
     Paragraph,
     Table,
@@ -93,7 +93,7 @@ def brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
         new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
         seen.update(review.review_id for review in new)
         if new and len(new) < explanation.reviews and len(seen) <= MAX_LISTED_REVIEWS:
-            yield Items([Item(f"{evidence.step}: {card_of(review, 0).text}") for review in new])
+            yield Items([ListItem(f"{evidence.step}: {card_of(review, 0).text}") for review in new])
 
 
 def text_blocks(explanation: ExplanationData) -> Iterator[Block]:
@@ -111,7 +111,7 @@ def page_blocks(
     shades = shades_of([rule.result for rule in explanation.rules]) if shades is None else shades
     yield from _blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
     yield Heading("All outputs, and what made them")
-    outputs = [(Code(name), format_value(value)) for name, value in explanation.outputs.items()]
+    outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
     yield Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
 
 
@@ -132,7 +132,7 @@ def _blocks(
     if explanation.rules and error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
-        yield Items([*_change_items(explanation, shades or {}), *map(Item, _not_found_texts(explanation))])
+        yield Items([*_change_items(explanation, shades or {}), *map(ListItem, _not_found_texts(explanation))])
     if explanation.steps:
         yield Heading("How it was computed")
         yield Items([*_step_items(explanation)])
@@ -151,7 +151,7 @@ def _rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
-            Code(rule.condition) if rule.condition is not None else "otherwise",
+            InlineCode(rule.condition) if rule.condition is not None else "otherwise",
             _badge(rule.result, shades),
             describe_nearness(rule),
         )
@@ -181,9 +181,9 @@ def _describe_distance(comparison: Comparison) -> str:
     return f"{value}, {format_value(comparison.distance)} {side} {comparison.right}"
 
 
-def _change_items(explanation: ExplanationData, shades: Shades) -> Iterator[Item]:
+def _change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
     for change in explanation.changes:
-        yield Item((_badge(change.verdict, shades), f" {_describe_change(change)}"))
+        yield ListItem((_badge(change.verdict, shades), f" {_describe_change(change)}"))
 
 
 def _describe_change(change: Change) -> str:
@@ -217,7 +217,7 @@ def _not_found_texts(explanation: ExplanationData) -> Iterator[str]:
 # --- the computation
 
 
-def _step_items(explanation: ExplanationData) -> Iterator[Item]:
+def _step_items(explanation: ExplanationData) -> Iterator[ListItem]:
     """Yield the steps from the verdict down; each filter is defined below the first step that names it.
 
     What a step uses is below its first occurrence only.
@@ -230,26 +230,26 @@ def _step_items(explanation: ExplanationData) -> Iterator[Item]:
     while stack:
         name, depth = stack.pop()
         step, item_depth = steps[name], min(depth, _MAX_DEPTH)
-        value = (Code(name), " = ", format_value(step.value))
+        value = (InlineCode(name), " = ", format_value(step.value))
         if name in seen:
-            yield Item((*value, " (see above)"), item_depth)
+            yield ListItem((*value, " (see above)"), item_depth)
             continue
         seen.add(name)
         stack += [(used, depth + 1) for used in reversed(step.uses)]
-        yield Item((*value, _default_note(step, steps)), item_depth, _definition_line(step))
+        yield ListItem((*value, _default_note(step, steps)), item_depth, _definition_line(step))
         for text in filter_texts(evidence[name]) if name in evidence else ():
             if text not in defined:
                 defined.add(text)
-                yield Item(text, item_depth + 1)
+                yield ListItem(text, item_depth + 1)
 
 
 def _definition_line(step: Step) -> Line:
     """Return the formula of a step, and the formula with values, or the condition of the rule that was taken."""
     if step.kind == "case":
-        taken = Code(step.with_values) if step.with_values is not None else "no rule holds"
-        return ", as ", taken, ": ", Code(step.definition)
-    formula: tuple[str, ...] = (": ", Code(step.definition)) if step.kind != "constant" else ()
-    return (*formula, " = ", Code(step.with_values)) if step.with_values else formula
+        taken = InlineCode(step.with_values) if step.with_values is not None else "no rule holds"
+        return ", as ", taken, ": ", InlineCode(step.definition)
+    formula: tuple[str, ...] = (": ", InlineCode(step.definition)) if step.kind != "constant" else ()
+    return (*formula, " = ", InlineCode(step.with_values)) if step.with_values else formula
 
 
 def _default_note(step: Step, steps: Mapping[str, Step]) -> str:
@@ -287,15 +287,15 @@ def _evidence_blocks(explanation: ExplanationData, writer: EvidenceWriter, *, gr
     if quoters - {None, "extractor"}:
         yield Paragraph(QUOTES_NOTE, "note")
     zeros: list[Evidence] = []
-    items: list[Item | Card] = []
+    items: list[ListItem | Card] = []
     for part in evidence:
         if groups_zeros and is_zero(part):
             zeros.append(part)
         else:
             items += writer.items(part)
     if zeros:
-        items.append(Item(zero_text(zeros)))
-        items += [Item(f"{part.step}: not counted: {text}", 1) for part in zeros for text in near_texts(part)]
+        items.append(ListItem(zero_text(zeros)))
+        items += [ListItem(f"{part.step}: not counted: {text}", 1) for part in zeros for text in near_texts(part)]
     yield Items(items)
 
 

@@ -172,12 +172,12 @@ def validate_requests(
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures
-    from formulaseed.requests.validate import valid, validate
+    from formulaseed.requests.validate import valid_requests, validate
 
     analysis, failures = documents.read_requests(requests), Failures()
     lines = analysis.parsed or ()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures, duplicates)
-    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
+    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid_requests(lines)))
 
 
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:

@@ -7,6 +7,7 @@ import re
 import pytest
 from formulaseed import limits
 from formulaseed.requests import patterns
+from formulaseed.requests.pattern_tree import PatternNode, parse_pattern_tree
 from helpers import accepted, parsed
 
 HONEST = (
@@ -91,17 +92,17 @@ def test_of_two_gaps_the_first_is_searched_without_going_back(pattern: str) -> N
 
 def backtracks(source: str, text: str) -> int:
     """The steps that a matcher which tries one way after the other takes, counted on a small text with `re`'s own tree."""
-    node = patterns._Builder(source).transform(patterns._lark().parse(source))
+    node = parse_pattern_tree(source)
     steps = 0
 
-    def ways(part: patterns.Node, at: int) -> list[int]:
+    def ways(part: PatternNode, at: int) -> list[int]:
         nonlocal steps
         steps += 1
         if part.kind == "test":
-            is_there = at < len(text) and re.compile(part.written(source), re.IGNORECASE).match(text, at)
+            is_there = at < len(text) and re.compile(part.extract_text(source), re.IGNORECASE).match(text, at)
             return [at + 1] if is_there else []
         if part.kind == "place":
-            return [at] if re.compile(part.written(source)).match(text, at) else []
+            return [at] if re.compile(part.extract_text(source)).match(text, at) else []
         if part.kind == "any":
             return [end for option in part.parts for end in ways(option, at)]
         if part.kind == "all":
@@ -109,10 +110,10 @@ def backtracks(source: str, text: str) -> int:
             for each in part.parts:
                 ends = [end for start in ends for end in ways(each, start)]
             return ends
-        found, ends = [at] if part.least == 0 else [], [at]
-        for count in range(1, (len(text) + 1 if part.most is None else part.most) + 1):
+        found, ends = [at] if part.minimum == 0 else [], [at]
+        for count in range(1, (len(text) + 1 if part.maximum is None else part.maximum) + 1):
             ends = [end for start in ends for end in ways(part.parts[0], start) if end > start]
-            found += ends if count >= part.least else []
+            found += ends if count >= part.minimum else []
             if not ends:
                 break
         return found
@@ -134,5 +135,5 @@ def test_steps_grow_with_the_square_of_the_text_at_most(pattern: str) -> None:
 def test_the_count_of_steps_is_bounded() -> None:
     """Every accepted pattern stays within the documented number of steps, whatever is repeated in it."""
     for pattern in HONEST:
-        tree = patterns._Builder(pattern).transform(patterns._lark().parse(pattern))
-        assert limits.PATTERN_TEXT * patterns._steps(tree, 0, frozenset()) <= limits.PATTERN_STEPS
+        tree = parse_pattern_tree(pattern)
+        assert limits.PATTERN_TEXT * patterns._count_steps(tree, 0, frozenset()) <= limits.PATTERN_STEPS

@@ -15,7 +15,7 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import analyse_file, analyse_requests
 from formulaseed.pipeline import compile
 from formulaseed.requests import model as ir
-from formulaseed.requests.groups import GROUPS, fits, group_of
+from formulaseed.requests.groups import GROUPS, find_benchmark_group, has_group_pattern
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span
 from helpers import EXAMPLES, TASKS, formulaseed, write_lines
@@ -29,7 +29,7 @@ SPAN = Span(Source("requests.jsonl", ""), 0, 0)
 def request(id: str = "R01", evidence: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """A request with one condition, of the group that its id says."""
     evidence = evidence or {"kind": "item_meta", "path": ["attributes", "HasTV"], "true": "False"}
-    group = group_of(id) or "G01"
+    group = find_benchmark_group(id) or "G01"
     group = "G09" if "social_filter" in evidence and group not in ("G09", "G10") else group
     line = {
         "id": id,
@@ -359,7 +359,7 @@ ONE_HOP, TWO_HOPS = (condition(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",),
 )
 def test_group_patterns(groups: set[str], structure: ir.Node) -> None:
     """The patterns of the reference, with one anchor, several or none."""
-    assert {group for group in GROUPS if fits(group, structure)} == groups
+    assert {group for group in GROUPS if has_group_pattern(group, structure)} == groups
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_group_patterns(groups: set[str], structure: ir.Node) -> None:
 )
 def test_groups_of_ids(id: str, group: str) -> None:
     """Ten ids a group."""
-    assert group_of(id) == group
+    assert find_benchmark_group(id) == group
 
 
 json_values = st.recursive(

@@ -16,18 +16,18 @@ from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
 from formulaseed.documents import analyse_requests
 from formulaseed.requests import model
-from formulaseed.requests.agreement import disagreements
+from formulaseed.requests.agreement import find_disagreements
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.shorthand import (
     AspectName,
     Hop,
     JoinedNames,
     Shorthand,
-    as_name,
+    build_shorthand,
+    convert_to_name,
+    format_as_shorthand,
     parse_shorthand,
     print_shorthand,
-    shorthand_of,
-    shorthand_tree,
 )
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
@@ -67,7 +67,7 @@ def structure(tree: Shorthand) -> model.Node:
 
 
 def differences(meant: str, said: str) -> list[Diagnostic]:
-    return disagreements(structure(parsed(meant)), parsed(said))
+    return find_disagreements(structure(parsed(meant)), parsed(said))
 
 
 # --- trees, texts and structures at random
@@ -82,7 +82,7 @@ ASPECTS = st.one_of(
     st.text(),
     st.text("ab_-.&'\"()[], 19", max_size=12),
 )
-NAMES = ASPECTS.map(as_name).map(lambda text: AspectName(NOWHERE, text))
+NAMES = ASPECTS.map(convert_to_name).map(lambda text: AspectName(NOWHERE, text))
 HOPS = st.builds(
     Hop,
     st.just(NOWHERE),
@@ -237,9 +237,9 @@ def _quoted(text: str) -> str:
 @given(ASPECTS)
 def test_any_aspect_becomes_a_name(aspect: str) -> None:
     """A name stays as it is; whatever else is made one, and that is then a name."""
-    name = as_name(aspect)
+    name = convert_to_name(aspect)
     assert parsed(name) == AspectName(NOWHERE, name)
-    assert as_name(name) == name
+    assert convert_to_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_any_aspect_becomes_a_name(aspect: str) -> None:
 )
 def test_aspects_made_names(aspect: str, name: str) -> None:
     """Only what no name can hold is replaced."""
-    assert as_name(aspect) == name
+    assert convert_to_name(aspect) == name
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_what_is_as_large_as_may_be_is_read() -> None:
     deep = limits.SHORTHAND_NESTING
     assert print_shorthand(parsed("AND(" * deep + "a" + ")" * deep)).startswith("AND(AND(")
     wide = parsed(f"AND({','.join('a' * limits.SHORTHAND_TERMS)})")
-    assert disagreements(structure(wide), wide) == []
+    assert find_disagreements(structure(wide), wide) == []
     long = "a" * limits.SHORTHAND_CHARACTERS
     assert parsed(long) == AspectName(NOWHERE, long)
 
@@ -357,10 +357,10 @@ def test_the_goldens_show_every_code() -> None:
 def test_the_shorthand_of_a_structure_agrees_with_it(tree: Shorthand) -> None:
     """It is read back as the tree it was printed from, and says what the structure says."""
     node = structure(tree)
-    text = shorthand_of(node)
-    assert parsed(text) == shorthand_tree(node)
-    assert disagreements(node, parsed(text)) == []
-    assert disagreements(node, tree) == []
+    text = format_as_shorthand(node)
+    assert parsed(text) == build_shorthand(node)
+    assert find_disagreements(node, parsed(text)) == []
+    assert find_disagreements(node, tree) == []
 
 
 @given(TREES, st.randoms(use_true_random=False))
@@ -374,13 +374,13 @@ def test_order_and_names_are_free(tree: Shorthand, random: Any) -> None:
             return Hop(NOWHERE, part.hops, tuple(random.sample(part.friends, len(part.friends))), part.pattern)
         return AspectName(NOWHERE, random.choice("abc"))
 
-    assert disagreements(structure(tree), changed(tree)) == []
+    assert find_disagreements(structure(tree), changed(tree)) == []
 
 
 @given(SMALL_TREES, SMALL_TREES)
 def test_agreement_is_that_of_some_order(meant: Shorthand, said: Shorthand) -> None:
     """Nothing is reported exactly where one order of all arguments makes the two alike."""
-    assert (disagreements(structure(meant), said) == []) == _alike(meant, said)
+    assert (find_disagreements(structure(meant), said) == []) == _alike(meant, said)
 
 
 @given(SMALL_TREES, st.data())
@@ -393,7 +393,7 @@ def test_agreement_is_that_of_some_order_for_close_trees(meant: Shorthand, data:
         return data.draw(SHORT_NAMES | SHORT_HOPS)
 
     said = changed(meant)
-    assert (disagreements(structure(meant), said) == []) == _alike(meant, said)
+    assert (find_disagreements(structure(meant), said) == []) == _alike(meant, said)
 
 
 def _alike(meant: Shorthand, said: Shorthand) -> bool:
@@ -466,9 +466,9 @@ def test_all_differences_are_reported() -> None:
 def test_a_junction_of_one_argument_is_that_argument() -> None:
     """The shorthand of a single condition is that condition alone, and either way of writing it agrees."""
     lone = model.Junction("AND", (structure(parsed("1HOP(['Ivy'], 'boba')")),), NOWHERE)
-    assert shorthand_of(lone) == "1HOP(['Ivy'], 'boba')"
+    assert format_as_shorthand(lone) == "1HOP(['Ivy'], 'boba')"
     for text in ("1HOP(['Ivy'], 'boba')", "AND(1HOP(['Ivy'], 'boba'))", "OR(AND(boba_social))"):
-        assert disagreements(lone, parsed(text)) == []
+        assert find_disagreements(lone, parsed(text)) == []
 
 
 def test_real_shorthands_are_in_their_canonical_form() -> None:

@@ -12,7 +12,7 @@ import click
 import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
-from formulaseed.requests.validate import status_of
+from formulaseed.requests.validate import determine_status
 from helpers import EXAMPLES, Outcome, command, formulaseed, on_terminal, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
@@ -131,7 +131,7 @@ def test_statuses(files: tuple[Path, Path]) -> None:
 )  # fmt: skip
 def test_status_of(matches: list[str], status: str) -> None:
     """The definition."""
-    assert status_of("g", matches) == status
+    assert determine_status("g", matches) == status
 
 
 def test_reasons(files: tuple[Path, Path]) -> None:

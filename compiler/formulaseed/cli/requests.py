@@ -39,18 +39,25 @@ from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import RequestsAnalysis, read_requests
 from formulaseed.ir.attributes import _attribute_at_path
-from formulaseed.requests.explain import explanation, reasons, suggestions
-from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
+from formulaseed.requests.explain import describe_values, explain_status, suggest_changes
+from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, build_request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
 from formulaseed.requests.shorthand import (
     AspectName,
     JoinedNames,
     Shorthand,
+    format_as_shorthand,
     parse_shorthand,
     print_shorthand,
-    shorthand_of,
 )
-from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
+from formulaseed.requests.validate import (
+    EvidenceCache,
+    RequestResult,
+    build_condition_matrix,
+    build_results,
+    select_groups,
+    valid_requests,
+)
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.printing import columns, number_of, printable
 from formulaseed.source.text import Source
@@ -156,7 +163,7 @@ def validate(
     """
     analysis = read_requests(requests, benchmark=benchmark)
     report_warnings(analysis)
-    picked = chosen(analysis.parsed or (), _groups(groups))
+    picked = select_groups(analysis.parsed or (), _groups(groups))
     shown = _picked(explained, picked)
     inputs = (requests, *data.values())
     outputs = [path for path in (matrix, out, conditions) if path is not None]
@@ -168,17 +175,17 @@ def validate(
     check_suffix(matrix, ".json", option="--matrix")
     check_suffix(conditions, ".json", option="--conditions")
     on_error = "-" in outputs
-    evaluate = requests_evaluator(analysis, valid(picked))
+    evaluate = requests_evaluator(analysis, valid_requests(picked))
     with reported() as failures:
         dataset = read_dataset(
             data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures, duplicates
         )
-        cache = EvidenceCache(valid(picked), dataset, evaluate)
+        cache = EvidenceCache(valid_requests(picked), dataset, evaluate)
         with progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in cache.fill():
                 bar.advance(partial(dataset.name, business_id))
-        found = cache.matrix()
-        results = results_of(picked, found)
+        found = cache.compute_matrix()
+        results = build_results(picked, found)
         if out is not None:
             with text_writer(out, *inputs) as file:
                 for result in results:
@@ -187,7 +194,7 @@ def validate(
             rows = (f"{json.dumps(id)}: {json.dumps(dict(row))}" for id, row in found.items())
             _write_lines(matrix, inputs, "{", rows, "}")
         if conditions is not None:
-            entries = (json.dumps(entry, ensure_ascii=False) for entry in condition_matrix(cache))
+            entries = (json.dumps(entry, ensure_ascii=False) for entry in build_condition_matrix(cache))
             _write_lines(conditions, inputs, "[", entries, "]")
         if shown:
             for line in _explanations([(picked[at], results[at]) for at in shown], cache, analysis.diagnostics):
@@ -246,8 +253,8 @@ def _reported(line: Line, result: RequestResult, cache: EvidenceCache, suggest: 
     if isinstance(line, InvalidRequest):
         notes = list(line.errors)
     else:
-        notes = list(reasons(line, result, cache))
-        notes += [f"suggestion: {change}" for change in suggestions(line, result, cache)] if suggest else []
+        notes = list(explain_status(line, result, cache))
+        notes += [f"suggestion: {change}" for change in suggest_changes(line, result, cache)] if suggest else []
     return ReportedRequest(line.id or f"line {line.line}", result.status, line.scenario or "", gold, tuple(notes))
 
 
@@ -261,7 +268,7 @@ def _explanations(
             own = [d for d in diagnostics if request.span.start <= d.span.start <= request.span.end]
             yield from render_text(own).splitlines()
         else:
-            yield from (f"  {request.shorthand}", *explanation(request, cache), "")
+            yield from (f"  {request.shorthand}", *describe_values(request, cache), "")
 
 
 def _notes(cache: EvidenceCache) -> Iterator[str]:
@@ -355,7 +362,9 @@ def _check(path: str, form: str) -> None:
 
 def _print_all(path: str, form: str) -> None:
     analysis = read_requests(path)
-    shorthands = {line.id: shorthand_of(line.structure) for line in analysis.parsed or () if isinstance(line, Request)}
+    shorthands = {
+        line.id: format_as_shorthand(line.structure) for line in analysis.parsed or () if isinstance(line, Request)
+    }
     if form == "json":
         emit_json(shorthands)
     else:
@@ -376,7 +385,7 @@ def _print_template(group: str) -> None:
     wanted = group.upper()
     if wanted not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
-    emit_json(request_template(wanted), indent=None)
+    emit_json(build_request_template(wanted), indent=None)
     say(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
     show("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):

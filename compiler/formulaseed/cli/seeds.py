@@ -124,9 +124,9 @@ def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: b
     if sort and kind != "seed":
         raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
     if kind == "requests":
-        from formulaseed.requests.write import formatted_requests
+        from formulaseed.requests.write import format_requests
 
-        return formatted_requests(source, problems)
+        return format_requests(source, problems)
     document = read_text(source, path, problems)
     value = canonical(plain(document.tree)) if document.tree is not None else None
     program = SEED.parse(document, problems) if sort and not problems.has_errors else None

@@ -202,11 +202,11 @@ def load_reference(source: ReferenceLike) -> Reference:
 
 def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
     """Return what a formula's names mean: a reference, variables or both; with neither the restaurant's fields."""
-    from formulaseed.reference.restaurant import restaurant_reference
-    from formulaseed.reference.variables import with_variables
+    from formulaseed.reference.restaurant import build_restaurant_reference
+    from formulaseed.reference.variables import add_variables
 
     loaded = load_reference(reference) if reference is not None else None
-    return with_variables(loaded, variables) if variables is not None else loaded or restaurant_reference()
+    return add_variables(loaded, variables) if variables is not None else loaded or build_restaurant_reference()
 
 
 def _rules_kind(reference: ReferenceLike | None) -> Kind[surface.Program, nodes.Program]:
@@ -221,13 +221,13 @@ def _reference_of_rules(reference: ReferenceLike | None, document: Document, pro
     Reports one that it names and that cannot be opened. Raises `SeedError` if the reference is invalid.
     """
     from formulaseed.reference.model import Reference
-    from formulaseed.reference.restaurant import restaurant_reference
-    from formulaseed.reference.rules import reference_named
+    from formulaseed.reference.restaurant import build_restaurant_reference
+    from formulaseed.reference.rules import find_reference_path
 
     if reference is not None:
         return load_reference(reference)
     folder = document.path.parent if document.path is not None else Path()
-    named = reference_named(document.tree) if document.tree is not None else None
+    named = find_reference_path(document.tree) if document.tree is not None else None
     if named is not None:
         try:
             return load_reference(folder / named.value)
@@ -235,7 +235,7 @@ def _reference_of_rules(reference: ReferenceLike | None, document: Document, pro
             problems.report(catalogue.unreadable_reference(named.span, error.message))
             return Reference((), is_complete=False)
     beside = folder / _REFERENCE_FILE
-    return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()
+    return load_reference(beside) if document.path is not None and beside.is_file() else build_restaurant_reference()
 
 
 # --- what users load

@@ -13,7 +13,7 @@ from formulaseed import DataError, EvaluationError, Formula, FormulaSeedError, S
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import analyse_formula, load_reference
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.reference.evaluation import STAGES, stage_of, stages
+from formulaseed.reference.evaluation import STAGES, find_stage, summarize_stages
 from formulaseed.reference.model import Reference
 from helpers import EXAMPLES, ROOT, formulaseed, write_json
 from hypothesis import given
@@ -76,7 +76,7 @@ def test_a_text_stays_a_text(text: str, listing: Reference) -> None:
 def test_what_the_documentation_assigns_is_refused(text: str, listing: Reference) -> None:
     """There are no assignments: the one is reported as such, and what it would name is no field."""
     (found,) = refused(text, listing)
-    assert (found.code, stage_of(found)) == REFUSED[text]
+    assert (found.code, find_stage(found)) == REFUSED[text]
 
 
 def test_warnings_are_errors_where_asked_for() -> None:
@@ -179,7 +179,7 @@ def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str
     """A name that there is not is refused in the stage of fields, with what was probably meant."""
     found = refused(text, listing)[0]
     assert (found.code, found.message, found.help) == ("FS204", message, help)
-    assert stage_of(found) == "fields"
+    assert find_stage(found) == "fields"
 
 
 def test_something_else_gets_the_list(listing: Reference) -> None:
@@ -223,7 +223,7 @@ def test_each_wrong_name_is_reported(listing: Reference) -> None:
 def test_types(text: str, code: str, message: str, listing: Reference) -> None:
     """What does not fit a field's type is refused in the stage of types."""
     found = refused(text, listing)[0]
-    assert (found.code, found.message, stage_of(found)) == (code, message, "types")
+    assert (found.code, found.message, find_stage(found)) == (code, message, "types")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_types(text: str, code: str, message: str, listing: Reference) -> None:
 def test_nothing_but_the_language(text: str, listing: Reference) -> None:
     """Syntax and functions that the language does not have are refused before anything is looked up."""
     found = refused(text, listing)
-    assert {stage_of(d) for d in found} <= {"syntax", "security", "fields"}
+    assert {find_stage(d) for d in found} <= {"syntax", "security", "fields"}
     assert all("seed" not in d.help and "step" not in d.help for d in found)
 
 
@@ -589,14 +589,14 @@ def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
 def test_the_stage_of_a_fault(text: str, stage: str, listing: Reference) -> None:
     """A typo in a function is an unknown name and `=` is syntax; security is for what formulas must not do."""
     first = next(found for found in refused(text, listing) if found.severity == "error")
-    assert stage_of(first) == stage
+    assert find_stage(first) == stage
 
 
 def test_stages_behind_a_failure_are_not_reached() -> None:
     """Without diagnostics all pass; what failed at evaluation is the execution."""
-    assert set(stages((), is_evaluated=True, has_failed=False).values()) == {"passed"}
-    assert stages((), is_evaluated=True, has_failed=True)["execution"] == "failed"
-    assert stages((), is_evaluated=False, has_failed=False)["execution"] == "not reached"
+    assert set(summarize_stages((), is_evaluated=True, has_failed=False).values()) == {"passed"}
+    assert summarize_stages((), is_evaluated=True, has_failed=True)["execution"] == "failed"
+    assert summarize_stages((), is_evaluated=False, has_failed=False)["execution"] == "not reached"
 
 
 # --- anything at all

@@ -31,13 +31,21 @@ from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pipeline import Compilable, compile
-from formulaseed.reference.document import change, document_text, next_version, reference_json
-from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
-from formulaseed.reference.model import DatabaseLayout, Reference, overlaid
+from formulaseed.reference.document import build_document, compare_references, format_document, next_version
+from formulaseed.reference.evaluation import (
+    STAGES,
+    add_place,
+    evaluate_steps,
+    find_stage,
+    nest_values,
+    select_steps,
+    summarize_stages,
+)
+from formulaseed.reference.model import DatabaseLayout, Reference, apply_overlay
 from formulaseed.reference.read import lower_layout, lower_reference
-from formulaseed.reference.rendering import estimate_tokens, reference_markdown, reference_prompt
-from formulaseed.reference.restaurant import restaurant_reference
-from formulaseed.reference.variables import with_variables
+from formulaseed.reference.rendering import estimate_tokens, render_markdown, render_prompt
+from formulaseed.reference.restaurant import build_restaurant_reference
+from formulaseed.reference.variables import add_variables
 from formulaseed.runtime.loading import module_from_source
 
 _SUFFIXES = {".json": "json", ".md": "markdown", ".txt": "prompt"}
@@ -63,18 +71,18 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
         raise click.UsageError("--check needs --out: the file to check")
     chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "json"
     reference = _reference(**domain)
-    for name in reference.hidden:
+    for name in reference.hidden_fields:
         what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
         say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
     if chosen == "json":
         if generated_at:
             reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
         sys.exit(_json(reference, out, check))
-    document = reference_json(reference)
+    document = build_document(reference)
     if chosen == "markdown":
-        text = reference_markdown(document)
+        text = render_markdown(document)
     else:
-        text = reference_prompt(document)
+        text = render_prompt(document)
         say(f"about {estimate_tokens(text)} tokens", err=True)
     if check and out is not None:
         sys.exit(check_current(Path(out), text, "the command without --check"))
@@ -92,34 +100,34 @@ def _reference(
     if schema is not None:
         stated, layout, _ = _read(schema)
     if database is not None:
-        from formulaseed.reference.database import database_reference
+        from formulaseed.reference.database import reflect_database
 
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
-        found, left_out = database_reference(database, layout)
+        found, left_out = reflect_database(database, layout)
         for name in left_out:
             say(f"left out: {name}", err=True)
-        return overlaid(found, stated) if stated is not None else found
+        return apply_overlay(found, stated) if stated is not None else found
     if stated is not None:
         if not stated.entities:
             raise click.UsageError(f"{schema} describes a database; pass it with --database")
         return stated
     if seed is None:
-        return restaurant_reference()
+        return build_restaurant_reference()
     from formulaseed.documents import load_seed
 
-    return restaurant_reference(load_seed(seed).program)
+    return build_restaurant_reference(load_seed(seed).program)
 
 
 def _json(reference: Reference, out: str | None, check: bool) -> int:
     """Print or write the reference; in a file that holds one already its version follows from what has changed."""
-    text = document_text(reference_json(reference))
+    text = format_document(build_document(reference))
     if out is None or not Path(out).exists():
         if check and out is not None:
             return check_current(Path(out), text, "the command without --check")
         write_out(text, out, f"version {reference.version}")
         return 0
     before, _, written = _read(out)
-    found = change(before, written, reference, reference_json(reference))
+    found = compare_references(before, written, reference, build_document(reference))
     if found.kind == "none":
         say(f"{out}: current, version {before.version}")
         return 0
@@ -127,7 +135,7 @@ def _json(reference: Reference, out: str | None, check: bool) -> int:
     if check:
         say(f"{out}: stale, {before.version} is to become {version} ({found})")
         return 1
-    replace_file(Path(out), document_text(reference_json(replace(reference, version=version))))
+    replace_file(Path(out), format_document(build_document(replace(reference, version=version))))
     say(f"{out}: {before.version} became {version} ({found})")
     return 0
 
@@ -168,7 +176,7 @@ def formula(
     else:
         assert text is not None
         is_inferred = reference is None and given is not None
-        domain = with_variables(None, given or {}, are_values=True) if is_inferred else domain_of(reference, None)
+        domain = add_variables(None, given or {}, are_values=True) if is_inferred else domain_of(reference, None)
         analysis = analyse_formula(text, domain)
     outcome = _Outcome(analysis, given, strict, several=rules is not None)
     if form == "json":
@@ -194,7 +202,7 @@ class _Outcome:
         program = analysis.program
         self.is_checked_only = given is None and bool(program.record)
         try:
-            values = known_values(program, given)
+            values = nest_values(program, given)
         except DataError as error:
             self.is_refused = True
             self.faults = dict.fromkeys(program.output, str(error))
@@ -209,20 +217,20 @@ class _Outcome:
         except (DataError, EvaluationError) as error:
             middle = len(program.steps) // 2
             for steps in (program.steps[:middle], program.steps[middle:]) if middle else ():
-                self._evaluate(analysis, part_of(program, steps), given)
+                self._evaluate(analysis, select_steps(program, steps), given)
             if not middle:
                 found = str(error) if isinstance(error, DataError) else f"{error.kind}: {error.message} ({error.place})"
                 self.faults[program.output[0]] = found
 
     def stages(self) -> dict[str, str]:
-        return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
+        return summarize_stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"values": self.values, "failed": self.faults}
         if not self.several:
             value = {"value": next(iter(self.values.values()), None)}
             value |= {"failed": next(iter(self.faults.values()))} if self.faults else {}
-        diagnostics = [{**d.to_json(), "stage": stage_of(d)} for d in self.diagnostics]
+        diagnostics = [{**d.to_json(), "stage": find_stage(d)} for d in self.diagnostics]
         return {**value, "stages": self.stages(), "diagnostics": diagnostics}
 
     def print(self) -> None:
@@ -252,7 +260,7 @@ def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[st
     except module.DataError as error:
         raise DataError(str(error)) from None
     except module.EvaluationError as error:
-        raise located(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+        raise add_place(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
     return values
 
 

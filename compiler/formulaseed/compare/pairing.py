@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.errors import DataError
-from formulaseed.explanation.verdict import verdict_of
+from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import uses_of
 from formulaseed.language.typed import Symbol, SymbolKind
@@ -44,7 +44,7 @@ def pair_programs(
     outputs = tuple(name for name in new.output if old_names.get(name) in old.output)
     if output is not None and output not in new.output and names.get(output) in outputs:
         output = names[output]
-    verdict = verdict_of(new, output)
+    verdict = choose_verdict(new, output)
     if output is not None and output not in outputs:
         raise DataError(f"the old seed has no output `{output}`")
     if verdict is not None and verdict.name not in outputs:  # there is nothing to compare it with

@@ -20,7 +20,7 @@ from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
-from formulaseed.explanation.verdict import verdict_of
+from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
@@ -248,7 +248,7 @@ def rank_numbers(
 
     `advance` is called before each variant with the number of all variants, and the place of this one.
     """
-    verdict = verdict_of(seed.program, output)
+    verdict = choose_verdict(seed.program, output)
     trial = _Trial(seed, lines, verdict, output, dict(parameters or {}), failures, duplicates)
     numbers = [*_constants(seed, trial), *_parameters(seed, trial)]
     ranked: list[Moved] = []

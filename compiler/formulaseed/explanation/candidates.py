@@ -39,17 +39,17 @@ class CandidateReviews:
     rows: Sequence[Row]
     counted: Mapping[str, Sequence[int]]
 
-    def candidates(self, places: Iterable[int]) -> Iterator[Candidate]:
+    def make_candidates(self, places: Iterable[int]) -> Iterator[Candidate]:
         """Yield candidates for each step over reviews, then copies of the rows at `places`."""
         for step, requirements in self.dependencies.requirements.items():
             if counted := self.counted.get(step):
-                yield self._copy_of(max(counted, key=self._age))
-            yield self._latest_with(requirements)
-        yield from map(self._copy_of, places)
+                yield self._copy_review(max(counted, key=self._date_key))
+            yield self._adapt_latest(requirements)
+        yield from map(self._copy_review, places)
 
     def describe(self, candidate: Candidate) -> str:
         """Return a candidate in words: the fields that were set, and the others that the verdict depends on."""
-        meta = _with_year_and_month(candidate.row.get("meta") or {})
+        meta = _add_year_and_month(candidate.row.get("meta") or {})
         row = {"extraction": candidate.row.get("extraction") or {}, "meta": meta}
         copied = [field for field in self.dependencies.fields if field not in candidate.set]
         rest = ", ".join(
@@ -66,10 +66,10 @@ class CandidateReviews:
         parts = [f"where {changed}" if changed else "", f"({source}: {rest})" if rest else ""]
         return " ".join(filter(None, parts))
 
-    def _copy_of(self, place: int) -> Candidate:
-        return Candidate(self.rows[place], name_of(self.rows[place], place))
+    def _copy_review(self, place: int) -> Candidate:
+        return Candidate(self.rows[place], review_name(self.rows[place], place))
 
-    def _latest_with(self, requirements: Sequence[FieldRequirement]) -> Candidate:
+    def _adapt_latest(self, requirements: Sequence[FieldRequirement]) -> Candidate:
         """Return the latest review, changed so that it meets the requirements."""
         row = {section: dict(values) for section, values in self._base.items()}
         changed: dict[Field, Value] = {}
@@ -78,15 +78,15 @@ class CandidateReviews:
             is_met = not requirement.is_exact and requirement.is_met_by(row[section].get(name))
             if requirement.field not in changed and not is_met:
                 row[section][name] = changed[requirement.field] = requirement.value
-        meta = row["meta"] = _with_year_and_month(row["meta"])
+        meta = row["meta"] = _add_year_and_month(row["meta"])
         if "date" not in meta and isinstance(year := meta.get("year"), int) and 1 <= year <= 9999:
             month = meta.get("month")
             meta["month"] = month if isinstance(month, int) and 1 <= month <= 12 else 1
             meta["date"] = f"{year:04}-{meta['month']:02}-01"
-        source = name_of(self.rows[self._latest], self._latest) if self.rows else ""
+        source = review_name(self.rows[self._latest], self._latest) if self.rows else ""
         return Candidate({"review_id": "(one more)", **row}, source, changed)
 
-    def _age(self, place: int) -> str:
+    def _date_key(self, place: int) -> str:
         """Return a string that sorts reviews by date; empty if the date is unknown."""
         meta = self.rows[place].get("meta") or {}
         date, year, month = (meta.get(name) for name in ("date", "year", "month"))
@@ -96,7 +96,7 @@ class CandidateReviews:
 
     @cached_property
     def _latest(self) -> int:
-        return max(range(len(self.rows)), key=self._age)
+        return max(range(len(self.rows)), key=self._date_key)
 
     @cached_property
     def _base(self) -> dict[str, dict[str, Any]]:
@@ -106,18 +106,18 @@ class CandidateReviews:
             neutral = {field.name: field.values[0].name if field.values else field.default for field in fields}
             return {"extraction": neutral, "meta": dict(_NEUTRAL_META)}
         row = self.rows[self._latest]
-        meta = _with_year_and_month(row.get("meta") or {})
+        meta = _add_year_and_month(row.get("meta") or {})
         meta.pop("date", None)
         return {"extraction": row.get("extraction") or {}, "meta": meta}
 
 
-def name_of(row: Row, place: int) -> str:
+def review_name(row: Row, place: int) -> str:
     """Return the id of a review; `rows[place]` if it has none."""
     review_id = row.get("review_id")
     return review_id if isinstance(review_id, str) else f"rows[{place}]"
 
 
-def _with_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _add_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of metadata with the year and the month of its date, if it has one."""
     date = meta.get("date")
     year_and_month = _parse_iso_date(date) if isinstance(date, str) else None

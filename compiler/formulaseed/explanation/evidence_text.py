@@ -35,60 +35,60 @@ class EvidenceWriter:
         self._seen_fields: dict[str, set[str]] = {}
         self._defined: set[str] = set()
 
-    def items(self, evidence: Evidence) -> Iterator[Item | Card]:
+    def write(self, evidence: Evidence) -> Iterator[Item | Card]:
         """Yield a step over reviews with the reviews that count, and why others do not."""
         line = (Code(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}")
         yield Item(line if evidence.condition is None else (*line, " ", Code(evidence.condition)))
-        for text in filter_texts(evidence):
+        for text in describe_filters(evidence):
             if text not in self._defined:
                 self._defined.add(text)
                 yield Item(text, 1)
-        yield from self._reviews(evidence)
-        yield from (Item(text, 1) for text in (*_others_texts(evidence), *exclusion_texts(evidence)))
+        yield from self._write_reviews(evidence)
+        yield from (Item(text, 1) for text in (*_describe_others(evidence), *describe_exclusions(evidence)))
 
-    def _reviews(self, evidence: Evidence) -> Iterator[Item | Card]:
+    def _write_reviews(self, evidence: Evidence) -> Iterator[Item | Card]:
         """Yield a card for each review that was not written before, then the others, those with the same values together."""
         new: list[Review] = []
         repeated: dict[str, list[Review]] = {}
         for review in evidence.reviews:
-            seen = self._seen_fields.get(_key(review))
+            seen = self._seen_fields.get(_review_key(review))
             if seen is None:
                 new.append(review)
             else:
                 added = {name: value for name, value in review.fields.items() if name not in seen}
-                repeated.setdefault(_fields_text(added), []).append(review)
+                repeated.setdefault(_format_fields(added), []).append(review)
         for review in evidence.reviews:
-            self._seen_fields.setdefault(_key(review), set()).update(review.fields)
+            self._seen_fields.setdefault(_review_key(review), set()).update(review.fields)
         cards = new[: self._max_per_step]
         if self._max_cards is not None:
             cards = cards[: self._max_cards - self._card_count]
         self._card_count += len(cards)
-        yield from (card_of(review, 1, _amount_text(evidence, review)) for review in cards)
+        yield from (build_card(review, 1, _format_amount(evidence, review)) for review in cards)
         if len(new) > len(cards):
             yield Item(f"and {len(new) - len(cards)} more", 1)
-        yield from self._repeated_items(evidence, [*repeated.items()])
+        yield from self._write_repeated(evidence, [*repeated.items()])
 
-    def _repeated_items(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[Item]:
+    def _write_repeated(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[Item]:
         """Yield the reviews that were written before, each group with the values that are new."""
         for values, reviews in groups[: self._max_per_step]:
             more = f": {values}" if values else ""
-            yield Item(f"{self._ids(evidence, reviews)} (see above){more}", 1)
+            yield Item(f"{self._format_ids(evidence, reviews)} (see above){more}", 1)
         if self._max_per_step is not None and len(groups) > self._max_per_step:
             rest = sum(len(reviews) for _, reviews in groups[self._max_per_step :])
             yield Item(f"and {rest} more (see above)", 1)
 
-    def _ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
+    def _format_ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
         """Return the ids of reviews, each with what it adds."""
-        amounts = [(review.review_id, _amount_text(evidence, review)) for review in reviews[: self._max_per_step]]
+        amounts = [(review.review_id, _format_amount(evidence, review)) for review in reviews[: self._max_per_step]]
         ids = ", ".join(f"{name}, {amount}" if amount else name for name, amount in amounts)
         return f"{ids} and more" if len(reviews) > len(amounts) else ids
 
 
-def _key(review: Review) -> str:
+def _review_key(review: Review) -> str:
     return f"{review.review_id} {review.quote}"
 
 
-def missing_text(missing: Missing, reviews: int) -> str:
+def describe_missing(missing: Missing, reviews: int) -> str:
     """Return which field is missing, and for how many of the reviews."""
     where = "" if missing.reviews is None else f" in {missing.reviews:,} of {number_of(reviews, 'review')}"
     return f"{missing.name} is missing{where}."
@@ -116,13 +116,13 @@ def describe_count(evidence: Evidence) -> str:
     return f"{lead}{of_what} the {counted} that {meet}"
 
 
-def filter_texts(evidence: Evidence) -> Iterator[str]:
+def describe_filters(evidence: Evidence) -> Iterator[str]:
     """Yield the definitions of the filters that a step names."""
     for name, condition in evidence.filters.items():
         yield f"${name}: {condition}"
 
 
-def _others_texts(evidence: Evidence) -> Iterator[str]:
+def _describe_others(evidence: Evidence) -> Iterator[str]:
     """Yield how many more reviews match that do not have the value selected from them, if there are some."""
     number = evidence.number - len(evidence.reviews)
     entry = AGGREGATES[evidence.function]
@@ -130,12 +130,12 @@ def _others_texts(evidence: Evidence) -> Iterator[str]:
         yield f"{number_of(number, 'other')} {'has' if number == 1 else 'have'} {entry.others_have}"
 
 
-def exclusion_texts(evidence: Evidence) -> Iterator[str]:
+def describe_exclusions(evidence: Evidence) -> Iterator[str]:
     """Yield why the others do not count, in numbers that add up: some by name, the rest by all conditions that they do not
     meet. Yields nothing if there is but one condition."""
     if all(exclusion.conditions == [evidence.condition] for exclusion in evidence.excluded):
         return
-    named = near_texts(evidence)
+    named = list_near_reviews(evidence)
     if named:
         yield f"not counted: {'; '.join(named)}"
     groups: list[tuple[int, list[str]]] = []
@@ -146,7 +146,7 @@ def exclusion_texts(evidence: Evidence) -> Iterator[str]:
     if not groups:
         return
     groups.sort(key=lambda group: -group[0])
-    reasons = [_unmet_text(conditions) for _, conditions in groups[:_MAX_GROUPS]]
+    reasons = [_describe_unmet(conditions) for _, conditions in groups[:_MAX_GROUPS]]
     if len(groups) > 1:
         reasons = [f"{reason} for {number:,}" for reason, (number, _) in zip(reasons, groups, strict=False)]
     if len(groups) > _MAX_GROUPS:
@@ -156,7 +156,7 @@ def exclusion_texts(evidence: Evidence) -> Iterator[str]:
     yield f"{reviews} {'does' if total == 1 else 'do'} not count: {'; '.join(reasons)}"
 
 
-def near_texts(evidence: Evidence) -> list[str]:
+def list_near_reviews(evidence: Evidence) -> list[str]:
     """Return the reviews that one condition alone leaves out, some of them, with their actual values."""
     return [text for exclusion in evidence.excluded for text in exclusion.near][:MAX_LISTED_REVIEWS]
 
@@ -166,14 +166,14 @@ def is_zero(evidence: Evidence) -> bool:
     return not evidence.number and evidence.condition is not None and AGGREGATES[evidence.function].over_none == 0
 
 
-def zero_text(evidence: Sequence[Evidence]) -> str:
+def describe_zeros(evidence: Sequence[Evidence]) -> str:
     """Return which counts and sums are 0 as no review counts."""
     *names, last = [part.step for part in evidence]
     listed = f"{', '.join(names)} and {last} are" if names else f"{last} is"
     return f"{listed} 0: none of {number_of(evidence[0].total, 'review')} counts"
 
 
-def _unmet_text(conditions: Sequence[str]) -> str:
+def _describe_unmet(conditions: Sequence[str]) -> str:
     match conditions:
         case [single]:
             return f"{single} does not hold"
@@ -183,7 +183,7 @@ def _unmet_text(conditions: Sequence[str]) -> str:
             return f"none of {', '.join(conditions)} holds"
 
 
-def card_of(review: Review, depth: int, amount: str = "") -> Card:
+def build_card(review: Review, depth: int, amount: str = "") -> Card:
     """Return a review with its date, its stars, what was extracted, and what to show of its text."""
     stars = (
         f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
@@ -191,7 +191,7 @@ def card_of(review: Review, depth: int, amount: str = "") -> Card:
     return Card(
         name=review.review_id,
         about=", ".join(part for part in (review.date or "", stars) if part),
-        fields=_fields_text(review.fields),
+        fields=_format_fields(review.fields),
         source=_QUOTE_SOURCES[review.quoted_by] if review.quoted_by is not None else "",
         quote=review.quote or "",
         note=amount,
@@ -199,11 +199,11 @@ def card_of(review: Review, depth: int, amount: str = "") -> Card:
     )
 
 
-def _fields_text(fields: Mapping[str, Value]) -> str:
+def _format_fields(fields: Mapping[str, Value]) -> str:
     return ", ".join(f"{name} {format_plain(value)}" for name, value in fields.items())
 
 
-def _amount_text(evidence: Evidence, review: Review) -> str:
+def _format_amount(evidence: Evidence, review: Review) -> str:
     """Return what a review adds to a total; empty for any other aggregate."""
     if AGGREGATES[evidence.function].purpose != "total" or review.amount is None:
         return ""

@@ -15,14 +15,14 @@ from formulaseed.data.results import Failures, error_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Row
 from formulaseed.explanation.contributions import Contributions
-from formulaseed.explanation.counterfactuals import Search
+from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Evidence, Failure, Match, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
-from formulaseed.explanation.verdict import explained_step
+from formulaseed.explanation.verdict import choose_explained_step
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import filters_of, steps_used, upstream
@@ -39,7 +39,7 @@ from formulaseed.runtime.running import add_failure
 
 @dataclass
 class Explainer:
-    """Explains the restaurants of one program: an output of them, as `explained_step` chooses it.
+    """Explains the restaurants of one program: an output of them, as `choose_explained_step` chooses it.
 
     Raises `DataError` for a name that is no output.
     """
@@ -49,7 +49,7 @@ class Explainer:
     output: str | None = None
 
     def __post_init__(self) -> None:
-        self.verdict = explained_step(self.program, self.output)
+        self.verdict = choose_explained_step(self.program, self.output)
         self.dependencies = VerdictDependencies(self.program, self.verdict)
         self.hoisted = hoist(self.program)
         self._definition = cache(lambda name: step_text(self.steps[name]))
@@ -87,33 +87,33 @@ class Explainer:
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = upstream(self.hoisted.program, target)
         finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
-        evidence = [part for part in map(finder.evidence, reached) if part is not None]
+        evidence = [part for part in map(finder.find, reached) if part is not None]
         lookups = [match for match in map(record.match, reached) if match is not None]
-        defaults = _default_steps(evidence, lookups)
+        defaults = _find_default_steps(evidence, lookups)
         verdict: Value = None
         because: list[str] = []
         rules: list[Rule] = []
         if error is None:
             contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
             verdict = evaluation.results.get(target.name)
-            because = Reasons(record, {part.step: part for part in evidence}, contributions).because(target)
+            because = Reasons(record, {part.step: part for part in evidence}, contributions).explain(target)
             rules = record.rules(target)
         return Explanation(
             business_id=business_id,
-            name=_name_in(context),
+            name=_restaurant_name(context),
             task=self.program.task_name,
             step=target.name,
             verdict=verdict,
             outputs={name: evaluation.results[name] for name in self.program.output if name in evaluation.results},
             error=error,
             because=because,
-            missing=[*_missing_fields(reached, evaluation)],
+            missing=[*_find_missing_fields(reached, evaluation)],
             rules=rules,
-            steps=[self._step(record, step, defaults) for step in reached],
+            steps=[self._describe_step(record, step, defaults) for step in reached],
             lookups=lookups,
             evidence=evidence,
             reviews=len(rows),
-            changes=Search(self.dependencies, self.evaluator, rows, context, parameters).changes(),
+            changes=ChangeSearch(self.dependencies, self.evaluator, rows, context, parameters).find_changes(),
             run=dict(run),
         )
 
@@ -129,7 +129,7 @@ class Explainer:
                 return Failure(step=name, kind=fault.kind, message=fault.message, place=line)
         return None
 
-    def _step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
+    def _describe_step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
         """Return a step as data. `defaults` are the steps whose value is the seed's default."""
         operation = step.operation
         uses = taken_uses = self.uses[step.name]
@@ -137,13 +137,13 @@ class Explainer:
         if isinstance(operation, nodes.Formula) and step.aggregate is None:
             with_values = record.with_values(operation.expression)
             if not defaults.isdisjoint(uses):
-                taken = {symbol.name for symbol in typed.symbols_in(record.taken(operation.expression))}
+                taken = {symbol.name for symbol in typed.symbols_in(record.resolve_conditionals(operation.expression))}
                 taken_uses = [name for name in uses if name in taken]
         elif isinstance(operation, nodes.Case):
             with_values = next((rule.condition for rule in record.rules(step) if rule.state == "taken"), None)
         return Step(
             name=step.name,
-            kind=_kind_of(step),
+            kind=_step_kind(step),
             value=record.value_of(step.name),
             definition=self._definition(step.name),
             with_values=with_values,
@@ -166,14 +166,14 @@ def explain_all(
     evaluator = explainer.evaluator
     for restaurant in restaurants:
         if restaurant.error is not None:
-            yield _failed_explanation(explainer, restaurant, restaurant.error)
+            yield _explain_failure(explainer, restaurant, restaurant.error)
             continue
         rows, context = restaurant.rows, restaurant.context
         try:
             evaluator.check(rows, context)  # the explainer's own reading names neither row nor review
             explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
         except DataError as error:
-            explanation = _failed_explanation(explainer, restaurant, error_of(error))
+            explanation = _explain_failure(explainer, restaurant, error_of(error))
             add_failure(failures, restaurant, error)
         fault = explanation.error
         if fault is not None and fault.step is not None:
@@ -181,12 +181,12 @@ def explain_all(
         yield explanation
 
 
-def _failed_explanation(
+def _explain_failure(
     explainer: Explainer, restaurant: ExtractedRestaurant, error: Mapping[str, str | None]
 ) -> Explanation:
     return Explanation(
         business_id=restaurant.business_id,
-        name=_name_in(restaurant.context),
+        name=_restaurant_name(restaurant.context),
         task=explainer.program.task_name,
         step=explainer.verdict.name,
         verdict=None,
@@ -204,12 +204,12 @@ def _failed_explanation(
     )
 
 
-def _name_in(context: Mapping[str, Any]) -> str | None:
+def _restaurant_name(context: Mapping[str, Any]) -> str | None:
     name = context.get("name")
     return name if isinstance(name, str) else None
 
 
-def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
+def _find_missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
     """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
     conditions = [condition for step in steps for condition in filters_of(step, evaluation.filters).values()]
     expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
@@ -222,13 +222,13 @@ def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iter
                 yield Missing(name=str(symbol), reviews=number)
 
 
-def _default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
+def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
     """Return the steps whose value is the seed's default, as no review counts or no key matches."""
     selections = {part.step for part in evidence if part.is_default}
     return selections | {match.step for match in lookups if match.key is None}
 
 
-def _kind_of(step: nodes.Step) -> str:
+def _step_kind(step: nodes.Step) -> str:
     match step.operation:
         case nodes.Formula(typed.Aggregate(function)):
             return function

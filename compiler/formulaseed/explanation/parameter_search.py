@@ -17,7 +17,7 @@ _MAX_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class ParameterSearch:
-    """Searches the value of a numeric parameter nearest to `start` for which `turns` returns True.
+    """Searches the value of a numeric parameter nearest to `start` for which `is_turned` returns True.
 
     `direction` is 1 for values above the start, and -1 for those below.
     """
@@ -25,37 +25,37 @@ class ParameterSearch:
     parameter: nodes.Parameter
     start: float
     direction: int
-    turns: Callable[[float], bool]
+    is_turned: Callable[[float], bool]
 
-    def nearest(self) -> float | None:
+    def find_nearest(self) -> float | None:
         """Return the nearest value that was found; None if there is none within the bounds."""
-        bracket = self._bracket()
+        bracket = self._find_bracket()
         if bracket is None:
             return None
         low, high = bracket
         precision = 1.0 if self._is_whole else max(abs(self.start), 1.0) * _PRECISION
         while high - low > precision:
             middle = (low + high) // 2 if self._is_whole else (low + high) / 2
-            if self.turns(self._at(middle)):
+            if self.is_turned(self._value_at(middle)):
                 high = middle
             else:
                 low = middle
-        return self._rounded(high)
+        return self._round(high)
 
-    def _bracket(self) -> tuple[float, float] | None:
+    def _find_bracket(self) -> tuple[float, float] | None:
         """Return a distance at which nothing turns, and a larger one at which something does; None if there is none."""
         low, high = 0.0, 1.0 if self._is_whole else max(abs(self.start), 1.0) / 64
         for _ in range(_MAX_DOUBLINGS):
-            if self.turns(self._at(high)):
+            if self.is_turned(self._value_at(high)):
                 return low, high
-            if self._bound is not None and self._at(high) == self._bound:
+            if self._bound is not None and self._value_at(high) == self._bound:
                 return None
             low, high = high, high * 2
         return None
 
-    def _rounded(self, distance: float) -> float | None:
+    def _round(self, distance: float) -> float | None:
         """Return the shortest decimal near the value at a distance that turns too; None if the value itself does not."""
-        value = self._at(distance)
+        value = self._value_at(distance)
         round_away = math.ceil if self.direction > 0 else math.floor
         for digits in range(0 if self._is_whole else 1, _MAX_DIGITS + 1):
             scale = 10.0**digits
@@ -63,11 +63,11 @@ class ParameterSearch:
             if self._is_whole:
                 rounded = int(rounded)
             is_near = abs(rounded - value) < abs(distance) / 10 + self._is_whole
-            if is_near and not self._is_beyond_bound(rounded) and self.turns(rounded):
+            if is_near and not self._is_beyond_bound(rounded) and self.is_turned(rounded):
                 return rounded
-        return value if self.turns(value) else None
+        return value if self.is_turned(value) else None
 
-    def _at(self, distance: float) -> float:
+    def _value_at(self, distance: float) -> float:
         """Return the value at a distance from the start, within the bounds."""
         value = self.start + self.direction * distance
         if self._bound is not None and self._is_beyond_bound(value):

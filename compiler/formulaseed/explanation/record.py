@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from formulaseed.explanation.model import Comparison, Match, Rule, State
-from formulaseed.explanation.verdict_dependencies import choices
+from formulaseed.explanation.verdict_dependencies import list_branches
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
@@ -56,7 +56,7 @@ class EvaluationRecord:
         while isinstance(taken, typed.Conditional) and (holds := self.value(taken.condition)) is not None:
             reasons.append(f"{expression_text(taken.condition)} {'holds' if holds else 'does not hold'}")
             taken = taken.then if holds else taken.otherwise
-        text = expression_text(self._substitute(self.taken(taken)))
+        text = expression_text(self._substitute(self.resolve_conditionals(taken)))
         return f"{text}, as {' and '.join(reasons)}" if reasons else text
 
     def _substitute(self, node: Expr) -> Expr:
@@ -67,11 +67,11 @@ class EvaluationRecord:
         text = format_value(value)
         return replace(node, written=f"({text})" if isinstance(value, int | float) and value < 0 else text)
 
-    def taken(self, node: Expr) -> Expr:
+    def resolve_conditionals(self, node: Expr) -> Expr:
         """Return the formula with the branches that were taken in place of conditionals."""
         if isinstance(node, typed.Conditional) and (holds := self.value(node.condition)) is not None:
-            return self.taken(node.then if holds else node.otherwise)
-        return typed.mapped(node, self.taken)
+            return self.resolve_conditionals(node.then if holds else node.otherwise)
+        return typed.mapped(node, self.resolve_conditionals)
 
     # --- rules
 
@@ -79,7 +79,7 @@ class EvaluationRecord:
         """Return the rules of a step that chooses by rules, each with the values of its comparisons."""
         rules: list[Rule] = []
         is_taken = False
-        for condition, branch in choices(step):
+        for condition, branch in list_branches(step):
             holds = condition is None or bool(self.value(condition))
             state: State = "taken" if holds else "false"
             if is_taken:
@@ -87,10 +87,10 @@ class EvaluationRecord:
             is_taken = is_taken or holds
             text = expression_text(condition) if condition is not None else None
             comparisons = [*self._comparisons(condition)] if condition is not None else []
-            rules.append(Rule(condition=text, result=self._chosen(branch), state=state, comparisons=comparisons))
+            rules.append(Rule(condition=text, result=self._branch_value(branch), state=state, comparisons=comparisons))
         return rules
 
-    def _chosen(self, branch: Value | Expr) -> Value:
+    def _branch_value(self, branch: Value | Expr) -> Value:
         """Return the value of a branch, which is a literal or a formula."""
         return branch if isinstance(branch, str | int | float | None) else self.value(branch)
 

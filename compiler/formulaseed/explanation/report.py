@@ -20,8 +20,8 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change
-from formulaseed.explanation.text import describe_run, page_blocks, shades_of
-from formulaseed.explanation.verdict import verdicts_of
+from formulaseed.explanation.text import assign_shades, build_page_blocks, describe_run
+from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
@@ -83,7 +83,7 @@ def make_report(explainer: Explainer, explanations: Iterable[Explanation], failu
     overview = _Overview(explainer.program, explainer.verdict)
     for explanation in explanations:
         overview.add(explanation)
-    return Report(overview.page(failures.lines), len(overview.rows), overview.failed, tuple(failures.lines))
+    return Report(overview.render(failures.lines), len(overview.rows), overview.failed, tuple(failures.lines))
 
 
 # --- the page
@@ -134,11 +134,11 @@ class _Overview:
     @cached_property
     def verdicts(self) -> tuple[Value, ...]:
         """The possible verdicts, in the policy's order; none if it is a number that is computed, or any string."""
-        return verdicts_of(self.verdict)
+        return list_verdicts(self.verdict)
 
     @cached_property
     def shades(self) -> dict[Value, str]:
-        return shades_of(self.verdicts)
+        return assign_shades(self.verdicts)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -159,14 +159,14 @@ class _Overview:
 
     def add(self, explanation: Explanation) -> None:
         """Add a restaurant."""
-        self._articles.add(as_html(page_blocks(explanation, self.shades, MAX_REVIEWS)))
+        self._articles.add(as_html(build_page_blocks(explanation, self.shades, MAX_REVIEWS)))
         self.run = self.run or explanation.run
         if explanation.error is not None:
             verdict, shade, place = _FAILED, _FAILED, len(self.verdicts)
             values: list[Value] = [None for _ in self.columns]
         else:
             verdict = format_plain(explanation.verdict)
-            shade, place = self.shades.get(explanation.verdict, "other"), self._place(explanation.verdict)
+            shade, place = self.shades.get(explanation.verdict, "other"), self._find_place(explanation.verdict)
             values = [explanation.outputs.get(name) for name in self.columns]
         numbers = [float(value) if isinstance(value, int | float) else None for value in values]
         for name, number in zip(self.columns, numbers, strict=True):
@@ -175,7 +175,7 @@ class _Overview:
         self.rows.append(
             _TableRow(
                 at=len(self.rows),
-                anchor=self._anchor(explanation.business_id),
+                anchor=self._make_anchor(explanation.business_id),
                 business_id=explanation.business_id,
                 name=explanation.name or explanation.business_id,
                 verdict=verdict,
@@ -185,30 +185,30 @@ class _Overview:
                 numbers=tuple("" if shade == _FAILED else format_value(value) for value in values),
                 reviews=explanation.reviews,
                 change=_summarize_change(explanation.changes),
-                changed=_changed_reviews(explanation.changes),
+                changed=_count_changed_reviews(explanation.changes),
             )
         )
 
-    def page(self, failures: Iterable[str]) -> str:
+    def render(self, failures: Iterable[str]) -> str:
         """Return the page; `failures` are the lines that say what failed."""
         restaurants = f"{number_of(len(self.rows), 'restaurant')}, {self.failed} failed"
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
             step=self.verdict.name,
-            counts=[*self._counts()],
+            counts=[*self._count_verdicts()],
             columns=self.columns,
             column=self.column,
-            histograms=self._histograms(),
+            histograms=self._build_histograms(),
             failures=[*failures],
             rows=sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0))),
             articles=self._articles.to_base64(),
         )
 
-    def _place(self, verdict: Value) -> int:
+    def _find_place(self, verdict: Value) -> int:
         return self.verdicts.index(verdict) if verdict in self.verdicts else -1
 
-    def _anchor(self, business_id: str) -> str:
+    def _make_anchor(self, business_id: str) -> str:
         """Return the name of a restaurant in an address: its id, with a number if another line has the same."""
         anchor, number = visible(business_id), 1
         while anchor in self._anchors:
@@ -217,7 +217,7 @@ class _Overview:
         self._anchors.add(anchor)
         return anchor
 
-    def _counts(self) -> Iterator[_VerdictCount]:
+    def _count_verdicts(self) -> Iterator[_VerdictCount]:
         """Yield how many restaurants have each verdict, in the policy's order; failed ones last."""
         numbers = Counter(row.place for row in self.rows)
         most = max(numbers.values(), default=1)
@@ -227,7 +227,7 @@ class _Overview:
         if self.failed:
             yield _VerdictCount(_FAILED, len(self.verdicts), _FAILED, self.failed, self.failed / most)
 
-    def _histograms(self) -> list[Histogram | None]:
+    def _build_histograms(self) -> list[Histogram | None]:
         """Return the histogram of each column; None if no restaurant has a number there."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
         return [histogram(name, self._numbers.get(name, []), order) for name in self.columns]
@@ -244,6 +244,6 @@ def _summarize_change(changes: Sequence[Change]) -> str:
     return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {verdict}"
 
 
-def _changed_reviews(changes: Sequence[Change]) -> float | None:
+def _count_changed_reviews(changes: Sequence[Change]) -> float | None:
     """Return how many reviews the smallest change adds or leaves out; None if it changes a parameter, or there is none."""
     return changes[0].number if changes and changes[0].parameter is None else None

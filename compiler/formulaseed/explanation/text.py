@@ -9,12 +9,12 @@ from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
     EvidenceWriter,
-    card_of,
-    filter_texts,
+    build_card,
+    describe_filters,
+    describe_missing,
+    describe_zeros,
     is_zero,
-    missing_text,
-    near_texts,
-    zero_text,
+    list_near_reviews,
 )
 from formulaseed.explanation.model import (
     MAX_ADDED_REVIEWS,
@@ -60,20 +60,20 @@ Shades = Mapping[Value, str]
 """The class of each verdict's colour."""
 
 
-def shades_of(verdicts: Sequence[Value]) -> dict[Value, str]:
+def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
     """Return the colours of verdicts: `v0` for the first of them in the policy's order, `v4` for the last."""
     distinct = list(dict.fromkeys(verdicts))
     last = max(len(distinct) - 1, 1)
     return {verdict: f"v{round(place / last * (_SHADE_COUNT - 1))}" for place, verdict in enumerate(distinct)}
 
 
-def title_of(explanation: ExplanationData, shades: Shades | None = None) -> Title:
+def build_title(explanation: ExplanationData, shades: Shades | None = None) -> Title:
     """Return the restaurant and its verdict."""
     error = explanation.error
     if error is not None:
         result = Badge(f"no result, because {error.step or 'its data'} failed", "failed")
     else:
-        result = _badge(explanation.verdict, shades or {})
+        result = _build_badge(explanation.verdict, shades or {})
     return Title(
         name=explanation.name or explanation.business_id,
         identifier=explanation.business_id,
@@ -83,76 +83,76 @@ def title_of(explanation: ExplanationData, shades: Shades | None = None) -> Titl
     )
 
 
-def brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
+def build_brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the reasons, what would change the verdict, and some of the reviews behind it."""
     yield from map(Paragraph, explanation.because)
     if explanation.changes:
-        yield Items([*_change_items(explanation, {})])
+        yield Items([*_build_change_items(explanation, {})])
     seen: set[str] = set()
     for evidence in sorted(explanation.evidence, key=lambda part: not AGGREGATES[part.function].counts):
         new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
         seen.update(review.review_id for review in new)
         if new and len(new) < explanation.reviews and len(seen) <= MAX_LISTED_REVIEWS:
-            yield Items([Item(f"{evidence.step}: {card_of(review, 0).text}") for review in new])
+            yield Items([Item(f"{evidence.step}: {build_card(review, 0).text}") for review in new])
 
 
-def text_blocks(explanation: ExplanationData) -> Iterator[Block]:
+def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the explanation for a terminal or a comment: of a step over reviews some, counts of no reviews in one line."""
-    yield from _blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
+    yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
 
 
-def page_blocks(
+def build_page_blocks(
     explanation: ExplanationData, shades: Shades | None = None, max_reviews: int | None = None
 ) -> Iterator[Block]:
     """Yield the explanation for a page: all of it, the outputs and what they were made with too.
 
     `shades` are the colours of verdicts, by default those of its rules. Reviews over `max_reviews` are counted.
     """
-    shades = shades_of([rule.result for rule in explanation.rules]) if shades is None else shades
-    yield from _blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
+    shades = assign_shades([rule.result for rule in explanation.rules]) if shades is None else shades
+    yield from _build_blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
     yield Heading("All outputs, and what made them")
     outputs = [(Code(name), format_value(value)) for name, value in explanation.outputs.items()]
     yield Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
 
 
-def _blocks(
+def _build_blocks(
     explanation: ExplanationData, writer: EvidenceWriter, shades: Shades | None, *, groups_zeros: bool
 ) -> Iterator[Block]:
-    yield title_of(explanation, shades)
+    yield build_title(explanation, shades)
     error = explanation.error
     if error is not None:
         step = f"{error.step}: " if error.step else ""
         place = f" ({error.place})" if error.place else ""
         yield Paragraph(f"{step}{error.kind}: {error.message}{place}", "failure")
     yield from map(Paragraph, explanation.because)
-    yield from (Paragraph(missing_text(missing, explanation.reviews)) for missing in explanation.missing)
+    yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:
         yield Heading(f"The rules of {explanation.step}")
-        yield _rules_table(explanation.rules, shades or {})
+        yield _build_rules_table(explanation.rules, shades or {})
     if explanation.rules and error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
-        yield Items([*_change_items(explanation, shades or {}), *map(Item, _not_found_texts(explanation))])
+        yield Items([*_build_change_items(explanation, shades or {}), *map(Item, _describe_not_found(explanation))])
     if explanation.steps:
         yield Heading("How it was computed")
-        yield Items([*_step_items(explanation)])
-    yield from (Paragraph(_match_line(match)) for match in explanation.lookups)
-    yield from _evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
+        yield Items([*_build_step_items(explanation)])
+    yield from (Paragraph(_describe_match(match)) for match in explanation.lookups)
+    yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
 
 
 # --- rules and changes
 
 
-def _badge(verdict: Value, shades: Shades) -> Badge:
+def _build_badge(verdict: Value, shades: Shades) -> Badge:
     return Badge(format_plain(verdict), shades.get(verdict, "other"))
 
 
-def _rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
+def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
             Code(rule.condition) if rule.condition is not None else "otherwise",
-            _badge(rule.result, shades),
+            _build_badge(rule.result, shades),
             describe_nearness(rule),
         )
         for rule in rules
@@ -181,9 +181,9 @@ def _describe_distance(comparison: Comparison) -> str:
     return f"{value}, {format_value(comparison.distance)} {side} {comparison.right}"
 
 
-def _change_items(explanation: ExplanationData, shades: Shades) -> Iterator[Item]:
+def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[Item]:
     for change in explanation.changes:
-        yield Item((_badge(change.verdict, shades), f" {_describe_change(change)}"))
+        yield Item((_build_badge(change.verdict, shades), f" {_describe_change(change)}"))
 
 
 def _describe_change(change: Change) -> str:
@@ -204,7 +204,7 @@ def _describe_effect(effect: Effect) -> str:
     return f"{before} to {after}"
 
 
-def _not_found_texts(explanation: ExplanationData) -> Iterator[str]:
+def _describe_not_found(explanation: ExplanationData) -> Iterator[str]:
     """Yield to which verdicts no change was found."""
     verdicts = explanation.not_found
     for verdict in verdicts[:_MAX_LISTED_VERDICTS]:
@@ -217,7 +217,7 @@ def _not_found_texts(explanation: ExplanationData) -> Iterator[str]:
 # --- the computation
 
 
-def _step_items(explanation: ExplanationData) -> Iterator[Item]:
+def _build_step_items(explanation: ExplanationData) -> Iterator[Item]:
     """Yield the steps from the verdict down; each filter is defined below the first step that names it.
 
     What a step uses is below its first occurrence only.
@@ -236,14 +236,14 @@ def _step_items(explanation: ExplanationData) -> Iterator[Item]:
             continue
         seen.add(name)
         stack += [(used, depth + 1) for used in reversed(step.uses)]
-        yield Item((*value, _default_note(step, steps)), item_depth, _definition_line(step))
-        for text in filter_texts(evidence[name]) if name in evidence else ():
+        yield Item((*value, _describe_default(step, steps)), item_depth, _describe_definition(step))
+        for text in describe_filters(evidence[name]) if name in evidence else ():
             if text not in defined:
                 defined.add(text)
                 yield Item(text, item_depth + 1)
 
 
-def _definition_line(step: Step) -> Line:
+def _describe_definition(step: Step) -> Line:
     """Return the formula of a step, and the formula with values, or the condition of the rule that was taken."""
     if step.kind == "case":
         taken = Code(step.with_values) if step.with_values is not None else "no rule holds"
@@ -252,19 +252,19 @@ def _definition_line(step: Step) -> Line:
     return (*formula, " = ", Code(step.with_values)) if step.with_values else formula
 
 
-def _default_note(step: Step, steps: Mapping[str, Step]) -> str:
+def _describe_default(step: Step, steps: Mapping[str, Step]) -> str:
     """Return why a value is the seed's default, or made from one; empty if it is not."""
     if step.is_default:
-        return f", the default, as {_no_match_text(step)}"
-    reasons = dict.fromkeys(_no_match_text(steps[name]) for name in step.from_defaults)
+        return f", the default, as {_describe_no_match(step)}"
+    reasons = dict.fromkeys(_describe_no_match(steps[name]) for name in step.from_defaults)
     return f" (from a default: {', '.join(reasons)})" if reasons else ""
 
 
-def _no_match_text(step: Step) -> str:
+def _describe_no_match(step: Step) -> str:
     return "no key matches" if step.kind == "lookup" else "no review counts"
 
 
-def _match_line(match: Match) -> Line:
+def _describe_match(match: Match) -> Line:
     """Return what a lookup found, with the key marked in the string that was searched."""
     value, searched = f"{match.step} is {format_value(match.value)}", repr(match.text)
     if match.key is None:
@@ -277,7 +277,9 @@ def _match_line(match: Match) -> Line:
 # --- the reviews
 
 
-def _evidence_blocks(explanation: ExplanationData, writer: EvidenceWriter, *, groups_zeros: bool) -> Iterator[Block]:
+def _build_evidence_blocks(
+    explanation: ExplanationData, writer: EvidenceWriter, *, groups_zeros: bool
+) -> Iterator[Block]:
     """Yield the reviews behind each step; with `groups_zeros` counts and sums of no reviews are in one item at the end."""
     evidence = [part for part in explanation.evidence if part.condition is not None or part.reviews]
     if not evidence:
@@ -292,10 +294,10 @@ def _evidence_blocks(explanation: ExplanationData, writer: EvidenceWriter, *, gr
         if groups_zeros and is_zero(part):
             zeros.append(part)
         else:
-            items += writer.items(part)
+            items += writer.write(part)
     if zeros:
-        items.append(Item(zero_text(zeros)))
-        items += [Item(f"{part.step}: not counted: {text}", 1) for part in zeros for text in near_texts(part)]
+        items.append(Item(describe_zeros(zeros)))
+        items += [Item(f"{part.step}: not counted: {text}", 1) for part in zeros for text in list_near_reviews(part)]
     yield Items(items)
 
 

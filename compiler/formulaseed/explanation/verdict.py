@@ -8,7 +8,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Base, Value
 
 
-def verdict_of(program: nodes.Program, output: str | None = None) -> nodes.Step | None:
+def choose_verdict(program: nodes.Program, output: str | None = None) -> nodes.Step | None:
     """Return the step of the verdict: `output`, else the last output that rules choose from strings or booleans.
 
     If rules choose none, it is the last string or boolean; None if the outputs, or `output`, are numbers. Raises `DataError`
@@ -19,14 +19,14 @@ def verdict_of(program: nodes.Program, output: str | None = None) -> nodes.Step 
     return next(reversed(chosen_by_rules or candidates), None)
 
 
-def explained_step(program: nodes.Program, output: str | None = None) -> nodes.Step:
+def choose_explained_step(program: nodes.Program, output: str | None = None) -> nodes.Step:
     """Return the output to explain: the verdict, else the last number that rules choose, else the last output.
 
     Raises `DataError` for a name that is no output.
     """
     outputs = _outputs(program, output)
     chosen_by_rules = [step for step in outputs if step.rules()]
-    return verdict_of(program, output) or (chosen_by_rules or outputs)[-1]
+    return choose_verdict(program, output) or (chosen_by_rules or outputs)[-1]
 
 
 def _outputs(program: nodes.Program, output: str | None) -> list[nodes.Step]:
@@ -37,7 +37,7 @@ def _outputs(program: nodes.Program, output: str | None) -> list[nodes.Step]:
     return [steps[name] for name in (program.output if output is None else (output,))]
 
 
-def verdicts_of(verdict: nodes.Step) -> tuple[Value, ...]:
+def list_verdicts(verdict: nodes.Step) -> tuple[Value, ...]:
     """Return the possible verdicts in the policy's order; none if it is a number that is computed, or any string."""
     if verdict.ty.base is Base.BOOLEAN:
         return (False, True)

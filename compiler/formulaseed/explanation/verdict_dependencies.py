@@ -73,7 +73,7 @@ class VerdictDependencies:
         choose, and those over reviews.
         """
         compared = steps_used(self.verdict)
-        unlimited = [step_without_limits(self._by_name[name], self._by_name) for name in compared]
+        unlimited = [find_limited_step(self._steps_by_name[name], self._steps_by_name) for name in compared]
         used = [name for step in unlimited for name in steps_used(step)]
         chosen = [step.name for step in self.steps[1:] if step.rules()]
         return list(dict.fromkeys([*compared, *used, *chosen, *self.aggregates]))
@@ -86,10 +86,11 @@ class VerdictDependencies:
         """
         times_compared: Counter[str] = Counter()
         for step in self.steps:
-            if step is self.verdict or (choices(step) and step.ty.base is Base.STRING):
-                times_compared.update(name for name in steps_used(step) if self._by_name[name].ty.is_numeric)
+            if step is self.verdict or (list_branches(step) and step.ty.base is Base.STRING):
+                times_compared.update(name for name in steps_used(step) if self._steps_by_name[name].ty.is_numeric)
         unlimited = (
-            step_without_limits(self._by_name[name], self._by_name) for name, _ in times_compared.most_common()
+            find_limited_step(self._steps_by_name[name], self._steps_by_name)
+            for name, _ in times_compared.most_common()
         )
         return list(dict.fromkeys(step.name for step in unlimited))[:_MAX_DRIVERS]
 
@@ -108,12 +109,12 @@ class VerdictDependencies:
         """The requirements of each step over reviews, as far as single comparisons say them; the exact ones first."""
         requirements: dict[str, list[FieldRequirement]] = {}
         for name, aggregate in self.aggregates.items():
-            required = [*self._required_by(_conditions_of(aggregate))]
+            required = [*self._find_requirements(_list_conditions(aggregate))]
             if required:
                 requirements[name] = sorted(required, key=lambda requirement: not requirement.is_exact)
         return requirements
 
-    def _required_by(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
+    def _find_requirements(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
         """Yield what makes all conditions hold: of alternatives, what makes the first one hold."""
         stack = [(condition, True) for condition in reversed(conditions)]
         while stack:
@@ -129,12 +130,12 @@ class VerdictDependencies:
                 case typed.Ref(symbol) if symbol.kind in _REVIEW_FIELDS:
                     yield FieldRequirement((symbol.kind.value, symbol.name), truth, "==", truth)
                 case typed.Comparison():
-                    yield from _required_by_comparison(part, truth)
+                    yield from _find_compared_value(part, truth)
                 case _:
                     pass
 
     @cached_property
-    def _by_name(self) -> dict[str, nodes.Step]:
+    def _steps_by_name(self) -> dict[str, nodes.Step]:
         return {step.name: step for step in self.program.steps}
 
     @cached_property
@@ -143,7 +144,7 @@ class VerdictDependencies:
         return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
 
 
-def _conditions_of(aggregate: typed.Aggregate) -> list[Expr]:
+def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:
     """Return what a review must meet to count, and to matter: also the condition that an aggregate tests."""
     conditions = [aggregate.where] if aggregate.where is not None else []
     if aggregate.operand is not None and aggregate.entry.takes == "condition":
@@ -151,7 +152,7 @@ def _conditions_of(aggregate: typed.Aggregate) -> list[Expr]:
     return conditions
 
 
-def _required_by_comparison(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
+def _find_compared_value(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
     """Yield what makes a comparison of one field with literals true, or false; nothing for any other comparison."""
     if len(comparison.operators) != 1:
         return
@@ -166,13 +167,13 @@ def _required_by_comparison(comparison: typed.Comparison, truth: bool) -> Iterat
     values = [item.info.constant for item in items]
     if not truth:
         operator = NEGATED[operator]
-    candidates = _values_that_hold(operator, values, field)
+    candidates = _find_satisfying_values(operator, values, field)
     if candidates:
         limit = values if isinstance(other, typed.List) else values[0]
         yield FieldRequirement((field.symbol.kind.value, field.symbol.name), candidates[0], operator, limit)
 
 
-def _values_that_hold(operator: str, values: Sequence[Value], field: typed.Ref) -> Sequence[Value]:
+def _find_satisfying_values(operator: str, values: Sequence[Value], field: typed.Ref) -> Sequence[Value]:
     """Return values of a field for which `field operator values` holds; none if that cannot be seen from its type."""
     first = values[0]
     if operator in (">", "<") and is_number(first):
@@ -186,10 +187,10 @@ def _values_that_hold(operator: str, values: Sequence[Value], field: typed.Ref) 
 # --- limits
 
 
-def step_without_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
+def find_limited_step(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
     """Return the step that a step limits or rounds: `RAW` for `max(0, min(20, RAW))`; the step itself if it does neither."""
     while isinstance(step.operation, nodes.Formula):
-        *_, inner = _limited_parts(step.operation.expression)
+        *_, inner = _unwrap_limits(step.operation.expression)
         if not isinstance(inner, typed.Ref) or inner.symbol.kind is not SymbolKind.STEP:
             break
         step = steps[inner.symbol.name]
@@ -203,23 +204,23 @@ def is_limit(call: typed.Call) -> bool:
     return (function.selects or function.is_rounding) and len(varying) == 1
 
 
-def limits_of(expression: Expr) -> tuple[list[Value], list[Value]]:
+def find_limits(expression: Expr) -> tuple[list[Value], list[Value]]:
     """Return the constants below which and above which a formula limits its one argument that varies."""
     low: list[Value] = []
     high: list[Value] = []
-    for part in _limited_parts(expression):
+    for part in _unwrap_limits(expression):
         if not isinstance(part, typed.Call) or not is_limit(part) or not FUNCTIONS[part.function].selects:
             continue
         bounds = FUNCTIONS[part.function].bounds
         if bounds:
-            (low if bounds == "below" else high).extend(_constants_in(part.arguments))
+            (low if bounds == "below" else high).extend(_list_constants(part.arguments))
         else:  # clamp, whose bounds are its second and third argument
-            low += _constants_in(part.arguments[1:2])
-            high += _constants_in(part.arguments[2:3])
+            low += _list_constants(part.arguments[1:2])
+            high += _list_constants(part.arguments[2:3])
     return low, high
 
 
-def _limited_parts(expression: Expr) -> Iterator[Expr]:
+def _unwrap_limits(expression: Expr) -> Iterator[Expr]:
     """Yield an expression, and while it only limits or rounds another one, that one too; the last does neither."""
     yield expression
     while isinstance(expression, typed.Present) or (isinstance(expression, typed.Call) and is_limit(expression)):
@@ -228,30 +229,30 @@ def _limited_parts(expression: Expr) -> Iterator[Expr]:
         yield expression
 
 
-def _constants_in(arguments: Sequence[Expr]) -> list[Value]:
+def _list_constants(arguments: Sequence[Expr]) -> list[Value]:
     return [argument.info.constant for argument in arguments if argument.info.is_constant]
 
 
 # --- choices
 
 
-class Choice(NamedTuple):
+class RuleBranch(NamedTuple):
     """One of the branches of a step that chooses. `condition` is None for the last; `value` is a literal or a formula."""
 
     condition: Expr | None
     value: Value | Expr
 
 
-def choices(step: nodes.Step) -> list[Choice]:
+def list_branches(step: nodes.Step) -> list[RuleBranch]:
     """Return the branches that a step chooses from by rules, in their order; none if it does not choose.
 
     A formula of strings or booleans may be a chain of conditions, which are rules too.
     """
     if step.rules():
-        return [Choice(*rule) for rule in step.rules()]
-    branches: list[Choice] = []
+        return [RuleBranch(*rule) for rule in step.rules()]
+    branches: list[RuleBranch] = []
     rest = step.operation.expression if isinstance(step.operation, nodes.Formula) else None
     while isinstance(rest, typed.Conditional) and step.ty.base in (Base.STRING, Base.BOOLEAN):
-        branches.append(Choice(rest.condition, rest.then))
+        branches.append(RuleBranch(rest.condition, rest.then))
         rest = rest.otherwise
-    return [*branches, Choice(None, rest)] if branches else []
+    return [*branches, RuleBranch(None, rest)] if branches else []

@@ -1,4 +1,4 @@
-"""Makes candidate reviews to add to a restaurant's: one that each step over reviews would count, and copies of existing ones.
+"""Make candidate reviews to add to a restaurant's: one that each step over reviews would count, and copies of existing ones.
 
 Fields that no condition tests are copied from an existing review, which the result names: the latest one that the step counts
 or, if that does not meet the conditions, the latest of all.
@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 class Candidate(NamedTuple):
-    """A row to add, with the fields that were `set`; the others are those of `source`, or assumed if that is empty."""
+    """A row to add: `set` has the fields that were changed; the others are copied from `source`, assumed if that is empty."""
 
     row: Row
     source: str
@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
 
 @dataclass
 class CandidateReviews:
-    """Makes candidates from a restaurant's rows; `counted` has the positions of the rows that each step counts."""
+    """A maker of candidates from a restaurant's rows; `counted` has the positions of the rows that each step counts."""
 
     dependencies: VerdictDependencies
     rows: Sequence[Row]
@@ -59,14 +59,18 @@ class CandidateReviews:
             rest += f" and {len(copied) - _MAX_NAMED_FIELDS} more"
         if not candidate.set and candidate.source:
             return f"like {candidate.source} ({rest})" if rest else f"like {candidate.source}"
-        changed = ", ".join(f"{name} is {format_value(value)}" for (_, name), value in candidate.set.items())
-        source = "assumed, as there is no review to go by"
-        if candidate.source:
-            source = f"otherwise as in {candidate.source}"
-        parts = [f"where {changed}" if changed else "", f"({source}: {rest})" if rest else ""]
-        return " ".join(filter(None, parts))
+        parts: list[str] = []
+        if candidate.set:
+            changed = ", ".join(f"{name} is {format_value(value)}" for (_, name), value in candidate.set.items())
+            parts.append(f"where {changed}")
+        if rest and candidate.source:
+            parts.append(f"(otherwise as in {candidate.source}: {rest})")
+        elif rest:
+            parts.append(f"(assumed, as there is no review to go by: {rest})")
+        return " ".join(parts)
 
     def _copy_review(self, place: int) -> Candidate:
+        """Return an existing review as a candidate."""
         return Candidate(self.rows[place], review_name(self.rows[place], place))
 
     def _adapt_latest(self, requirements: Sequence[FieldRequirement]) -> Candidate:
@@ -80,8 +84,8 @@ class CandidateReviews:
                 row[section][name] = changed[requirement.field] = requirement.value
         meta = row["meta"] = _add_year_and_month(row["meta"])
         if "date" not in meta and isinstance(year := meta.get("year"), int) and 1 <= year <= 9999:
-            month = meta.get("month")
-            meta["month"] = month if isinstance(month, int) and 1 <= month <= 12 else 1
+            if not (isinstance(month := meta.get("month"), int) and 1 <= month <= 12):
+                meta["month"] = 1
             meta["date"] = f"{year:04}-{meta['month']:02}-01"
         source = review_name(self.rows[self._latest], self._latest) if self.rows else ""
         return Candidate({"review_id": "(one more)", **row}, source, changed)
@@ -92,10 +96,13 @@ class CandidateReviews:
         date, year, month = (meta.get(name) for name in ("date", "year", "month"))
         if isinstance(date, str):
             return date
-        return f"{year:04}-{month or 0:02}" if isinstance(year, int) and isinstance(month, int | None) else ""
+        if isinstance(year, int) and isinstance(month, int | None):
+            return f"{year:04}-{month or 0:02}"
+        return ""
 
     @cached_property
     def _latest(self) -> int:
+        """The position of the latest review. There must be one."""
         return max(range(len(self.rows)), key=self._date_key)
 
     @cached_property
@@ -112,9 +119,11 @@ class CandidateReviews:
 
 
 def review_name(row: Row, place: int) -> str:
-    """Return the id of a review; `rows[place]` if it has none."""
+    """Return the id of the review at position `place`; `rows[place]` if it has none."""
     review_id = row.get("review_id")
-    return review_id if isinstance(review_id, str) else f"rows[{place}]"
+    if isinstance(review_id, str):
+        return review_id
+    return f"rows[{place}]"
 
 
 def _add_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Searches what would change a verdict: the fewest reviews more or fewer, and the nearest value of a parameter.
+"""Search counterfactuals of a verdict: the fewest reviews more or fewer, and the nearest value of a parameter, that change it.
 
 In: an evaluator with one restaurant's rows and context. Out: changes, the smallest first. Each change was tried: the generated
 module gives the other verdict. Each review is left out by itself; not all combinations are tried, so a smaller change may
@@ -32,16 +32,12 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
 from formulaseed.source.printing import number_of
 
-_MAX_LISTED_CHANGES = 4
-"""At most so many changes are listed in all, unless more are needed to have one for each verdict."""
-_MAX_SINGLE_REVIEWS = 8
-"""At most so many reviews are listed, or named, whose absence alone changes the verdict."""
-_MAX_NUMBER_TRIED_SINGLY = 8
-"""All numbers of added reviews up to this one are tried, then its doubles."""
+_MAX_LISTED_CHANGES = 4  # more are listed only if they are needed to have one for each verdict
+_MAX_SINGLE_REVIEWS = 8  # listed, or named, reviews whose absence alone changes the verdict
+_MAX_NUMBER_TRIED_SINGLY = 8  # all numbers of added reviews up to this one are tried, then its doubles
 _MAX_CANDIDATES = 60
 _MIN_CANDIDATES = 3
-_MAX_EVALUATED_REVIEWS = 300_000
-"""At most so many reviews are evaluated for each review more or fewer, all candidates together."""
+_MAX_EVALUATED_REVIEWS = 300_000  # for each review more or fewer, all candidates together
 
 _Values = Mapping[str, Any]
 """Every step's value, by name."""
@@ -49,7 +45,7 @@ _Values = Mapping[str, Any]
 
 @dataclass
 class ChangeSearch:
-    """Tries changes of one restaurant's input. `dependencies` are those of the verdict that is to change."""
+    """The search for changes of one restaurant's input. `dependencies` are those of the verdict that is to change."""
 
     dependencies: VerdictDependencies
     evaluator: Evaluator
@@ -73,21 +69,27 @@ class ChangeSearch:
         return _select_changes(changes)
 
     def _sort_key(self, change: Change) -> tuple[bool, float, int]:
-        """Return how large a change is: in reviews or as a value, then by how far apart the policy's order has the verdicts."""
+        """Return a key that sorts parameters last, then by the number of reviews or the value, then by distance of verdicts.
+
+        The distance is that in the policy's order.
+        """
         order = list_verdicts(self.dependencies.verdict)
-        places = [order.index(verdict) for verdict in (change.verdict, self._verdict) if verdict in order]
-        return change.kind == "parameter", change.number, abs(places[0] - places[-1]) if places else 0
+        places = [order.index(verdict) for verdict in (change.verdict, self._verdict) if verdict in order] or [0]
+        return change.kind == "parameter", change.number, abs(places[0] - places[-1])
 
     # --- evaluation
 
     def _trace(self, rows: ParsedRows, parameters: Mapping[str, Any] | None = None) -> _Values | None:
-        """Return every step's value with these rows; None if a step has none. `parameters` are by default the given ones."""
+        """Return every step's value with these rows; None if evaluation fails. `parameters` are by default the restaurant's."""
+        if parameters is None:
+            parameters = self.parameters
         try:
-            return self.evaluator.trace(rows, self.context, self.parameters if parameters is None else parameters)
+            return self.evaluator.trace(rows, self.context, parameters)
         except (EvaluationError, DataError):
             return None
 
     def _read_verdict(self, values: _Values) -> Value:
+        """Return the verdict among the values of steps."""
         verdict: Value = values[self.dependencies.verdict.name]
         return verdict
 
@@ -97,19 +99,25 @@ class ChangeSearch:
         return self._read_verdict(self._values)
 
     def _is_other_verdict(self, values: _Values | None) -> bool:
-        """Whether there is a verdict, and it is not the restaurant's."""
+        """Return True if there are values, and their verdict is not the restaurant's."""
         return values is not None and self._read_verdict(values) != self._verdict
 
     def _max_worth_trying(self, fewest: Mapping[Value, int], limit: int) -> int:
-        """Return how many reviews are worth trying: fewer than lead to each other verdict already, `fewest`."""
-        others = [verdict for verdict in list_verdicts(self.dependencies.verdict) if verdict != self._verdict]
-        known = [fewest.get(verdict, limit + 1) for verdict in others]
+        """Return the largest number of reviews, up to `limit`, that may give a smaller change to some other verdict.
+
+        `fewest` has the fewest reviews that are known to lead to each verdict.
+        """
+        other_verdicts = [verdict for verdict in list_verdicts(self.dependencies.verdict) if verdict != self._verdict]
+        known = [fewest.get(verdict, limit + 1) for verdict in other_verdicts]
         return max(known or [min(fewest.values(), default=limit + 1)]) - 1
 
     def _build_change(
         self, kind: ChangeKind, text: str, number: float, rows: ParsedRows, after: _Values, **details: Any
     ) -> Change:
-        """Return a change to `rows`, or of a parameter, which gives the values `after`."""
+        """Return the data of a change to `rows`, or of a parameter to `number`, which gives the values `after`.
+
+        `details` are further attributes of `Change`.
+        """
         parameters = self.parameters
         if "parameter" in details:
             parameters = {**(parameters or {}), details["parameter"]: number}
@@ -127,7 +135,7 @@ class ChangeSearch:
     def _find_default(
         self, name: str, rows: ParsedRows, after: _Values, parameters: Mapping[str, Any] | None
     ) -> Literal["before", "after"] | None:
-        """Return which value of a step is its default, as no review counts; None if neither is."""
+        """Return whether a step's value before or after a change is its default, as no review counts; None if neither is."""
         aggregate = self.dependencies.aggregates.get(name)
         if aggregate is None or aggregate.entry.over_none is not None:
             return None
@@ -145,12 +153,13 @@ class ChangeSearch:
 
     @cached_property
     def _max_candidates(self) -> int:
+        """The maximum of candidates to try, which is lower for a restaurant with many reviews."""
         affordable = _MAX_EVALUATED_REVIEWS // max(1, len(self.rows))
         return max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, affordable))
 
     @cached_property
     def _positions_by_kind(self) -> dict[tuple[Any, ...], list[int]]:
-        """The positions of the reviews that are read alike; those first that most steps count."""
+        """The positions of reviews by their parsed row, so that equal ones are tried once; the most counted first."""
         times_counted = Counter(
             place for name in self.dependencies.aggregates for place in self._positions_by_step.get(name, ())
         )
@@ -160,7 +169,7 @@ class ChangeSearch:
         return kinds
 
     def _format_names(self, places: Sequence[int]) -> str:
-        """Return the ids of the reviews at some positions; those over `_MAX_SINGLE_REVIEWS` are counted."""
+        """Return the ids of the reviews at some positions in a list, which is cut after `_MAX_SINGLE_REVIEWS`."""
         names = ", ".join(review_name(self.rows[place], place) for place in places[:_MAX_SINGLE_REVIEWS])
         more = len(places) - _MAX_SINGLE_REVIEWS
         return f"{names} and {more} more" if more > 0 else names
@@ -168,24 +177,24 @@ class ChangeSearch:
     # --- fewer reviews
 
     def _try_fewer(self) -> Iterator[Change]:
-        """Yield the reviews whose absence changes the verdict: each by itself, then several together."""
+        """Yield changes that leave out reviews: each review whose absence alone changes the verdict, then several together."""
         fewest: dict[Value, int] = {}
         for place, values in self._values_without_one.items():
             if values is None or not self._is_other_verdict(values):
                 continue
             fewest[self._read_verdict(values)] = 1
             alike = self._positions_by_kind[self._parsed[place]]
-            one = "if review" if len(alike) == 1 else "if one of the reviews"
-            text = f"{one} {self._format_names(alike)} did not count"
+            noun = "review" if len(alike) == 1 else "one of the reviews"
+            text = f"if {noun} {self._format_names(alike)} did not count"
             ids = [review_name(self.rows[alike[0]], alike[0])]
             yield self._build_change("fewer reviews", text, 1, self._remove_rows([place]), values, review_ids=ids)
         for driver, direction in product(self.dependencies.drivers or [""], (1, -1)):
             yield from self._try_fewer_towards(driver, direction, fewest)
 
     def _try_fewer_towards(self, driver: str, direction: int, fewest: dict[Value, int]) -> Iterator[Change]:
-        """Leave out one review after the other, each time the one that moves the number `driver` most in a direction.
+        """Yield changes that leave out several reviews, in each step the one that moves the number `driver` most.
 
-        Updates `fewest`, the fewest reviews that lead to each verdict.
+        `direction` is 1 for up, and -1 for down. Updates `fewest`, the fewest reviews that lead to each verdict.
         """
         left_out: list[int] = []
         values: _Values = self._values
@@ -200,7 +209,8 @@ class ChangeSearch:
                 continue
             needed, after = self._minimize(left_out, values)
             fewest[verdict] = len(needed)
-            text = f"if review{'s' if len(needed) > 1 else ''} {self._format_names(needed)} did not count"
+            noun = "reviews" if len(needed) > 1 else "review"
+            text = f"if {noun} {self._format_names(needed)} did not count"
             ids = [review_name(self.rows[place], place) for place in needed]
             yield self._build_change(
                 "fewer reviews", text, len(needed), self._remove_rows(needed), after, review_ids=ids
@@ -215,7 +225,7 @@ class ChangeSearch:
     def _choose_left_out(
         self, left_out: Sequence[int], values: _Values, driver: str, direction: int
     ) -> tuple[int, _Values] | None:
-        """Return the review to leave out next, with the values then; None if none moves the number in that direction."""
+        """Return the position of the review to leave out next, with the values without it; None if no review moves `driver`."""
         first_left = (
             next((place for place in places if place not in left_out), None)
             for places in self._positions_by_kind.values()
@@ -227,19 +237,25 @@ class ChangeSearch:
             moved = (_as_number(after, driver) - _as_number(values, driver)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
-        return best[1:] if best is not None else None
+        if best is None:
+            return None
+        return best[1:]
 
     def _minimize(self, left_out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
-        """Return the reviews of `left_out` that the verdict `after` needs left out, with the values then."""
+        """Return the reviews of `left_out` without which the verdict `after` is not reached, and the values without them."""
         needed = [*left_out]
         for place in left_out:
             rest = [other for other in needed if other != place]
-            values = self._trace(self._remove_rows(rest)) if rest else None
+            if not rest:
+                continue
+            values = self._trace(self._remove_rows(rest))
             if values is not None and self._read_verdict(values) == self._read_verdict(after):
-                needed, after = rest, values
+                needed = rest
+                after = values
         return needed, after
 
     def _remove_rows(self, places: Sequence[int]) -> ParsedRows:
+        """Return the restaurant's rows without those at some positions."""
         rows = ParsedRows(self._parsed)
         for place in sorted(places, reverse=True):
             del rows[place]
@@ -248,7 +264,7 @@ class ChangeSearch:
     # --- more reviews
 
     def _try_more(self) -> Iterator[Change]:
-        """Yield the smallest numbers of candidate reviews of one kind that change the verdict."""
+        """Yield changes that add copies of one candidate review, with the smallest numbers that change the verdict."""
         reviews = CandidateReviews(self.dependencies, self.rows, self._positions_by_step)
         tried: set[tuple[Any, ...]] = set()
         fewest: dict[Value, int] = {}
@@ -271,24 +287,26 @@ class ChangeSearch:
                 return
 
     def _add_rows(self, row: tuple[Any, ...], number: int) -> ParsedRows:
+        """Return the restaurant's rows with `number` copies of a row added."""
         return ParsedRows([*self._parsed, *[row] * number])
 
     def _find_turns(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
-        """Yield the numbers of added rows at which the verdict is found to turn, with the values then.
+        """Yield the numbers of added rows at which the verdict changes, with the values then.
 
-        Only numbers that are worth trying, below those in `fewest`.
+        Only numbers that are worth trying, below those in `fewest`, which the caller may lower in between.
         """
         last: tuple[int, _Values | None] = 0, self._values
         number = 1
         while number <= self._max_worth_trying(fewest, MAX_ADDED_REVIEWS):
             tried = number, self._trace(self._add_rows(row, number))
             yield from self._find_turns_between(row, last, tried)
-            last, number = tried, number + 1 if number < _MAX_NUMBER_TRIED_SINGLY else number * 2
+            last = tried
+            number = number + 1 if number < _MAX_NUMBER_TRIED_SINGLY else number * 2
 
     def _find_turns_between(
         self, row: tuple[Any, ...], low: tuple[int, _Values | None], high: tuple[int, _Values | None]
     ) -> Iterator[tuple[int, _Values]]:
-        """Yield where the verdict turns from one number of added rows to another, as far as halving finds it."""
+        """Yield the numbers of added rows between `low` and `high` at which the verdict changes, found by bisection."""
         if high[1] is None or (low[1] is not None and self._read_verdict(low[1]) == self._read_verdict(high[1])):
             return
         if high[0] - low[0] == 1:
@@ -302,7 +320,7 @@ class ChangeSearch:
     # --- parameters
 
     def _try_parameters(self) -> Iterator[Change]:
-        """Yield the nearest value of each numeric parameter, on either side, that changes the verdict."""
+        """Yield the change of each numeric parameter to the nearest value, above and below, that changes the verdict."""
         for parameter in self.dependencies.program.parameters:
             if not parameter.ty.is_numeric or not isinstance(parameter.default, int | float):
                 continue
@@ -322,11 +340,15 @@ class ChangeSearch:
 
 
 def _select_changes(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes to list, in their order: the smallest of each kind, of those the first for each verdict, the reviews
-    that change it alone, and some others."""
+    """Return the changes to list, in the order of `changes`, which are sorted by size.
+
+    Of the changes of one kind to one verdict only the smallest is considered, but all single reviews and parameters. Of these
+    the first for each verdict is listed, then single reviews, then others up to `_MAX_LISTED_CHANGES`.
+    """
     smallest: dict[tuple[str, object], Change] = {}
     for change in changes:
-        smallest.setdefault((change.kind, change.text if _is_listed_singly(change) else change.verdict), change)
+        key = change.text if _is_listed_singly(change) else change.verdict
+        smallest.setdefault((change.kind, key), change)
     first = {change.verdict: change for change in reversed(smallest.values())}
     more = [change for change in smallest.values() if first[change.verdict] is not change]
     single = [change for change in more if change.kind == "fewer reviews" and _is_listed_singly(change)]
@@ -337,11 +359,11 @@ def _select_changes(changes: Sequence[Change]) -> list[Change]:
 
 
 def _is_listed_singly(change: Change) -> bool:
-    """Whether a change is one of several of its kind that are listed by themselves: one review fewer, a parameter."""
+    """Return True if a change is listed even if another one of its kind leads to its verdict: one review fewer, a parameter."""
     return change.kind == "parameter" or (change.kind == "fewer reviews" and change.number == 1)
 
 
 def _as_number(values: _Values | None, name: str) -> float:
-    """Return the value of a step; 0 if it is no number."""
-    value = values.get(name) if values is not None else None
+    """Return the value of a step as a float; 0 if it is no number, or there are no values."""
+    value = (values or {}).get(name)
     return float(value) if isinstance(value, int | float) else 0.0

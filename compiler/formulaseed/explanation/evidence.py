@@ -1,4 +1,4 @@
-"""Finds the reviews behind a step over reviews: those that count, and the conditions that the others do not meet.
+"""Find the reviews behind a step over reviews: those that count, and the conditions that the others do not meet.
 
 In: one restaurant's evaluation, with its rows. Out: `Evidence`. The texts of reviews are used only to quote them.
 """
@@ -22,16 +22,15 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.pages.values import format_value, is_number
 
-_MAX_NEAR_REVIEWS = 5
-"""At most so many reviews that one condition alone leaves out are described."""
+_MAX_NEAR_REVIEWS = 5  # described reviews that one condition alone leaves out
 _REVIEW_FIELDS = (SymbolKind.EXTRACTION, SymbolKind.META)
 _COMMON_FIELDS = frozenset(Symbol(SymbolKind.META, name) for name in ("stars", "date", "year", "month"))
-"""Metadata that is shown of every review."""
+"""Metadata that every `Review` has, so that it is not repeated among the fields of a step."""
 
 
 @dataclass
 class EvidenceFinder:
-    """Finds the evidence of one restaurant's `steps` in the observer's notes of its evaluation."""
+    """A finder of the reviews behind one restaurant's `steps`, from the observer's record of its evaluation."""
 
     record: EvaluationRecord
     observer: Observer
@@ -46,7 +45,8 @@ class EvidenceFinder:
         if aggregate is None or aggregate not in self.observer.met:
             return None
         counted, excluded = self._split_reviews(aggregate)
-        value, terms = self.record.value_of(step.name), self.observer.terms[aggregate]
+        value = self.record.value_of(step.name)
+        terms = self.observer.terms[aggregate]
         listed: list[int] = []
         if aggregate.entry.selects:
             listed = [place for place in counted if terms.get(place) == value]
@@ -68,9 +68,9 @@ class EvidenceFinder:
         )
 
     def _split_reviews(self, aggregate: typed.Aggregate) -> tuple[list[int], list[Exclusion]]:
-        """Return the positions of the reviews that count, and the others by the conditions that they do not meet."""
+        """Return the positions of the reviews that count, and the other reviews by the conditions that they do not meet."""
         met = self.observer.met[aggregate]
-        conditions = {expression_text(condition): condition for condition in (met[0] if met else ())}
+        conditions = {expression_text(condition): condition for condition in next(iter(met), ())}
         counted: list[int] = []
         groups: dict[tuple[str, ...], list[int]] = {}
         for place, results in enumerate(met):
@@ -85,6 +85,7 @@ class EvidenceFinder:
     def _build_exclusion(
         self, unmet: Sequence[str], places: Sequence[int], conditions: Mapping[str, Expr]
     ) -> Exclusion:
+        """Return the reviews at `places`, which do not meet the conditions `unmet`, with examples if it is a single one."""
         near: Iterator[str] = iter(())
         if len(unmet) == 1 < len(conditions):
             missed = conditions[unmet[0]]
@@ -102,45 +103,57 @@ class EvidenceFinder:
         )
 
     def _find_counted_by(self, fields: frozenset[Symbol]) -> set[int]:
-        """Return the positions of the reviews that some step counts by one of these fields."""
+        """Return the positions of the reviews that any step counts by a condition on one of these fields. Caches the result."""
         if fields not in self._positions_by_fields:
             places: set[int] = set()
             for step in self.steps:
-                met = self.observer.met.get(step.aggregate, []) if step.aggregate is not None else []
-                tested = {symbol for condition in (met[0] if met else ()) for symbol in typed.symbols_in(condition)}
+                if step.aggregate is None:
+                    continue
+                met = self.observer.met.get(step.aggregate, [])
+                tested = {symbol for condition in next(iter(met), ()) for symbol in typed.symbols_in(condition)}
                 if not fields.isdisjoint(tested):
                     places.update(place for place, results in enumerate(met) if all(results.values()))
             self._positions_by_fields[fields] = places
         return self._positions_by_fields[fields]
 
     def _describe_failure(self, condition: Expr, place: int) -> str:
-        """Return the comparison that a review fails, with its actual value."""
+        """Return the actual value of a review and the comparison that it fails; the condition if it is no single comparison."""
         row = self.record.evaluation.rows[place]
         if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
-            field = condition.first.operand if isinstance(condition.first, typed.Present) else condition.first
+            field = condition.first
+            if isinstance(field, typed.Present):
+                field = field.operand
             if isinstance(field, typed.Ref) and field.symbol.kind in _REVIEW_FIELDS:
-                operator, limit = condition.operators[0], expression_text(condition.rest[0])
+                operator = condition.operators[0]
+                limit = expression_text(condition.rest[0])
                 actual = f"{_field_name(field.symbol)} is {format_value(row.get(field.symbol))}"
                 if operator in ("!=", "not in"):
                     return actual
-                return f"{actual}, not {limit}" if operator == "==" else f"{actual}, not {operator} {limit}"
+                if operator == "==":
+                    return f"{actual}, not {limit}"
+                return f"{actual}, not {operator} {limit}"
         return f"{expression_text(condition)} does not hold"
 
     def _find_fields(self, step: nodes.Step) -> list[Symbol]:
-        """Return the fields of reviews that a step reads, itself or by filters."""
+        """Return the fields of reviews that a step or its filters read, without `_COMMON_FIELDS`."""
         filters = filters_of(step, self.record.evaluation.filters)
         expressions = (*step.expressions(), *filters.values())
         symbols = dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))
         return [symbol for symbol in symbols if symbol.kind in _REVIEW_FIELDS and symbol not in _COMMON_FIELDS]
 
     def _build_review(self, place: int, fields: Sequence[Symbol], amount: Any) -> Review:
-        row, values = self.rows[place], self.record.evaluation.rows[place]
+        """Return the review at a position as data; `amount` is its term in the aggregate."""
+        row = self.rows[place]
+        values = self.record.evaluation.rows[place]
         meta = row.get("meta") or {}
         extracted = {symbol.name: values.get(symbol) for symbol in fields if symbol.kind is SymbolKind.EXTRACTION}
         quote, quoted_by = self.quotes.choose_quote(row, extracted)
-        stars, date = meta.get("stars"), meta.get("date")
-        if not isinstance(date, str):
-            date = str(meta["year"]) if isinstance(meta.get("year"), int) else None
+        stars = meta.get("stars")
+        date = None
+        if isinstance(meta.get("date"), str):
+            date = meta["date"]
+        elif isinstance(meta.get("year"), int):
+            date = str(meta["year"])
         return Review(
             review_id=review_name(row, place),
             date=date,

@@ -1,4 +1,4 @@
-"""Says in words which reviews are behind a step: how many count, what they say, and why the others do not."""
+"""Describe the reviews behind a step in words: how many count, with quotes, and why the others do not count."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from formulaseed.pages.blocks import Card, Code, Item
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 
-MAX_LISTED_REVIEWS = 5
-"""At most so many reviews of a step are shown in a text, and so many reasons why others do not count."""
+MAX_LISTED_REVIEWS = 5  # of a step in a text; also the maximum of named reviews that do not count
 _MAX_GROUPS = 3
 _QUOTE_SOURCES = {"extractor": "quote: ", "words": "sentence: ", "beginning": "opening: ", "whole": "full text: "}
-"""How a quote is introduced, by who chose it."""
+"""The text before a quote, by who chose it."""
 QUOTES_NOTE = (
     "Where the extractor gave no quote, a sentence is shown that was chosen by its words; where none speaks for the values, "
     "the full text of the review, or its opening."
@@ -22,10 +21,10 @@ QUOTES_NOTE = (
 
 
 class EvidenceWriter:
-    """Writes the evidence of one restaurant's steps, one step after the other.
+    """A writer of the evidence of one restaurant's steps, one step after the other, which remembers what it wrote.
 
-    Of a review that was written before with the same words only the id and new fields are repeated; a filter is defined once.
-    At most `max_per_step` reviews of a step become cards, and `max_cards` of all steps; None for all of them.
+    For a review that it wrote before with the same quote it writes only the id and new fields, and it defines a filter once.
+    At most `max_per_step` reviews of a step become cards, and `max_cards` of all steps; None is no maximum.
     """
 
     def __init__(self, max_per_step: int | None, max_cards: int | None = None) -> None:
@@ -37,8 +36,10 @@ class EvidenceWriter:
 
     def write(self, evidence: Evidence) -> Iterator[Item | Card]:
         """Yield a step over reviews with the reviews that count, and why others do not."""
-        line = (Code(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}")
-        yield Item(line if evidence.condition is None else (*line, " ", Code(evidence.condition)))
+        line: tuple[str, ...] = (Code(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}")
+        if evidence.condition is not None:
+            line = (*line, " ", Code(evidence.condition))
+        yield Item(line)
         for text in describe_filters(evidence):
             if text not in self._defined:
                 self._defined.add(text)
@@ -69,42 +70,50 @@ class EvidenceWriter:
         yield from self._write_repeated(evidence, [*repeated.items()])
 
     def _write_repeated(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[Item]:
-        """Yield the reviews that were written before, each group with the values that are new."""
+        """Yield the reviews that were written before, each group with its new values, which are empty if there are none."""
         for values, reviews in groups[: self._max_per_step]:
-            more = f": {values}" if values else ""
-            yield Item(f"{self._format_ids(evidence, reviews)} (see above){more}", 1)
+            text = f"{self._format_ids(evidence, reviews)} (see above)"
+            yield Item(f"{text}: {values}" if values else text, 1)
         if self._max_per_step is not None and len(groups) > self._max_per_step:
             rest = sum(len(reviews) for _, reviews in groups[self._max_per_step :])
             yield Item(f"and {rest} more (see above)", 1)
 
     def _format_ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
-        """Return the ids of reviews, each with what it adds."""
+        """Return the ids of reviews, each with what it adds to a total, in a list cut after `max_per_step`."""
         amounts = [(review.review_id, _format_amount(evidence, review)) for review in reviews[: self._max_per_step]]
         ids = ", ".join(f"{name}, {amount}" if amount else name for name, amount in amounts)
         return f"{ids} and more" if len(reviews) > len(amounts) else ids
 
 
 def _review_key(review: Review) -> str:
+    """Return a key that is equal for a review with the same quote."""
     return f"{review.review_id} {review.quote}"
 
 
 def describe_missing(missing: Missing, reviews: int) -> str:
-    """Return which field is missing, and for how many of the reviews."""
-    where = "" if missing.reviews is None else f" in {missing.reviews:,} of {number_of(reviews, 'review')}"
-    return f"{missing.name} is missing{where}."
+    """Return a sentence about a missing field, with the number of the `reviews` that lack it."""
+    if missing.reviews is None:
+        return f"{missing.name} is missing."
+    return f"{missing.name} is missing in {missing.reviews:,} of {number_of(reviews, 'review')}."
 
 
 def describe_count(evidence: Evidence) -> str:
-    """Return how many reviews count, and for what: `, the default: none of 9 reviews meets`, up to the condition."""
-    number, total = evidence.number, number_of(evidence.total, "review")
+    """Return how many reviews count, and for which aggregate, such as `, the default: none of 9 reviews meets`.
+
+    If the step has a condition, the text is to be followed by it.
+    """
+    number = evidence.number
+    total = number_of(evidence.total, "review")
     meet = "meets" if number <= 1 else "meet"
     lead = ", the default: " if evidence.is_default else ": "
     if evidence.condition is None:
         counted = total if number else "there are no reviews"
     elif number == evidence.total > 1:
         counted = f"all {total}"
+    elif number:
+        counted = f"{number:,} of {total}"
     else:
-        counted = f"{f'{number:,}' if number else 'none'} of {total}"
+        counted = f"none of {total}"
     if evidence.of is None or not number:
         return f"{lead}{counted}" if evidence.condition is None else f"{lead}{counted} {meet}"
     entry = AGGREGATES[evidence.function]
@@ -117,13 +126,13 @@ def describe_count(evidence: Evidence) -> str:
 
 
 def describe_filters(evidence: Evidence) -> Iterator[str]:
-    """Yield the definitions of the filters that a step names."""
+    """Yield the definition of each filter that a step names, such as `$IS_INCIDENT: severity != 'none'`."""
     for name, condition in evidence.filters.items():
         yield f"${name}: {condition}"
 
 
 def _describe_others(evidence: Evidence) -> Iterator[str]:
-    """Yield how many more reviews match that do not have the value selected from them, if there are some."""
+    """Yield how many further reviews count for a maximum or minimum without having it; nothing for other aggregates."""
     number = evidence.number - len(evidence.reviews)
     entry = AGGREGATES[evidence.function]
     if entry.selects and number > 0:
@@ -131,8 +140,10 @@ def _describe_others(evidence: Evidence) -> Iterator[str]:
 
 
 def describe_exclusions(evidence: Evidence) -> Iterator[str]:
-    """Yield why the others do not count, in numbers that add up: some by name, the rest by all conditions that they do not
-    meet. Yields nothing if there is but one condition."""
+    """Yield why reviews do not count: some by name, the rest in groups by all conditions that they do not meet.
+
+    The numbers add up to those of all excluded reviews. Yields nothing if the step has only one condition.
+    """
     if all(exclusion.conditions == [evidence.condition] for exclusion in evidence.excluded):
         return
     named = list_near_reviews(evidence)
@@ -157,17 +168,17 @@ def describe_exclusions(evidence: Evidence) -> Iterator[str]:
 
 
 def list_near_reviews(evidence: Evidence) -> list[str]:
-    """Return the reviews that one condition alone leaves out, some of them, with their actual values."""
+    """Return some of the reviews that one condition alone leaves out, with their actual values."""
     return [text for exclusion in evidence.excluded for text in exclusion.near][:MAX_LISTED_REVIEWS]
 
 
 def is_zero(evidence: Evidence) -> bool:
-    """Return whether the value is 0 because no review meets the condition."""
+    """Return True if the value is 0 because no review meets the condition."""
     return not evidence.number and evidence.condition is not None and AGGREGATES[evidence.function].over_none == 0
 
 
 def describe_zeros(evidence: Sequence[Evidence]) -> str:
-    """Return which counts and sums are 0 as no review counts."""
+    """Return a text that lists counts and sums that are 0 because no review counts; there must be at least one."""
     *names, last = [part.step for part in evidence]
     listed = f"{', '.join(names)} and {last} are" if names else f"{last} is"
     return f"{listed} 0: none of {number_of(evidence[0].total, 'review')} counts"
@@ -184,15 +195,16 @@ def _describe_unmet(conditions: Sequence[str]) -> str:
 
 
 def build_card(review: Review, depth: int, amount: str = "") -> Card:
-    """Return a review with its date, its stars, what was extracted, and what to show of its text."""
-    stars = (
-        f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
-    )
+    """Return a card for a review, with its date, stars, fields and quote; `amount` is its note."""
+    about = [review.date] if review.date else []
+    if review.stars is not None:
+        noun = "star" if review.stars == 1 else "stars"
+        about.append(f"{format_value(review.stars)} {noun}")
     return Card(
         name=review.review_id,
-        about=", ".join(part for part in (review.date or "", stars) if part),
+        about=", ".join(about),
         fields=_format_fields(review.fields),
-        source=_QUOTE_SOURCES[review.quoted_by] if review.quoted_by is not None else "",
+        source=_QUOTE_SOURCES.get(review.quoted_by or "", ""),
         quote=review.quote or "",
         note=amount,
         depth=depth,
@@ -204,7 +216,7 @@ def _format_fields(fields: Mapping[str, Value]) -> str:
 
 
 def _format_amount(evidence: Evidence, review: Review) -> str:
-    """Return what a review adds to a total; empty for any other aggregate."""
+    """Return what a review adds to a total, such as `adds 3`; empty for any other aggregate."""
     if AGGREGATES[evidence.function].purpose != "total" or review.amount is None:
         return ""
     return f"adds {format_value(review.amount)}"

@@ -1,4 +1,4 @@
-"""Explains why restaurants got their verdicts: the rules, the steps behind them with their values, the reviews behind those.
+"""Explain why restaurants got their verdicts: the rules, the steps behind them with their values, the reviews behind those.
 
 In: a checked program with its evaluator, and restaurants' rows and contexts. Out: an `Explanation` of each. The values are the
 interpreter's, and the evaluator tries changes; the texts of reviews are used only to quote them.
@@ -39,9 +39,9 @@ from formulaseed.runtime.running import add_failure
 
 @dataclass
 class Explainer:
-    """Explains the restaurants of one program: an output of them, as `choose_explained_step` chooses it.
+    """An explainer of one output of a program for any restaurant. By default `choose_explained_step` chooses the output.
 
-    Raises `DataError` for a name that is no output.
+    Raises `DataError` if `output` is no output of the program.
     """
 
     program: nodes.Program
@@ -56,7 +56,7 @@ class Explainer:
 
     @cached_property
     def steps(self) -> dict[str, nodes.Step]:
-        """The steps by name, each aggregate inside a formula as one of its own."""
+        """The steps by name without filters; each aggregate inside a formula is a step of its own."""
         return {step.name: step for step in self.hoisted.steps if not isinstance(step.operation, nodes.Filter)}
 
     @cached_property
@@ -66,6 +66,7 @@ class Explainer:
 
     @cached_property
     def quotes(self) -> QuoteFinder:
+        """The finder of quotes for the program's fields."""
         return QuoteFinder(self.program)
 
     def explain(
@@ -80,7 +81,8 @@ class Explainer:
 
         Raises `DataError` for data that the seed does not allow. If a step has no value, the explanation has an `error`.
         """
-        evaluation, observer = prepare(self.program, rows, context, parameters), Observer()
+        observer = Observer()
+        evaluation = prepare(self.program, rows, context, parameters)
         evaluation.observer = observer
         error = self._evaluate(evaluation)
         record = EvaluationRecord(self.steps, evaluation)
@@ -118,15 +120,17 @@ class Explainer:
         )
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
-        """Evaluate all steps; return why one of them failed, or None if all have values."""
+        """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None."""
         for step in self.hoisted.steps:
             try:
                 evaluation.step(step)
             except EvaluationError as fault:
                 name = self.hoisted.author(step)
-                place = place_of(self.program, name, fault.kind)
-                line = f"{place.source.name}:{place.source.position(place.start)[0]}" if place is not None else None
-                return Failure(step=name, kind=fault.kind, message=fault.message, place=line)
+                span = place_of(self.program, name, fault.kind)
+                place = None
+                if span is not None:
+                    place = f"{span.source.name}:{span.source.position(span.start)[0]}"
+                return Failure(step=name, kind=fault.kind, message=fault.message, place=place)
         return None
 
     def _describe_step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
@@ -159,18 +163,19 @@ def explain_all(
     parameters: Mapping[str, Any] | None,
     failures: Failures,
 ) -> Iterator[Explanation]:
-    """Yield the explanation of each restaurant. One whose data cannot be used has an `error`, and no steps.
+    """Yield the explanation of each restaurant. If its data cannot be used, the explanation has an `error`, and no steps.
 
-    Adds to `failures` what fails now; a restaurant that had failed before is in it already.
+    Adds failures of the explanation to `failures`; a restaurant whose extraction failed must be in it already.
     """
     evaluator = explainer.evaluator
     for restaurant in restaurants:
         if restaurant.error is not None:
             yield _explain_failure(explainer, restaurant, restaurant.error)
             continue
-        rows, context = restaurant.rows, restaurant.context
+        rows = restaurant.rows
+        context = restaurant.context
         try:
-            evaluator.check(rows, context)  # the explainer's own reading names neither row nor review
+            evaluator.check(rows, context)  # its messages name the row and the review, unlike the explainer's
             explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
         except DataError as error:
             explanation = _explain_failure(explainer, restaurant, error_of(error))
@@ -184,6 +189,7 @@ def explain_all(
 def _explain_failure(
     explainer: Explainer, restaurant: ExtractedRestaurant, error: Mapping[str, str | None]
 ) -> Explanation:
+    """Return an explanation that has nothing but the `error` of a restaurant whose data cannot be used."""
     return Explanation(
         business_id=restaurant.business_id,
         name=_restaurant_name(restaurant.context),
@@ -205,12 +211,13 @@ def _explain_failure(
 
 
 def _restaurant_name(context: Mapping[str, Any]) -> str | None:
+    """Return the restaurant's name; None if the context has none."""
     name = context.get("name")
     return name if isinstance(name, str) else None
 
 
 def _find_missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
-    """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
+    """Yield the fields of the restaurant that are null, and of reviews with their number, if steps or their filters use them."""
     conditions = [condition for step in steps for condition in filters_of(step, evaluation.filters).values()]
     expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
     for symbol in dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression)):
@@ -229,6 +236,7 @@ def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) 
 
 
 def _step_kind(step: nodes.Step) -> str:
+    """Return the name of a step's operation, for `Step.kind`; for an aggregate that of its function."""
     match step.operation:
         case nodes.Formula(typed.Aggregate(function)):
             return function

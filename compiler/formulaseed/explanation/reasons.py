@@ -1,4 +1,4 @@
-"""Writes the reasons of a verdict as sentences: the rule that was taken, what its score is made of, the largest part of that."""
+"""Write the reasons of a verdict as sentences: the rule that was taken, the terms of its score, and then of the largest term."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ORDERS = ("<", "<=", ">", ">=")
 
 
 class _Term(NamedTuple):
-    """A term of a sum, with what it adds and the sign that it has in the formula."""
+    """A term of a sum: `value` is what it adds, and `sign` its sign in the formula."""
 
     value: float
     sign: int
@@ -39,14 +39,17 @@ class _Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Says why a step of a restaurant has its value. `evidence` has the reviews behind the steps over reviews."""
+    """The reasons for the values of one restaurant's steps. `evidence` has the reviews behind the steps over reviews."""
 
     record: EvaluationRecord
     evidence: Mapping[str, Evidence]
     contributions: Contributions
 
     def explain(self, target: nodes.Step) -> list[str]:
-        """Return the sentences, the most important first."""
+        """Return sentences that say why the step `target` has its value, the most important first.
+
+        They follow the rules that were taken to the number that decides, and this number to its largest parts.
+        """
         sentences: list[str] = []
         following: nodes.Step | None = target
         while following is not None and list_branches(following) and len(sentences) < _MAX_SENTENCES:
@@ -55,7 +58,9 @@ class Reasons:
             following = self._find_next_step(target)
         name = self._find_deciding_number(target)
         steps = self.record.steps
-        driver = find_limited_step(steps[name], steps).name if name is not None else None
+        driver = None
+        if name is not None:
+            driver = find_limited_step(steps[name], steps).name
         counts = self.contributions.describe(driver)
         while name is not None and len(sentences) < _MAX_SENTENCES:
             if name == driver and counts is not None:  # the score and its limits have been explained
@@ -68,6 +73,7 @@ class Reasons:
     # --- rules
 
     def _explain_rule(self, target: nodes.Step) -> str:
+        """Return a sentence with the comparisons for which a step's rule was taken, or for which all other rules failed."""
         lead = f"{target.name} is {format_value(self.record.value_of(target.name))} because"
         rules = self.record.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
@@ -95,9 +101,9 @@ class Reasons:
         return self.record.steps[branch.symbol.name]
 
     def _find_deciding_number(self, target: nodes.Step) -> str | None:
-        """Return the number that the rule which was taken compares, else the one that most rules compare.
+        """Return the name of the number that the taken rule compares most, or else the number that all rules compare most.
 
-        A number decides itself. Returns None if no rule compares a number.
+        For a number that no rules choose, it is the step itself. Returns None if no rule compares a number.
         """
         if target.ty.is_numeric and not target.rules():
             return target.name
@@ -111,14 +117,15 @@ class Reasons:
             in_all_rules += numbers
             if rule.state == "taken":
                 in_taken_rule += numbers
-        most_common = Counter(in_taken_rule or in_all_rules).most_common(1)
-        return most_common[0][0] if most_common else None
+        counts = Counter(in_taken_rule or in_all_rules)
+        return max(counts, key=lambda name: counts[name], default=None)
 
-    # --- what a number is made of
+    # --- the parts of a number
 
     def _explain_value(self, step: nodes.Step) -> tuple[str, str | None]:
-        """Return what a step is made of, in a sentence, and the step to continue with, which is the largest part."""
-        operation, lead = step.operation, f"{step.name} is {format_value(self.record.value_of(step.name))}"
+        """Return a sentence with the parts of a step's value, and the name of the step in its largest part, or None."""
+        operation = step.operation
+        lead = f"{step.name} is {format_value(self.record.value_of(step.name))}"
         if step.aggregate is not None:
             return f"{lead}{self._describe_aggregate(self.evidence[step.name])}.", None
         if not isinstance(operation, nodes.Formula):
@@ -138,12 +145,16 @@ class Reasons:
         return f"{lead}: {self._describe_formula(operation.expression, inner)}.", self._find_first_step(inner)
 
     def _describe_aggregate(self, evidence: Evidence) -> str:
-        condition = f" {evidence.condition}" if evidence.condition is not None else ""
-        filters = f" ({'; '.join(describe_filters(evidence))})" if evidence.filters else ""
-        return f"{describe_count(evidence)}{condition}{filters}"
+        """Return how many reviews count, with the condition and the filters that it names."""
+        text = describe_count(evidence)
+        if evidence.condition is not None:
+            text += f" {evidence.condition}"
+        if evidence.filters:
+            text += f" ({'; '.join(describe_filters(evidence))})"
+        return text
 
     def _sort_terms(self, expression: Expr) -> list[_Term]:
-        """Return the terms of a sum that are not 0: those above 0 first, each by its size."""
+        """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first."""
         terms: list[_Term] = []
         for sign, node in _split_terms(expression):
             value = self.record.value(node)
@@ -152,20 +163,23 @@ class Reasons:
         return sorted(terms, key=lambda term: (term.value < 0, -abs(term.value)))
 
     def _describe_sum(self, terms: Sequence[_Term]) -> str:
-        """Return a sum: names with their values, or if a term is a formula the sum with values in place of names."""
+        """Return a sum: names with their values or, if a term is a formula, the sum with values in place of names."""
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
             return "".join(_format_term(term, is_first=term is terms[0]) for term in terms)
         first, *rest = terms
-        whole = first.node if first.sign > 0 else typed.Unary("-", first.node, first.node.info)
+        total = first.node
+        if first.sign < 0:
+            total = typed.Unary("-", total, total.info)
         for term in rest:
-            whole = typed.Binary("+" if term.sign > 0 else "-", whole, term.node, whole.info)
-        whole = self.record.resolve_conditionals(whole)
-        return f"{expression_text(whole)} = {self.record.with_values(whole)}"
+            total = typed.Binary("+" if term.sign > 0 else "-", total, term.node, total.info)
+        total = self.record.resolve_conditionals(total)
+        return f"{expression_text(total)} = {self.record.with_values(total)}"
 
     def _describe_limits(self, name: str, expression: Expr, inner: str) -> str:
-        """Return what the limits of a formula make of the one step that it limits, `inner`."""
+        """Return how the limits and rounding of a formula, the step `name`, change the value of the step `inner`."""
         low, high = find_limits(self.record.resolve_conditionals(expression))
-        value, inner_value = self.record.value_of(name), self.record.value_of(inner)
+        value = self.record.value_of(name)
+        inner_value = self.record.value_of(inner)
         if value != inner_value:
             change = "rounded"
             if value in high:
@@ -173,19 +187,21 @@ class Reasons:
             elif value in low:
                 change = "its minimum"
             return f"{change}; {inner} is {format_value(inner_value)}"
-        least, most = (" and ".join(map(format_value, limits)) for limits in (low, high))
+        minimum, maximum = (" and ".join(map(format_value, limits)) for limits in (low, high))
         if low and high:
-            return f"which is {inner} within its limits, {least} to {most}"
+            return f"which is {inner} within its limits, {minimum} to {maximum}"
         if low:
-            return f"which is {inner} within its limits, at least {least}"
+            return f"which is {inner} within its limits, at least {minimum}"
         if high:
-            return f"which is {inner} within its limits, at most {most}"
+            return f"which is {inner} within its limits, at most {maximum}"
         return f"which is {inner}"
 
     def _describe_formula(self, expression: Expr, inner: Expr) -> str:
-        """Return a formula with its values, and why it comes down to one of its branches if it has some."""
+        """Return the part `inner` of a formula with its values and, for a conditional, why its branch was taken."""
+        text = expression_text(inner)
         values = self.record.with_values(inner)
-        text = expression_text(inner) if values is None else f"{expression_text(inner)} = {values}"
+        if values is not None:
+            text += f" = {values}"
         if not isinstance(expression, typed.Conditional):
             return text
         holds = format_value(bool(self.record.value(expression.condition)))
@@ -204,11 +220,14 @@ class Reasons:
                 return node
 
     def _format_with_value(self, node: Expr) -> str:
+        """Return a formula followed by its value; a constant alone."""
         text = expression_text(node)
-        return text if node.info.is_constant else f"{text} {format_value(self.record.value(node))}"
+        if node.info.is_constant:
+            return text
+        return f"{text} {format_value(self.record.value(node))}"
 
     def _find_first_step(self, *parts: Expr) -> str | None:
-        """Return the first step in these formulas that is no constant; None if there is none."""
+        """Return the name of the first step in these formulas that is no constant; None if there is none."""
         symbols = (symbol for part in parts for symbol in typed.symbols_in(part))
         names = (symbol.name for symbol in symbols if symbol.kind is SymbolKind.STEP)
         return next((name for name in names if not isinstance(self.record.steps[name].operation, nodes.Const)), None)
@@ -245,7 +264,9 @@ def _describe_operator(comparison: Comparison) -> str:
 
 
 def _describe_limit(comparison: Comparison) -> str:
-    value, limit = comparison.right_value, comparison.right
+    """Return the right side of a comparison, with its value if it is not a literal."""
+    value = comparison.right_value
+    limit = comparison.right
     if value is None and limit == "None":
         return "null"
     if isinstance(value, list) or limit in (value_text(value), repr(value)):
@@ -254,13 +275,13 @@ def _describe_limit(comparison: Comparison) -> str:
 
 
 def _format_term(term: _Term, *, is_first: bool) -> str:
-    """Return a term with its sign and its value."""
-    sign = "-" if term.value < 0 else "+"
-    lead = f" {sign} "
-    if is_first:
-        lead = "- " if term.value < 0 else ""
+    """Return a term with the sign of its value, and its absolute value unless it is a constant."""
     text = expression_text(term.node)
-    return f"{lead}{text}" if term.node.info.is_constant else f"{lead}{text} {format_value(abs(term.value))}"
+    if not term.node.info.is_constant:
+        text += f" {format_value(abs(term.value))}"
+    if term.value < 0:
+        return f"- {text}" if is_first else f" - {text}"
+    return text if is_first else f" + {text}"
 
 
 def _split_terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:

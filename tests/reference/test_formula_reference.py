@@ -809,14 +809,10 @@ def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--check"],
-        ["seed.json", "--schema", "x.json"],
-        ["--root", "a"],
-        ["--format", "yaml"],
-        ["--schema", "none.json"],
-        ["none.json"],
+        ["--check"], ["seed.json", "--schema", "x.json"], ["--root", "a"], ["--format", "yaml"],
+        ["--schema", "none.json"], ["none.json"],
     ],
-)
+)  # fmt: skip
 def test_wrong_usage(arguments: list[str]) -> None:
     """Options that do not go together, and files that are not there, are reported with status 2."""
     assert command("reference", *arguments).status == 2

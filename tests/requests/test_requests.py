@@ -191,17 +191,13 @@ def test_places_are_those_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("a.jsonl", json.dumps(request(" R1")), "FS811"),
-        ("a.json", json.dumps(request(" R1")), "FS811"),
+        ("a.jsonl", json.dumps(request(" R1")), "FS811"), ("a.json", json.dumps(request(" R1")), "FS811"),
         ("a.txt", json.dumps(request(" R1")) + "\n" + json.dumps(request("R02")), "FS811"),
-        ("a.json", json.dumps(request(" R1"), indent=2), "FS811"),
-        ("a.json", json.dumps([request(" R1")]), "FS811"),
-        ("a.jsonl", "", "FS509"),
-        ("a.json", '{"task_name": "x"}', "FS502"),
-        ("a.json", '{"task_name": "x", "structure": {}}', "FS501"),
-        ("a.json", "", "FS001"),
+        ("a.json", json.dumps(request(" R1"), indent=2), "FS811"), ("a.json", json.dumps([request(" R1")]), "FS811"),
+        ("a.jsonl", "", "FS509"), ("a.json", '{"task_name": "x"}', "FS502"),
+        ("a.json", '{"task_name": "x", "structure": {}}', "FS501"), ("a.json", "", "FS001"),
     ],
-)
+)  # fmt: skip
 def test_formats_are_distinguished(name: str, content: str, code: str, tmp_path: Path) -> None:
     """By the name, else by the keys of the first line: a seed is reported as a seed, requests as requests."""
     path = tmp_path / name
@@ -340,23 +336,15 @@ ONE_HOP, TWO_HOPS = (condition(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",),
 @pytest.mark.parametrize(
     ("groups", "structure"),
     [
-        ({"G01"}, all_of(A, A, A)),
-        ({"G01", "G02", "G04"}, all_of(A, REVIEWED)),
-        ({"G01", "G03"}, all_of(OPEN, A)),
-        ({"G02", "G03"}, all_of(A, any_of(A, A))),
-        ({"G02", "G03", "G05"}, all_of(A, any_of(A, A, A))),
-        ({"G02", "G03", "G05"}, any_of(A, A, A)),
-        ({"G06"}, all_of(A, any_of(all_of(A, A), all_of(A, A)))),
-        ({"G06"}, any_of(all_of(A, A), all_of(A, A))),
-        ({"G07"}, all_of(A, any_of(A, A), any_of(A, A))),
-        ({"G07"}, all_of(any_of(A, A), any_of(A, A))),
-        ({"G08"}, all_of(A, any_of(A, all_of(A, A)))),
-        ({"G01", "G02", "G04", "G09"}, all_of(ONE_HOP)),
-        ({"G01", "G02", "G04", "G10"}, all_of(A, TWO_HOPS)),
-        (set(), any_of(A, all_of(A, any_of(A, A)))),
-        ({"G01"}, A),
+        ({"G01"}, all_of(A, A, A)), ({"G01", "G02", "G04"}, all_of(A, REVIEWED)), ({"G01", "G03"}, all_of(OPEN, A)),
+        ({"G02", "G03"}, all_of(A, any_of(A, A))), ({"G02", "G03", "G05"}, all_of(A, any_of(A, A, A))),
+        ({"G02", "G03", "G05"}, any_of(A, A, A)), ({"G06"}, all_of(A, any_of(all_of(A, A), all_of(A, A)))),
+        ({"G06"}, any_of(all_of(A, A), all_of(A, A))), ({"G07"}, all_of(A, any_of(A, A), any_of(A, A))),
+        ({"G07"}, all_of(any_of(A, A), any_of(A, A))), ({"G08"}, all_of(A, any_of(A, all_of(A, A)))),
+        ({"G01", "G02", "G04", "G09"}, all_of(ONE_HOP)), ({"G01", "G02", "G04", "G10"}, all_of(A, TWO_HOPS)),
+        (set(), any_of(A, all_of(A, any_of(A, A)))), ({"G01"}, A),
     ],
-)
+)  # fmt: skip
 def test_group_patterns(groups: set[str], structure: ir.Node) -> None:
     """The patterns of the reference, with one anchor, several or none."""
     assert {group for group in GROUPS if has_group_pattern(group, structure)} == groups

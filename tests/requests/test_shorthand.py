@@ -102,26 +102,9 @@ SHORT_NAMES = st.sampled_from("abc").map(lambda text: AspectName(NOWHERE, text))
 SHORT_HOPS = st.sampled_from("xy").map(lambda text: Hop(NOWHERE, 1, ("Jo",), text))
 SMALL_TREES = st.recursive(SHORT_NAMES | SHORT_HOPS, lambda trees: junctions(trees, 2), max_leaves=8)
 PIECES = [
-    "AND",
-    "OR",
-    "and",
-    "NOT",
-    "1HOP",
-    "2HOP_STARS",
-    "3HOP",
-    "(",
-    ")",
-    "[",
-    "]",
-    ",",
-    "a",
-    "b_(c)",
-    "'x'",
-    '"',
-    "'",
-    "&",
-    " ",
-]
+    "AND", "OR", "and", "NOT", "1HOP", "2HOP_STARS", "3HOP", "(", ")", "[", "]", ",", "a", "b_(c)", "'x'", '"', "'",
+    "&", " ",
+]  # fmt: skip
 GARBAGE = (
     st.text()
     | st.lists(st.sampled_from(PIECES), max_size=16).map("".join)
@@ -187,15 +170,11 @@ def test_places_in_a_json_string_are_those_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        (r"'\bcozy\b'", r"\bcozy\b"),
-        (r"'\\bcozy'", r"\bcozy"),
-        (r"'it\'s'", "it's"),
-        (r'"it\'s \"it\""', 'it\'s "it"'),
-        (r"'a\tb\nc\u2028\x1b\U0001F375'", "a\tb\nc\u2028\x1b🍵"),
-        (r"'\d+\.\w'", r"\d+\.\w"),
-        (r"'\U00110000 \xg'", r"\U00110000 \xg"),
+        (r"'\bcozy\b'", r"\bcozy\b"), (r"'\\bcozy'", r"\bcozy"), (r"'it\'s'", "it's"),
+        (r'"it\'s \"it\""', 'it\'s "it"'), (r"'a\tb\nc\u2028\x1b\U0001F375'", "a\tb\nc\u2028\x1b🍵"),
+        (r"'\d+\.\w'", r"\d+\.\w"), (r"'\U00110000 \xg'", r"\U00110000 \xg"),
     ],
-)
+)  # fmt: skip
 def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value: str) -> None:
     """What `repr` prints is read back; a pattern's backslash needs no second one."""
     assert parsed(f"1HOP([{written}], {written})") == Hop(NOWHERE, 1, (value,), value)
@@ -245,20 +224,12 @@ def test_any_aspect_becomes_a_name(aspect: str) -> None:
 @pytest.mark.parametrize(
     ("aspect", "name"),
     [
-        ("wifi_'free'", "wifi_'free'"),
-        ("cat_american_(traditional)", "cat_american_(traditional)"),
-        ("café", "café"),
-        ("good for kids", "good_for_kids"),
-        ("american (new)", "american_(new)"),
-        ("american(new)", "american_new_"),
-        ("AND", "_AND"),
-        ("2HOP_STARS", "_2HOP_STARS"),
-        ("ANDES", "ANDES"),
-        ("'quoted'", "_'quoted'"),
-        ("", "_"),
+        ("wifi_'free'", "wifi_'free'"), ("cat_american_(traditional)", "cat_american_(traditional)"), ("café", "café"),
+        ("good for kids", "good_for_kids"), ("american (new)", "american_(new)"), ("american(new)", "american_new_"),
+        ("AND", "_AND"), ("2HOP_STARS", "_2HOP_STARS"), ("ANDES", "ANDES"), ("'quoted'", "_'quoted'"), ("", "_"),
         ("a\x1b[31mb\u202e", "a__31mb_"),
     ],
-)
+)  # fmt: skip
 def test_aspects_made_names(aspect: str, name: str) -> None:
     """Only what no name can hold is replaced."""
     assert convert_to_name(aspect) == name

@@ -38,30 +38,14 @@ def meta(value: object, path: tuple[str, ...] = ("attributes", "X"), **rules: An
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        ("True", True),
-        ("False", False),
-        ("None", None),
-        ("u'free'", "free"),
-        ("'free'", "free"),
-        ("u'none'", "none"),
-        ("'None'", "None"),
-        ('u"it\'s"', "it's"),
-        ("{'casual': True, 'late': None}", {"casual": True, "late": None}),
-        ("free", "free"),
-        ("2", "2"),
-        ("", ""),
-        ("u'", "u'"),
-        ("'a' + 'b'", "'a' + 'b'"),
-        ("{'a': print(1)}", "{'a': print(1)}"),
-        ("{[]: 1}", "{[]: 1}"),
-        ("{1, 2}", "{1, 2}"),
-        ("'\0'", "'\0'"),
-        ("'\\d'", "\\d"),
-        ("{" * 1500, "{" * 1500),
-        ("{" + "-" * 1900 + "1}", "{" + "-" * 1900 + "1}"),
+        ("True", True), ("False", False), ("None", None), ("u'free'", "free"), ("'free'", "free"), ("u'none'", "none"),
+        ("'None'", "None"), ('u"it\'s"', "it's"), ("{'casual': True, 'late': None}", {"casual": True, "late": None}),
+        ("free", "free"), ("2", "2"), ("", ""), ("u'", "u'"), ("'a' + 'b'", "'a' + 'b'"),
+        ("{'a': print(1)}", "{'a': print(1)}"), ("{[]: 1}", "{[]: 1}"), ("{1, 2}", "{1, 2}"), ("'\0'", "'\0'"),
+        ("'\\d'", "\\d"), ("{" * 1500, "{" * 1500), ("{" + "-" * 1900 + "1}", "{" + "-" * 1900 + "1}"),
         ("'" + "a" * 5000 + "'", "'" + "a" * 5000 + "'"),
     ],
-)
+)  # fmt: skip
 def test_attributes_are_parsed_once_and_never_run(written: str, value: object) -> None:
     """Yelp's literals become values; whatever else stands there is a text, however odd."""
     found = parse_attribute(written)
@@ -125,21 +109,13 @@ def test_paths_go_into_parsed_texts() -> None:
 @pytest.mark.parametrize(
     ("hours", "start", "end", "truth"),
     [
-        ("8:0-22:0", "12:00", "17:00", 1),
-        ("8:0-22:0", "8:00", "22:00", 1),
-        ("8:0-22:0", "7:59", "9:00", -1),
-        ("8:0-22:0", "21:00", "22:01", -1),
-        ("17:0-2:0", "22:00", "1:00", 1),
-        ("17:0-2:0", "22:00", "2:01", -1),
-        ("17:0-23:0", "22:00", "1:00", -1),
-        ("17:0-2:0", "1:00", "2:00", -1),
-        ("17:30-0:0", "18:00", "24:00", 1),
-        ("0:0-0:0", "8:00", "9:00", -1),
-        ("08:00 - 22:00", "9:00", "10:00", 1),
-        ("closed", "9:00", "10:00", 0),
+        ("8:0-22:0", "12:00", "17:00", 1), ("8:0-22:0", "8:00", "22:00", 1), ("8:0-22:0", "7:59", "9:00", -1),
+        ("8:0-22:0", "21:00", "22:01", -1), ("17:0-2:0", "22:00", "1:00", 1), ("17:0-2:0", "22:00", "2:01", -1),
+        ("17:0-23:0", "22:00", "1:00", -1), ("17:0-2:0", "1:00", "2:00", -1), ("17:30-0:0", "18:00", "24:00", 1),
+        ("0:0-0:0", "8:00", "9:00", -1), ("08:00 - 22:00", "9:00", "10:00", 1), ("closed", "9:00", "10:00", 0),
         (None, "9:00", "10:00", 0),
     ],
-)
+)  # fmt: skip
 def test_hours(hours: str | None, start: str, end: str, truth: int) -> None:
     """The opening hours contain the range; an end before its start is on the next day; no hours are unknown."""
     first, last = (int(h) * 60 + int(m) for h, m in (start.split(":"), end.split(":")))
@@ -225,18 +201,12 @@ def test_credible_users() -> None:
 @pytest.mark.parametrize(
     ("op", "value", "agg", "count", "min_stars", "truth"),
     [
-        ("gte", 10, "any", 1, None, 1),
-        ("gte", 11, "any", 1, None, -1),
-        ("lte", 2, "any", 1, None, 1),
-        ("gte", 2, "all", 1, None, 1),
-        ("gte", 3, "all", 1, None, -1),
-        ("gte", 5, "count", 2, None, 1),
-        ("gte", 6, "count", 2, None, -1),
-        ("gte", 10, "any", 1, 4.5, -1),
-        ("gte", 0, "all", 1, 4.5, -1),
+        ("gte", 10, "any", 1, None, 1), ("gte", 11, "any", 1, None, -1), ("lte", 2, "any", 1, None, 1),
+        ("gte", 2, "all", 1, None, 1), ("gte", 3, "all", 1, None, -1), ("gte", 5, "count", 2, None, 1),
+        ("gte", 6, "count", 2, None, -1), ("gte", 10, "any", 1, 4.5, -1), ("gte", 0, "all", 1, 4.5, -1),
         ("not_empty", None, "all", 1, None, 1),
     ],
-)
+)  # fmt: skip
 def test_review_meta(op: Any, value: Any, agg: Any, count: int, min_stars: float | None, truth: int) -> None:
     """Any, all or so many of the reviews with enough stars meet the test."""
     reviews = [review("1", useful=2, stars=3.0), review("2", useful=5), review("3", useful=10)]
@@ -295,16 +265,10 @@ def test_not_only_easy_raters(generous: int | None, harsh: int | None, truth: in
 @pytest.mark.parametrize(
     ("sentiment", "least", "judged", "truth"),
     [
-        ("positive", 1, "+", 1),
-        ("positive", 2, "+", -1),
-        ("positive", 1, "+-", -1),
-        ("positive", 2, "++-", 1),
-        ("positive", 1, "", -1),
-        ("positive", 1, "00", -1),
-        ("negative", 1, "++-", 1),
-        ("negative", 2, "++-", -1),
+        ("positive", 1, "+", 1), ("positive", 2, "+", -1), ("positive", 1, "+-", -1), ("positive", 2, "++-", 1),
+        ("positive", 1, "", -1), ("positive", 1, "00", -1), ("negative", 1, "++-", 1), ("negative", 2, "++-", -1),
     ],
-)
+)  # fmt: skip
 def test_sentiment(sentiment: Any, least: int, judged: str, truth: int) -> None:
     """Positives reach their number and outnumber negatives; negatives need only reach theirs."""
     words = {"+": "positive", "-": "negative", "0": "neutral"}

@@ -174,13 +174,13 @@ def validate_requests(
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures
-    from formulaseed.requests.validate import valid, validate
+    from formulaseed.requests.validate import valid_requests, validate
 
     analysis = documents.read_requests(requests)
     lines = analysis.parsed or ()
     failures = Failures()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures, duplicates)
-    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
+    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid_requests(lines)))
 
 
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:

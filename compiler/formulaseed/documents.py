@@ -224,13 +224,13 @@ def load_domain(reference: ReferenceLike | None, variables: Variables | None) ->
     Without either they are the fields of a restaurant. Raises as `load_reference` does, and `DataError` for malformed
     variables.
     """
-    from formulaseed.reference.restaurant import restaurant_reference
-    from formulaseed.reference.variables import with_variables
+    from formulaseed.reference.restaurant import build_restaurant_reference
+    from formulaseed.reference.variables import add_variables
 
     loaded = load_reference(reference) if reference is not None else None
     if variables is not None:
-        return with_variables(loaded, variables)
-    return loaded or restaurant_reference()
+        return add_variables(loaded, variables)
+    return loaded or build_restaurant_reference()
 
 
 def _rules_kind(reference: ReferenceLike | None) -> Kind[surface.Program, nodes.Program]:
@@ -248,13 +248,13 @@ def _load_rules_reference(reference: ReferenceLike | None, document: Document, p
     names are not reported as unknown. Raises `SeedError` if the reference is invalid.
     """
     from formulaseed.reference.model import Reference
-    from formulaseed.reference.restaurant import restaurant_reference
-    from formulaseed.reference.rules import reference_named
+    from formulaseed.reference.restaurant import build_restaurant_reference
+    from formulaseed.reference.rules import find_reference_path
 
     if reference is not None:
         return load_reference(reference)
     folder = document.path.parent if document.path is not None else Path()
-    named = reference_named(document.tree) if document.tree is not None else None
+    named = find_reference_path(document.tree) if document.tree is not None else None
     if named is not None:
         try:
             return load_reference(folder / named.value)
@@ -264,7 +264,7 @@ def _load_rules_reference(reference: ReferenceLike | None, document: Document, p
     default_file = folder / _REFERENCE_FILE
     if document.path is not None and default_file.is_file():
         return load_reference(default_file)
-    return restaurant_reference()
+    return build_restaurant_reference()
 
 
 # --- checked documents

@@ -13,7 +13,7 @@ from formulaseed import DataError, EvaluationError, pipeline
 from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.ir import nodes
 from formulaseed.pipeline import require_valid
-from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
+from formulaseed.reference.evaluation import evaluate_steps, nest_values, select_steps
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, IS_DEEP, formulaseed, write_json
 
@@ -116,7 +116,7 @@ def test_modules_and_interpreter_agree(seed: int, tmp_path: Path) -> None:
     loaded = require_valid(analyse_rules(write_json(tmp_path / "rules.json", rules), REFERENCE))
     source = pipeline.compile(loaded, formatted=False)
     module: Any = module_from_source(source, f"random_{seed}")
-    programs = [part_of(loaded.program, [step]) for step in loaded.program.steps]
+    programs = [select_steps(loaded.program, [step]) for step in loaded.program.steps]
     failures = 0
     for _ in range(25):
         values = writer.record()
@@ -138,7 +138,7 @@ def test_modules_and_interpreter_agree(seed: int, tmp_path: Path) -> None:
 
 
 def evaluate_one(program: nodes.Program, values: dict[str, Any]) -> Any:
-    (value,) = evaluate_steps(program, known_values(program, values)).values()
+    (value,) = evaluate_steps(program, nest_values(program, values)).values()
     return value
 
 

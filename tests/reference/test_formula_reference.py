@@ -20,12 +20,12 @@ from formulaseed.errors import DataError, SeedError, UnreadableError
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.pipeline import require_valid
-from formulaseed.reference.database import database_reference
-from formulaseed.reference.document import change, document_text, next_version, reference_json
+from formulaseed.reference.database import reflect_database
+from formulaseed.reference.document import build_document, compare_references, format_document, next_version
 from formulaseed.reference.model import DatabaseLayout
 from formulaseed.reference.read import lower_layout, lower_reference
-from formulaseed.reference.rendering import estimate_tokens, reference_markdown, reference_prompt
-from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.rendering import estimate_tokens, render_markdown, render_prompt
+from formulaseed.reference.restaurant import build_restaurant_reference
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
@@ -121,7 +121,7 @@ def test_the_schema_of_references(document: dict[str, Any]) -> None:
 def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> None:
     """What is published has the keys of a real reference, section by section; so has the real one read and published."""
     real = json.loads(REAL.read_text(encoding="utf-8"))
-    again = reference_json(load_reference(REAL))
+    again = build_document(load_reference(REAL))
     for ours in (document, again):
         assert ours.keys() == real.keys() - {"generated_at"}
         assert ours["entities"].keys() == real["entities"].keys()
@@ -137,8 +137,8 @@ def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> Non
 
 def test_every_example_of_a_reference_is_a_formula(document: dict[str, Any]) -> None:
     """What a reference shows, checks: examples, patterns and functions' examples, of every source."""
-    for reference in (load_reference(REFERENCE), load_reference(SCHEMA), restaurant_reference()):
-        made = reference_json(reference)
+    for reference in (load_reference(REFERENCE), load_reference(SCHEMA), build_restaurant_reference()):
+        made = build_document(reference)
         shown = [example["formula"] for example in made["examples"].values()]
         shown += [text for pattern in made["syntax_patterns"].values() for text in pattern["examples"]]
         shown += [function["example"] for function in made["functions"].values()]
@@ -149,7 +149,7 @@ def test_every_example_of_a_reference_is_a_formula(document: dict[str, Any]) -> 
 
 def test_reading_and_publishing_is_one(document: dict[str, Any]) -> None:
     """A reference that is read and published again is the same."""
-    assert reference_json(load_reference(REFERENCE)) == document
+    assert build_document(load_reference(REFERENCE)) == document
 
 
 # --- sources
@@ -176,7 +176,7 @@ def test_the_example_database_is_made_the_same(tmp_path: Path) -> None:
 
 def test_a_schema_file() -> None:
     """The short form: types alone, the root by name; the rest follows."""
-    made = reference_json(load_reference(SCHEMA))
+    made = build_document(load_reference(SCHEMA))
     assert made["entities"]["shop"]["access_pattern"] == "Direct field access (e.g., shop.price or just price)"
     assert made["entities"]["owner"]["note"] == "There may be no owner: then all its fields are null"
     assert made["entities"]["shop"]["fields"]["price"] == {
@@ -316,9 +316,9 @@ def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
         "CREATE VIEW sizes AS SELECT size FROM drive",
         "CREATE VIEW broken AS SELECT gone FROM nowhere",
     )
-    made = reference_json(database_reference(url, DatabaseLayout())[0])
+    made = build_document(reflect_database(url, DatabaseLayout())[0])
     assert list(made["custom_fields"]) == ["first", "second"]
-    view = reference_json(database_reference(url, DatabaseLayout(root="sizes"))[0])
+    view = build_document(reflect_database(url, DatabaseLayout(root="sizes"))[0])
     assert list(view["entities"]["sizes"]["fields"]) == ["size"]
 
 
@@ -422,16 +422,16 @@ def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path
 def test_what_a_clash_publishes_is_right(source: str, clashes: dict[str, Path]) -> None:
     """The reference says which fields need their prefix, for people and for models; all that it shows checks."""
     reference = load_reference(clashes[source])
-    made = reference_json(reference)
+    made = build_document(reference)
     needed = "only with its prefix: listing.shop, listing.listing, listing.null, listing.in, listing.max"
     assert made["entities"]["listing"]["access_pattern"].endswith(f"; {needed}")
-    assert f"also without its prefix; {needed}\n" in reference_prompt(made)
-    assert needed in reference_markdown(made)
+    assert f"also without its prefix; {needed}\n" in render_prompt(made)
+    assert needed in render_markdown(made)
     shown = [example["formula"] for example in made["examples"].values()]
     shown += [text for pattern in made["syntax_patterns"].values() for text in pattern["examples"]]
     for text in shown:
         assert analyse_formula(text, reference).program is not None, text
-    assert reference_json(load_reference(made)) == made
+    assert build_document(load_reference(made)) == made
 
 
 def test_an_entity_that_is_always_there_hides_a_field() -> None:
@@ -447,7 +447,7 @@ def test_entities_are_no_words_of_the_language(name: str, tmp_path: Path) -> Non
     assert problems_of({"entities": {name: {"fields": {"x": "integer"}}}})[0] == ["FS206"]
     url = make_database(tmp_path / "x.db", f'CREATE TABLE "{name}" (x INTEGER)')
     with pytest.raises(DataError, match=f"formulas cannot name the table `{name}`"):
-        database_reference(url, DatabaseLayout())
+        reflect_database(url, DatabaseLayout())
 
 
 def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
@@ -455,7 +455,7 @@ def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
     before = {"root": "a", "entities": {"a": {"fields": {"b": "integer"}}}}
     after = {**before, "entities": {**before["entities"], "b": {"fields": {"c": "integer"}}}}  # type: ignore[dict-item]
     old, new = load_reference(before), load_reference(after)
-    assert str(change(old, reference_json(old), new, reference_json(new))) == "major: a.b needs its prefix"
+    assert str(compare_references(old, build_document(old), new, build_document(new))) == "major: a.b needs its prefix"
 
 
 @pytest.mark.parametrize(
@@ -484,14 +484,14 @@ def test_keys_of_every_kind(
     statements: tuple[str, ...], entities: list[str], left_out: list[str], tmp_path: Path
 ) -> None:
     """Keys to the table itself, two to one table, cycles: each is an entity, or is said to be none, and never lost."""
-    found, dropped = database_reference(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
-    made = reference_json(found)
+    found, dropped = reflect_database(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
+    made = build_document(found)
     assert list(made["entities"]) == entities
     assert len(dropped) == len(left_out)
     for reason, said in zip(dropped, left_out, strict=True):
         assert said in reason
-    assert reference_json(load_reference(made)) == made
-    assert reference_prompt(made)
+    assert build_document(load_reference(made)) == made
+    assert render_prompt(made)
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_databases_that_are_unclear(
 ) -> None:
     """What cannot be decided is asked, by name."""
     with pytest.raises(DataError, match=re.escape(message)):
-        database_reference(make_database(tmp_path / "x.db", *statements), layout)
+        reflect_database(make_database(tmp_path / "x.db", *statements), layout)
 
 
 def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
@@ -532,7 +532,7 @@ def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
         assert len(found.err.splitlines()) == 1
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(UnreadableError):
-        database_reference(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
+        reflect_database(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
     secret = command("reference", "--database", "what://user:secret@host/x")
     assert "secret" not in secret.out + secret.err
 
@@ -541,7 +541,7 @@ def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the extra is not installed, the command says what to install."""
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(DataError, match=r"pip install 'formulaseed\[database\]'"):
-        database_reference(f"sqlite:///{DATABASE}", DatabaseLayout())
+        reflect_database(f"sqlite:///{DATABASE}", DatabaseLayout())
 
 
 @pytest.mark.skipif(not POSTGRES, reason="FORMULASEED_POSTGRES_URL names no PostgreSQL server")
@@ -566,8 +566,8 @@ def test_postgresql() -> None:
         with engine.begin() as connection:
             for statement in statements:
                 connection.execute(sqlalchemy.text(statement))
-        found, dropped = database_reference(POSTGRES, DatabaseLayout(schema=schema))
-        made = reference_json(found)
+        found, dropped = reflect_database(POSTGRES, DatabaseLayout(schema=schema))
+        made = build_document(found)
     finally:
         with engine.begin() as connection:
             connection.execute(sqlalchemy.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
@@ -631,7 +631,7 @@ def test_versions(
 ) -> None:
     """A reworded reference gets a patch, one with something new a minor, one that may break a formula a major version."""
     after = load_reference(changed(document, *path, to=to))
-    found = change(load_reference(document), document, after, reference_json(after))
+    found = compare_references(load_reference(document), document, after, build_document(after))
     assert (found.kind, next_version("1.0.0", found.kind)) == (kind, version)
     assert found.reasons
 
@@ -640,9 +640,9 @@ def test_functions_count_too(document: dict[str, Any]) -> None:
     """A function or operator that the file does not have yet is new; one that is gone breaks formulas."""
     reference = load_reference(document)
     fewer = changed(changed(document, "functions", "log"), "operators", "comparison", "in")
-    assert change(reference, fewer, reference, document).reasons == ("in added", "log added")
+    assert compare_references(reference, fewer, reference, document).reasons == ("in added", "log added")
     more = changed(document, "functions", "median", to={"signature": "median(a)"})
-    assert str(change(reference, more, reference, document)) == "major: median removed"
+    assert str(compare_references(reference, more, reference, document)) == "major: median removed"
 
 
 def test_out_writes_versions(tmp_path: Path) -> None:
@@ -704,7 +704,7 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_a_prompt_has_a_line_for_each_entity_field_function_and_example(document: dict[str, Any]) -> None:
     """Fields with their values and meanings, `?` where they may be null; nothing is left out."""
-    text = reference_prompt(document)
+    text = render_prompt(document)
     lines = text.splitlines()
     assert "listing.condition: enum (new|refurb|used)  # Listing item condition" in lines
     assert "listing.custom_fields.cosmetic_grade?: enum (mint|good|worn)  # Physical appearance of the device" in lines
@@ -789,9 +789,9 @@ def test_any_damage_to_a_reference_is_reported(data: st.DataObject) -> None:
     codes, reference = problems_of(value)
     assert "FS901" not in codes
     if reference is not None and not codes:
-        made = reference_json(reference)
-        assert json.loads(document_text(made)) == made
-        assert reference_prompt(made)
+        made = build_document(reference)
+        assert json.loads(format_document(made)) == made
+        assert render_prompt(made)
         for text in ("ram_gb * 2", "cpu.cores if cpu else 0", "condition == 'new'"):
             assert "FS901" not in {d.code for d in analyse_formula(text, reference).diagnostics}
 
@@ -809,14 +809,10 @@ def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--check"],
-        ["seed.json", "--schema", "x.json"],
-        ["--root", "a"],
-        ["--format", "yaml"],
-        ["--schema", "none.json"],
-        ["none.json"],
+        ["--check"], ["seed.json", "--schema", "x.json"], ["--root", "a"], ["--format", "yaml"],
+        ["--schema", "none.json"], ["none.json"],
     ],
-)
+)  # fmt: skip
 def test_wrong_usage(arguments: list[str]) -> None:
     """Options that do not go together, and files that are not there, are reported with status 2."""
     assert command("reference", *arguments).status == 2

@@ -12,8 +12,8 @@ from formulaseed.documents import load_reference
 from formulaseed.errors import SeedError
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS_BY_KIND
-from formulaseed.reference.document import reference_json
-from formulaseed.reference.model import overlaid
+from formulaseed.reference.document import build_document
+from formulaseed.reference.model import apply_overlay
 from helpers import EXAMPLES, ROOT, command, write_json
 
 FIELDS = {"x": "float", "y": {"type": "float", "nullable": True}, "flag": "boolean", "name": "string"}
@@ -120,7 +120,7 @@ def test_stages_and_rules(tmp_path: Path) -> None:
 def test_published_references() -> None:
     """A reference that is published again lists the same, its own formulas use nothing else, and an overlay's lists win."""
     few = load_reference(schema(functions={"max": {}}, operators=of_kinds("+", ">=")))
-    made = reference_json(few)
+    made = build_document(few)
     assert list(made["functions"]) == ["max"]
     assert {name for group in made["operators"].values() for name in group} == {"+", ">="}
     shown = [example["formula"] for example in made["examples"].values()]
@@ -128,8 +128,8 @@ def test_published_references() -> None:
     assert shown
     assert [faults(formula, made) for formula in shown] == [[]] * len(shown)
     whole = load_reference(schema())
-    assert overlaid(whole, few).functions == ("max",)
-    assert overlaid(few, whole).operators == ("+", ">=")
+    assert apply_overlay(whole, few).functions == ("max",)
+    assert apply_overlay(few, whole).operators == ("+", ">=")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
-from formulaseed.explanation.text import brief_blocks, title_of
+from formulaseed.explanation.text import build_brief_blocks, build_title
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.pages.text import as_text
@@ -51,8 +51,8 @@ def demo(out: str) -> None:
     show(_table(explanations))
     changeable = [explanation for explanation in explanations if explanation.changes]
     nearest = min(changeable, key=lambda explanation: explanation.changes[0].number)
-    show(f"\n4. Why {title_of(nearest).text}\n")
-    show("\n".join(f"   {line}" for line in as_text(brief_blocks(nearest)).splitlines()))
+    show(f"\n4. Why {build_title(nearest).text}\n")
+    show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / "report.html", page)

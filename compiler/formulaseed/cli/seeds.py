@@ -126,9 +126,9 @@ def _format_source(source: Source, path: Path | None, problems: Problems, *, sor
     if sort and kind != "seed":
         raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
     if kind == "requests":
-        from formulaseed.requests.write import formatted_requests
+        from formulaseed.requests.write import format_requests
 
-        return formatted_requests(source, problems)
+        return format_requests(source, problems)
     document = read_text(source, path, problems)
     if document.tree is None:
         return ""

@@ -20,7 +20,7 @@ from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
-from formulaseed.explanation.verdict import verdict_of
+from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
 from formulaseed.pages.document import RenderedDocument
@@ -354,7 +354,7 @@ class _Baseline:
         failures: Failures,
         duplicates: Duplicates,
     ) -> None:
-        verdict = verdict_of(seed.program, output)
+        verdict = choose_verdict(seed.program, output)
         self.evaluator = evaluator_of(seed)
         self.parameters = parameters
         self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()

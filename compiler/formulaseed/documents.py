@@ -12,8 +12,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
-from formulaseed.data.arguments import validated
-from formulaseed.data.documents import dumped, is_of_kind, read_text, shown_path, source_of
+from formulaseed.data.arguments import validate_arguments
+from formulaseed.data.documents import dump_json, is_of_kind, portable_path, read_source, read_text
 from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
@@ -83,10 +83,10 @@ def read_given(
     """Read a file or a dictionary of one of the kinds, by default `what`. Raises `UnreadableError` if it cannot be opened."""
     kinds = kinds or (what,)
     if isinstance(given, Mapping):
-        source, path = Source(f"<{what}>", dumped(given, what)), None
+        source, path = Source(f"<{what}>", dump_json(given, what)), None
         is_sound = is_of_kind(source, kind_of(given), kinds, problems)
     elif isinstance(given, str | os.PathLike):
-        source, path = source_of(given, problems)
+        source, path = read_source(given, problems)
         is_sound = not problems.has_errors and is_of_kind(
             source, kind_of_text(source.text, source.name), kinds, problems
         )
@@ -120,7 +120,7 @@ def analyse_file(
     With `benchmark` requests must have ids of the benchmark's form.
     """
     problems = Problems()
-    source, path = source_of(given, problems)
+    source, path = read_source(given, problems)
     name = document_kind(source, _CHECKED, problems)
     if name is None:
         return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
@@ -164,7 +164,7 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
     """Analyse a file of requests, or the requests as JSON values; with `benchmark` ids must have the benchmark's form."""
     kind, problems = BENCHMARK_KIND if benchmark else REQUESTS, Problems()
     if isinstance(given, str | os.PathLike):
-        source, path = source_of(given, problems)
+        source, path = read_source(given, problems)
         if document_kind(source, ("requests",), problems) is None:
             return Analysis(kind, Document(source, None, path), None, None, problems.sorted())
         return run(kind, Document(source, None, path), problems)
@@ -172,7 +172,7 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
     requests = list(given)
     document = Document(
-        Source("<requests>", "".join(dumped(each, "request", indent=None) + "\n" for each in requests)), None, None
+        Source("<requests>", "".join(dump_json(each, "request", indent=None) + "\n" for each in requests)), None, None
     )
     if requests and not is_of_kind(document.source, kind_of(requests[0]), ("requests",), problems):
         return Analysis(kind, document, None, None, problems.sorted())
@@ -241,7 +241,7 @@ def _reference_of_rules(reference: ReferenceLike | None, document: Document, pro
 # --- what users load
 
 
-@validated
+@validate_arguments
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
     """Read and check a seed, given as a path or as JSON values.
 
@@ -251,7 +251,7 @@ def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaS
     return seed if isinstance(seed, FormulaSeed) else _seed(checked(analyse(seed), strict=strict))
 
 
-@validated
+@validate_arguments
 def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
     """Read and check a file of requests, given as a path or as JSON values.
 
@@ -289,7 +289,7 @@ def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
     return FormulaSeed(found.kind, found.document, found.program, found.diagnostics)
 
 
-@validated
+@validate_arguments
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
     """Return the source of the seed's standalone Python module, or what another target makes of the seed.
 
@@ -311,7 +311,7 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
     places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
-    first_line = header(shown_path(document.path, tests.parent), style or style_at(tests))
+    first_line = header(portable_path(document.path, tests.parent), style or style_at(tests))
     return format_body(
         f'"""{first_line}"""\n\nfrom formulaseed.testing import seed_tests\n\n'
         f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, places))})\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from formulaseed import DataError, limits, validate_requests
 from formulaseed.data import jsonl
-from formulaseed.data.files import holds, read_bytes, read_whole
+from formulaseed.data.files import has_text, read_bytes, read_whole
 from formulaseed.errors import UnreadableError
 from helpers import ROOT, Outcome, formulaseed, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -149,14 +149,14 @@ def test_what_is_read_of_a_file(tmp_path: Path, pipe: Path) -> None:
     tracemalloc.start()
     assert read_bytes(bomb, 100_000) == (b"x" * 100_001, None)
     assert read_bytes("/dev/zero", 1000)[0] == bytes(1001)
-    assert [holds(path, "x" * count) for count in (999, 1000, 1001)] == [False, True, False]
-    assert holds(Path("/dev/zero"), "x") is False
+    assert [has_text(path, "x" * count) for count in (999, 1000, 1001)] == [False, True, False]
+    assert has_text(Path("/dev/zero"), "x") is False
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
-    assert holds(tmp_path / "absent", "") is None
+    assert has_text(tmp_path / "absent", "") is None
     for what in (tmp_path, pipe):
         with pytest.raises(UnreadableError, match="cannot read"):
-            holds(what, "x")
+            has_text(what, "x")
         with pytest.raises(UnreadableError, match="cannot read"):
             read_bytes(what, 10)
 

@@ -150,8 +150,8 @@ def test_a_byte_order_mark_is_allowed_on_the_first_line_alone(tmp_path: Path) ->
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\xef\xbb\xbf{"a": 1}\n')
     first, second = read_lines(str(path))
-    assert first.found == {"a": 1}
-    assert str(second.found).startswith("not JSON: Unexpected UTF-8 BOM")
+    assert first.content == {"a": 1}
+    assert str(second.content).startswith("not JSON: Unexpected UTF-8 BOM")
 
 
 def test_evaluation_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,6 +168,6 @@ def test_evaluation_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     found = evaluated()
     monkeypatch.setattr(decoding, "fast_decoder", lambda: json.loads(""))
-    monkeypatch.setattr(Evaluator, "typed_rows", lambda evaluator: None)
+    monkeypatch.setattr(Evaluator, "row_decoder", lambda evaluator: None)
     assert found == evaluated()
     assert len(found[0]) > len(BAD_ROWS) / 2

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from formulaseed.data.files import replacing
+from formulaseed.data.files import open_replacement
 from formulaseed.data.results import text_writer
 from formulaseed.errors import UnreadableError
 from helpers import EXAMPLES, TASKS, formulaseed
@@ -197,7 +197,7 @@ def test_what_cannot_be_written_is_one_message(tmp_path: Path) -> None:
             pass
 
     def half() -> None:
-        with replacing(tmp_path / "file") as file:
+        with open_replacement(tmp_path / "file") as file:
             file.write(b"half")
             raise KeyError
 

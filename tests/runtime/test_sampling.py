@@ -35,7 +35,7 @@ def test_a_sample_is_spread(counts: list[int], size: int, seed: int) -> None:
     """As many as wanted, or all; no restaurant has two more than another that has some left."""
     sample = draw(reviews(counts), size, seed)
     drawn = [len(sample.chosen.get(place, ())) for place in range(len(counts))]
-    assert (sum(drawn), sample.of) == (min(size, sum(counts)), sum(counts)) == (sample.size, sample.of)
+    assert (sum(drawn), sample.population) == (min(size, sum(counts)), sum(counts)) == (sample.size, sample.population)
     left = [number for number, count in zip(drawn, counts, strict=True) if number < count]
     assert max(drawn, default=0) <= min(left, default=99) + 1
 

@@ -17,8 +17,8 @@ import formulaseed as library  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from formulaseed.errors import DataError, UnreadableError  # noqa: E402
 from formulaseed.runtime.batches import Plan, Scorer  # noqa: E402
-from formulaseed.runtime.chunks import UnsortedError, chunk_of, chunks_of, with_contexts  # noqa: E402
-from formulaseed.runtime.columns import Field  # noqa: E402
+from formulaseed.runtime.chunks import UnsortedError, build_chunk, cut_chunks, join_contexts  # noqa: E402
+from formulaseed.runtime.columns import TableField  # noqa: E402
 from helpers import command, formulaseed, write_json  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
@@ -26,8 +26,8 @@ from test_score import changed, seed_of_moods, tiny_tables  # noqa: E402
 
 PLAN = Plan(
     "business_id", "position",
-    (Field("mood", "extraction", "enum", "r0", ("good", "bad")), Field("score", "extraction", "integer", "r1"),
-     Field("stars", "meta", "number", "r2")),
+    (TableField("mood", "extraction", "enum", "r0", ("good", "bad")), TableField("score", "extraction", "integer", "r1"),
+     TableField("stars", "meta", "number", "r2")),
     (), True, (("GOOD", "integer"), ("TOTAL", "number")),
 )  # fmt: skip
 
@@ -101,8 +101,8 @@ def test_batches_may_be_cut_anywhere(rows: list[int], contexts: list[int], data:
             [each.slice(start, end - start) for start, end in zip([0, *cut], [*cut, each.num_rows], strict=True)]
             for each, cut in zip((lines, known), cuts, strict=True)
         ]
-        empty = chunk_of([lines.slice(0, 0)])._replace(contexts=known.slice(0, 0))
-        chunks = with_contexts(chunks_of(parts[0], counts), parts[1], counts, empty)
+        empty = build_chunk([lines.slice(0, 0)])._replace(contexts=known.slice(0, 0))
+        chunks = join_contexts(cut_chunks(parts[0], counts), parts[1], counts, empty)
         return [line for chunk in chunks for line in scorer.score(chunk, counts).to_pylist()], counts
 
     whole = results([], [])
@@ -121,7 +121,7 @@ def test_unsorted_batches_are_noticed() -> None:
             pa.record_batch({"key": keys, "order_key": orders, "r0": ["good"] * len(keys), "r1": orders, "r2": [1.0] * len(keys)})
             for keys, orders in batches
         ]  # fmt: skip
-        return [Scorer(module, PLAN).score(chunk, Counter()) for chunk in chunks_of(found, Counter())]
+        return [Scorer(module, PLAN).score(chunk, Counter()) for chunk in cut_chunks(found, Counter())]
 
     assert len(scored((["a", "b"], [0, 0]), (["b", "c"], [1, 0]))) == 3
     for wrong in ([(["b", "a"], [0, 0])], [(["b"], [0]), (["a"], [0])], [(["a", "b", "a"], [0, 0, 1])],

@@ -18,7 +18,7 @@ import formulaseed as library  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from formulaseed.ir import nodes  # noqa: E402
 from formulaseed.language.types import Base  # noqa: E402
-from formulaseed.runtime.ranges import shared  # noqa: E402
+from formulaseed.runtime.ranges import divide_memory  # noqa: E402
 from helpers import SEEDS, command, formulaseed, write_json  # noqa: E402
 from scoring import expected, results_of, tables_of  # noqa: E402
 from test_score import seed_of_moods, tiny_tables  # noqa: E402
@@ -104,7 +104,7 @@ def test_little_memory_gives_the_same(large: list[Any], tmp_path: Path) -> None:
 
 def test_memory_is_shared_among_processes() -> None:
     """Each may use its part; what is no size is left to DuckDB, which refuses it."""
-    assert [shared(each, 4) for each in ("4GB", " 1.5 GiB", "much", None)] == ["1.0GB", "0.375 GiB", "much", None]
+    assert [divide_memory(each, 4) for each in ("4GB", " 1.5 GiB", "much", None)] == ["1.0GB", "0.375 GiB", "much", None]
 
 
 KILLED = """
@@ -112,7 +112,7 @@ import os, signal, sys
 from formulaseed.cli.main import main
 from formulaseed.runtime import ranges
 
-ranges._write = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+ranges._write_batches = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 main()
 """
 """The command, whose processes are killed when they begin to write."""

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from formulaseed import DataError, load_evaluator, load_seed
 from formulaseed.data.decoding import decode_object
-from formulaseed.data.jsonl import Line, read_lines
+from formulaseed.data.jsonl import InputLine, read_lines
 from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
-from formulaseed.runtime.typed_rows import ParsedRows, TypedRows
+from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
 from formulaseed.testing import rows, seeds
 from helpers import EXAMPLES, TASKS, places, tiny_row, tiny_rows, tiny_seed, write_lines
 from hypothesis import given, settings
@@ -81,7 +81,7 @@ def by_objects(evaluator: Evaluator, line: bytes) -> RestaurantRows:
         raise DataError(str(error)) from None
 
 
-def assert_same(evaluator: Evaluator, typed: TypedRows, line: bytes) -> bool:
+def assert_same(evaluator: Evaluator, typed: RowDecoder, line: bytes) -> bool:
     """Whether the line is decoded by types; if so, it is as the module reads it, to the last bit."""
     found = typed.read(line)
     if found is None:
@@ -99,10 +99,10 @@ def line_of(business_id: object, found: Json, *, others: Json = None, **options:
     ).encode()
 
 
-def typed_for(evaluator: Evaluator, found: Json, others: Json = None) -> TypedRows:
-    typed = evaluator.typed_rows()
+def typed_for(evaluator: Evaluator, found: Json, others: Json = None) -> RowDecoder:
+    typed = evaluator.row_decoder()
     assert typed is not None
-    typed.learn(Line("rows.jsonl", 2, line_of("learnt", found, others=others)))
+    typed.learn(InputLine("rows.jsonl", 2, line_of("learnt", found, others=others)))
     return typed
 
 
@@ -301,17 +301,17 @@ def test_a_date_that_was_seen_is_compared_with_its_parts_again() -> None:
 
 def test_a_strict_evaluator_and_a_module_of_its_own_read_every_row_themselves() -> None:
     """`strict` looks at the keys, and what an edited module reads is for the module to say."""
-    assert load_evaluator(VALUES, strict=True).typed_rows() is None
-    assert Evaluator(loaded("values")[1].module).typed_rows() is None
-    assert load_evaluator(TASKS.parent / "generated" / "g1a_v2.py").typed_rows() is not None
+    assert load_evaluator(VALUES, strict=True).row_decoder() is None
+    assert Evaluator(loaded("values")[1].module).row_decoder() is None
+    assert load_evaluator(TASKS.parent / "generated" / "g1a_v2.py").row_decoder() is not None
 
 
 @pytest.mark.parametrize("trace", [False, True])
 def test_results_are_those_of_the_module(trace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples, and what they come to without the decoder by types."""
     evaluator, read = load_evaluator(TASKS / "g1a_v2" / "seed.json"), []
-    take = TypedRows.read
-    monkeypatch.setattr(TypedRows, "read", lambda typed, line: read.append(take(typed, line)) or read[-1])
+    take = RowDecoder.read
+    monkeypatch.setattr(RowDecoder, "read", lambda typed, line: read.append(take(typed, line)) or read[-1])
 
     def evaluated() -> list[str]:
         lines = read_lines(str(EXAMPLES / "rows-g1a_v2.jsonl"))
@@ -319,7 +319,7 @@ def test_results_are_those_of_the_module(trace: bool, monkeypatch: pytest.Monkey
 
     found = evaluated()
     assert len([each for each in read if each is not None]) == (0 if trace else len(found) - 1)
-    monkeypatch.setattr(Evaluator, "typed_rows", lambda evaluator: None)
+    monkeypatch.setattr(Evaluator, "row_decoder", lambda evaluator: None)
     assert found == evaluated()
 
 
@@ -336,11 +336,11 @@ def test_a_failing_step_is_reported_as_ever(tmp_path: Any) -> None:
 def test_keys_are_learnt_so_often_and_no_more() -> None:
     """A file whose lines all have other keys is not slowed down for ever."""
     _, evaluator = loaded("tiny")
-    typed = evaluator.typed_rows()
+    typed = evaluator.row_decoder()
     assert typed is not None
     for number in range(20):
         row = {**tiny_row("r"), f"key{number}": 1}
         line = line_of("a", [row])
         assert typed.read(line) is None
-        typed.learn(Line("rows.jsonl", 2, line))
+        typed.learn(InputLine("rows.jsonl", 2, line))
         assert (typed.read(line) is not None) == (number < 10)

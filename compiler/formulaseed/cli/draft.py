@@ -15,7 +15,7 @@ from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, show_diagnostics
 from formulaseed.data.file_kinds import kind_of_text
-from formulaseed.data.files import holds, read_bytes, replace_file
+from formulaseed.data.files import has_text, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.render import summary
 from formulaseed.documents import analyse_text
@@ -176,7 +176,7 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
         emit(text)
         return
     if target.exists() and not force:
-        if holds(target, text):
+        if has_text(target, text):
             say(f"{target}: unchanged")
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")

@@ -18,7 +18,7 @@ from formulaseed.cli.inputs import (
 )
 from formulaseed.cli.output import check_suffix, finish, format_of, progress, reported, say, write_out
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, read_lines
+from formulaseed.data.jsonl import InputLine, read_lines
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explainer import Explainer, explain_all
@@ -95,7 +95,7 @@ class _Explanations(NamedTuple):
 
 @contextmanager
 def _open_explanations(
-    select: Callable[[Iterator[Line]], Iterator[Line]], *, seed: str, rows: str, output: str | None,
+    select: Callable[[Iterator[InputLine]], Iterator[InputLine]], *, seed: str, rows: str, output: str | None,
     params: tuple[str, ...], duplicates: Duplicates, allow_edited: bool, quiet: bool
 ) -> Iterator[_Explanations]:  # fmt: skip
     """Explain the restaurants of the lines that `select` chooses; what failed is reported at the end of the block.
@@ -118,12 +118,12 @@ def _open_explanations(
         yield _Explanations(explainer, advancing(), failures)
 
 
-def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Line]:
+def _select_line(lines: Iterator[InputLine], business_id: str | None) -> Iterator[InputLine]:
     """Yield the first line of the restaurant with this id, or without an id the only line.
 
     Warns of other lines with the same id. Raises `UsageError` if there is no such line, or several without an id.
     """
-    first: Line | None = None
+    first: InputLine | None = None
     ids: list[str] = []
     for line in lines:
         if line.business_id == business_id:
@@ -141,7 +141,7 @@ def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Lin
         yield first
 
 
-def _warn_of_repeats(line: Line, rest: Iterator[Line]) -> None:
+def _warn_of_repeats(line: InputLine, rest: Iterator[InputLine]) -> None:
     """Warn if one of the other lines, which are read to their end, is of the same restaurant."""
     places = [other.place for other in rest if other.business_id == line.business_id]
     if places:

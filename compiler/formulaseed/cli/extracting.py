@@ -25,7 +25,7 @@ from formulaseed.extractors.recorded import ExtractionRecorder
 from formulaseed.extractors.registry import EXTRACTORS
 from formulaseed.ir import nodes
 from formulaseed.llm.interruption import Interrupted, Interruption
-from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, flat_line, with_line
+from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, build_line, flatten_context
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
@@ -92,14 +92,14 @@ class Job:
     def rows_writer(
         self, path: str | None, form: RowsFormat, failures: Failures
     ) -> Iterator[Callable[[ExtractedRestaurant], ExtractedRestaurant]]:
-        """Open a file of rows, if any, and provide what writes the line of a restaurant, as `with_line` does."""
+        """Open a file of rows, if any, and provide what writes the line of a restaurant, as `build_line` does."""
         if path is None:
             yield lambda restaurant: restaurant
             return
         with text_writer(path, *self.inputs) as file, self._lines_writer(file, form) as write:
 
             def keep(restaurant: ExtractedRestaurant) -> ExtractedRestaurant:
-                return with_line(self.source.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
+                return build_line(self.source.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
 
             yield keep
 
@@ -111,7 +111,7 @@ class Job:
         from formulaseed.data.parquet import rows_writer
 
         with rows_writer(file.buffer, self.program, with_text=self.with_text) as write:
-            yield lambda line: write(flat_line(self.source.evaluator, self.program, line))
+            yield lambda line: write(flatten_context(self.source.evaluator, self.program, line))
 
 
 def make_job(

@@ -18,7 +18,7 @@ from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import load_module, why_no_seed
+from formulaseed.runtime.loading import describe_missing_seed, load_module
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -100,7 +100,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     if file.fault:
         say(f"{path} {file.fault}", err=True)
     if not found:
-        absence = f"{path} {why_no_seed(file.named, file.path)}; pass the seed instead"
+        absence = f"{path} {describe_missing_seed(file.header_path, file.path)}; pass the seed instead"
     else:
         absence, renamed = f"{path} was compiled from another version of {found}; compile it again", ""
         if file.new_name:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
-from formulaseed.data.files import holds, replace_file
+from formulaseed.data.files import has_text, replace_file
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
@@ -167,7 +167,7 @@ def write_out(text: str, out: str | None, note: str = "") -> None:
 
 def check_current(path: Path, text: str, fix: str, stale: str = "stale") -> int:
     """Say whether a file holds this text, and how to `fix` it; return the exit status."""
-    is_current = holds(path, text)
+    is_current = has_text(path, text)
     found = "missing" if is_current is None else stale
     say(f"{path}: current" if is_current else f"{path}: {found}; run {fix}")
     return 0 if is_current else 1

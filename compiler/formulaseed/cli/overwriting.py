@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from formulaseed.backends.base import Backend, Identity
 from formulaseed.cli.output import say
-from formulaseed.data.documents import named_files
+from formulaseed.data.documents import candidate_paths
 from formulaseed.errors import UnreadableError, reason_of
 
 
@@ -74,5 +74,5 @@ def _is_same(present: Identity, new: Identity | None, path: Path, made_from: Pat
     if present.path in ("", new.path):
         return True
     folders = [path.parent, *([made_from.parent] if made_from is not None else [])]
-    existing = [file for folder in folders for file in named_files(present.path, folder) if os.path.isfile(file)]
+    existing = [file for folder in folders for file in candidate_paths(present.path, folder) if os.path.isfile(file)]
     return not existing or (made_from is not None and any(file.samefile(made_from) for file in existing))

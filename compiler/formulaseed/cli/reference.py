@@ -23,7 +23,7 @@ from formulaseed.cli.output import (
     strict_option,
     write_out,
 )
-from formulaseed.data.files import json_value, read_bytes, replace_file
+from formulaseed.data.files import parse_json, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import summary
 from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, domain_of, read_given
@@ -264,7 +264,7 @@ def _values(text: str | None) -> Mapping[str, Any] | None:
         text = data.decode("utf-8-sig", "replace")
     if len(text) > _MOST:
         raise DataError(f"--vars has more than {_MOST} characters")
-    found = json_value(text, "--vars")
+    found = parse_json(text, "--vars")
     if not isinstance(found, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
     return found

@@ -18,7 +18,7 @@ import click
 from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
 from formulaseed.cli.table import results_table
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
-from formulaseed.data.tabular import cells_of, columns_of, csv_line
+from formulaseed.data.tabular import column_names, csv_line, result_cells
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError
 from formulaseed.runtime.evaluator import Evaluator
@@ -92,7 +92,7 @@ class Results:
             raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
         if chosen in ("csv", "parquet"):
             try:
-                columns_of(evaluator.output)
+                column_names(evaluator.output)
             except FormulaSeedError as error:
                 raise click.UsageError(str(error)) from None
         return cls(out, chosen, sort, evaluator, evaluator.provenance(parameters))
@@ -101,9 +101,9 @@ class Results:
         """Return the result as the format can hold it: as one that failed if it cannot."""
         if self.form != "parquet":
             return result
-        from formulaseed.data.parquet import fitting
+        from formulaseed.data.parquet import fail_if_oversized
 
-        return fitting(result, failures)
+        return fail_if_oversized(result, failures)
 
     @contextmanager
     def writer(self, inputs: Sequence[str | None], shown: Progress) -> Iterator[_Write]:
@@ -125,8 +125,8 @@ class Results:
         if self.form == "jsonl":
             yield lambda result: write_line(file, result)
         elif self.form == "csv":
-            file.write(csv_line(columns_of(outputs)))
-            yield lambda result: cast(None, file.write(csv_line(cells_of(result, outputs))))
+            file.write(csv_line(column_names(outputs)))
+            yield lambda result: cast(None, file.write(csv_line(result_cells(result, outputs))))
         elif self.form == "parquet":
             from formulaseed.data.parquet import parquet_writer
 

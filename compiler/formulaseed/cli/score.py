@@ -14,9 +14,9 @@ from formulaseed.cli.output import Progress, finish, is_terminal, progress, repo
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
-from formulaseed.data.scored import batches_of, check_suffix, skip_pandas, write_batches, write_values
-from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
-from formulaseed.runtime.tables import DUPLICATES, KEY, NAMELESS, ORPHANS, RESTAURANTS
+from formulaseed.data.scored import build_table, check_suffix, skip_pandas, write_batches, write_values
+from formulaseed.runtime.scoring import ScoredBatches, ScoreOptions, score_lines, score_tables
+from formulaseed.runtime.table_names import DEFAULT_KEY, DUPLICATE_ROWS, KEYLESS_CONTEXTS, ORPHAN_ROWS, RESTAURANTS
 from formulaseed.source.printing import number_of
 
 
@@ -35,7 +35,7 @@ from formulaseed.source.printing import number_of
     help="What reads and sorts; python reads nested rows alone, without any package.",
 )
 @click.option("--database", metavar="FILE", help="A DuckDB database; --rows and --contexts name its tables.")
-@click.option("--key", default=KEY, show_default=True, help="The column that names the restaurant.")
+@click.option("--key", default=DEFAULT_KEY, show_default=True, help="The column that names the restaurant.")
 @click.option("--order-by", metavar="COLUMN", help="The column that orders the rows of a restaurant [default: position,"
               " else review_id].")  # fmt: skip
 @click.option("--trace", is_flag=True, help="Add every step's value, and the rows behind each aggregate.")
@@ -68,7 +68,7 @@ def score(
     skip_pandas()
     with progress("batch", quiet=not is_terminal()) as shown:
 
-        def write(results: Scored) -> Counter[str]:
+        def write(results: ScoredBatches) -> Counter[str]:
             with suppress(_Orphans):
                 write_batches(out, _Watched(results.batches, results.counts, shown, strict), results.schema)
             return results.counts
@@ -84,17 +84,17 @@ def _score_on_spark(
 
     if (options.jobs, options.memory, options.database) != (1, None, None):
         raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")
-    started = spark.session()
+    started = spark.open_session()
     try:
         tables = spark.read(started, rows), None if contexts is None else spark.read(started, contexts)
-        found = spark.frame_of(loaded.known_seed, loaded.evaluator, *tables, options)
-        lost = 0 if tables[1] is None else spark.orphans(tables[0], tables[1], options.key)
-        duplicate_rows = spark.duplicates(tables[0], options.key) if options.duplicates == "first" else 0
+        found = spark.score_frames(loaded.known_seed, loaded.evaluator, *tables, options)
+        lost = 0 if tables[1] is None else spark.count_orphans(tables[0], tables[1], options.key)
+        duplicate_rows = spark.count_duplicates(tables[0], options.key) if options.duplicates == "first" else 0
         counts = Counter[str]() if strict and lost else spark.write(found, out)
     finally:
         started.stop()
-    counts[ORPHANS] = lost
-    counts[DUPLICATES] = duplicate_rows
+    counts[ORPHAN_ROWS] = lost
+    counts[DUPLICATE_ROWS] = duplicate_rows
     _close(out, counts, strict)
 
 
@@ -105,10 +105,10 @@ def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, opti
             "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
         )
     with reported() as failures:
-        lines = scored_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
+        lines = score_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
         if out.endswith(".parquet"):
             require_pyarrow()
-            table = batches_of(lines.names, lines.kinds, lines.values, lines.metadata)
+            table = build_table(lines.names, lines.kinds, lines.values, lines.metadata)
             write_batches(out, table.to_batches(), table.schema)
         else:
             write_values(out, lines.names, lines.values)
@@ -132,12 +132,12 @@ class _Watched:
         for batch in self.batches:
             yield batch
             self.shown.advance(lambda: number_of(self.counts[RESTAURANTS], "restaurant"))
-        if self.strict and self.counts[ORPHANS]:
+        if self.strict and self.counts[ORPHAN_ROWS]:
             raise _Orphans
 
 
 def _close(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
-    names = ORPHANS, NAMELESS, DUPLICATES, RESTAURANTS
+    names = ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS
     orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     failed = f"{counts.total():,} failed" + (f" ({kinds})" if kinds else "")

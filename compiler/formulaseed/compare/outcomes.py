@@ -13,7 +13,7 @@ from typing import Any
 
 from formulaseed.compare.pairing import Pairing, difference_of, is_same
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line
+from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.typed import SymbolKind
@@ -239,9 +239,9 @@ def compare_outcomes(
     old: Setting,
     new: Setting,
     pairing: Pairing,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     failures: Failures,
-    new_lines: Iterable[Line] | None,
+    new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
 ) -> Outcomes:
     """Evaluate every restaurant twice, and compare the results; adds what fails to `failures`.
@@ -265,8 +265,8 @@ def compare_outcomes(
 def _pair_restaurants(
     old: Setting,
     new: Setting,
-    lines: Iterable[Line],
-    new_lines: Iterable[Line] | None,
+    lines: Iterable[InputLine],
+    new_lines: Iterable[InputLine] | None,
     failures: Failures,
     duplicates: Duplicates,
 ) -> Iterator[_Pair]:
@@ -287,7 +287,7 @@ def _pair_restaurants(
 
 
 def _read_rows(
-    setting: Setting, lines: Iterable[Line], failures: Failures, duplicates: Duplicates
+    setting: Setting, lines: Iterable[InputLine], failures: Failures, duplicates: Duplicates
 ) -> Iterator[ExtractedRestaurant]:
     restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)
     return (restaurant for restaurant in restaurants if restaurant.error is None)

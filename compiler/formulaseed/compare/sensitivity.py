@@ -14,9 +14,9 @@ from typing import Any
 
 from formulaseed.compare.constants import constants_of, move_number, reads_year
 from formulaseed.compare.pairing import difference_of, is_same, numbers_of
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, Lines, lines_of
+from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
@@ -28,7 +28,7 @@ from formulaseed.pages.document import Document
 from formulaseed.pages.values import format_change, format_plain, is_number
 from formulaseed.pipeline import checked, compile
 from formulaseed.runtime.evaluator import GeneratedModule
-from formulaseed.runtime.loading import evaluator_of, module_from_source
+from formulaseed.runtime.loading import compile_evaluator, module_from_source
 from formulaseed.runtime.running import usable_rows
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shortened
@@ -201,7 +201,7 @@ class Sensitivity(Document):
         return Table([*columns, "place"], rows)
 
 
-@validated
+@validate_arguments
 def sensitivity(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -222,20 +222,20 @@ def sensitivity(
     failures = Failures()
     ranking = rank_numbers(
         load_seed(seed),
-        lines_of(rows, "rows"),
+        open_lines(rows, "rows"),
         by=by,
         output=output,
         parameters=parameters,
         failures=failures,
         duplicates=duplicates,
     )
-    failures.refuse_nothing_read(ranking.restaurants)
+    failures.require_restaurants(ranking.restaurants)
     return ranking
 
 
 def rank_numbers(
     seed: FormulaSeed,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     *,
     by: float,
     output: str | None,
@@ -338,14 +338,14 @@ class _Trial:
     def __init__(
         self,
         seed: FormulaSeed,
-        lines: Iterable[Line],
+        lines: Iterable[InputLine],
         verdict: nodes.Step | None,
         output: str | None,
         parameters: dict[str, Value],
         failures: Failures,
         duplicates: Duplicates,
     ) -> None:
-        self.evaluator = evaluator_of(seed)
+        self.evaluator = compile_evaluator(seed)
         self.parameters = parameters
         self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
         self.verdict = verdict.name if verdict is not None else None
@@ -354,7 +354,7 @@ class _Trial:
         module = self.evaluator.module
         self.restaurants: list[_Restaurant] = []
         for restaurant in restaurants:
-            rows = self.evaluator.parsed_rows(restaurant.rows)
+            rows = self.evaluator.parse_rows(restaurant.rows)
             context = module.parse_context(restaurant.context)
             outputs = self._outputs(module, self.arguments, rows, context)
             self.restaurants.append(_Restaurant(restaurant.business_id, rows, context, outputs))

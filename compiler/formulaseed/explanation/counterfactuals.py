@@ -62,7 +62,7 @@ class Search:
     def changes(self) -> list[Change]:
         """Return changes that lead to another verdict, the smallest first; none if the restaurant has no verdict."""
         try:
-            self._parsed = self.evaluator.parsed_rows(self.rows)
+            self._parsed = self.evaluator.parse_rows(self.rows)
         except DataError:
             return []
         values = self._trace(self._parsed)
@@ -247,7 +247,7 @@ class Search:
         fewest: dict[Value, int] = {}
         for candidate in reviews.candidates([places[0] for places in self._kinds.values()]):
             try:
-                [parsed] = self.evaluator.parsed_rows([candidate.row])
+                [parsed] = self.evaluator.parse_rows([candidate.row])
             except DataError:  # the seed does not allow what a condition requires
                 continue
             if parsed in tried:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formulaseed import pipeline
-from formulaseed.data.files import holds
+from formulaseed.data.files import has_text
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.errors import FormulaSeedError
@@ -91,7 +91,7 @@ def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
     again = f"run `formulaseed compile {seed.shown} --out {seed.config.getini('formulaseed_generated')}`"
     if not path.is_file():
         raise Failed(f"{path} is missing; {again}")
-    if not holds(path, pipeline.compile(loaded, style=style_at(path))):
+    if not has_text(path, pipeline.compile(loaded, style=style_at(path))):
         raise Failed(f"{path} is not what {seed.shown} compiles to; {again}")
 
 

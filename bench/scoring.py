@@ -17,7 +17,8 @@ from typing import Any
 
 from formulaseed import load_evaluator, load_seed
 from formulaseed.data.scored import write_batches
-from formulaseed.runtime.scoring import ScoredBatches, ScoreOptions, score_tables
+from formulaseed.runtime.scoring import ScoredBatches, score_tables
+from formulaseed.runtime.tables import ScoreOptions
 from hand_written import hand_merged
 from measure import Process, run_apart, shortest
 from tables import Line, table

@@ -132,7 +132,8 @@ def score(
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
     from formulaseed.data.scored import build_table, merge_batches
-    from formulaseed.runtime.scoring import ScoreOptions, score_lines, score_tables
+    from formulaseed.runtime.scoring import score_lines, score_tables
+    from formulaseed.runtime.tables import ScoreOptions
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)

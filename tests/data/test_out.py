@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from formulaseed.data.files import open_replacement
-from formulaseed.data.results import text_writer
+from formulaseed.data.files import open_replacement, text_writer
 from formulaseed.errors import UnreadableError
 from helpers import EXAMPLES, TASKS, formulaseed
 

@@ -17,7 +17,8 @@ from formulaseed.cli.output import Progress, finish, format_of, progress, report
 from formulaseed.cli.panels import panel_option
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.results import Extractor, Failures, ResultCounts, text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import Extractor, Failures, ResultCounts, write_line
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.extractors.phase2 import open_extractor

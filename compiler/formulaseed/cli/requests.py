@@ -33,7 +33,8 @@ from formulaseed.cli.output import (
 )
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.results import WRONG, text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import WRONG, write_line
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean

@@ -17,7 +17,8 @@ import click
 
 from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
 from formulaseed.cli.table import results_table
-from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import Failures, Provenance, Result, write_line
 from formulaseed.data.tabular import column_names, csv_line, result_cells
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError

@@ -15,8 +15,9 @@ from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import build_table, check_suffix, skip_pandas, write_batches, write_values
-from formulaseed.runtime.scoring import ScoredBatches, ScoreOptions, score_lines, score_tables
+from formulaseed.runtime.scoring import ScoredBatches, score_lines, score_tables
 from formulaseed.runtime.table_names import DEFAULT_KEY, DUPLICATE_ROWS, KEYLESS_CONTEXTS, ORPHAN_ROWS, RESTAURANTS
+from formulaseed.runtime.tables import ScoreOptions
 from formulaseed.source.printing import number_of
 
 

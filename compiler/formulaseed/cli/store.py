@@ -11,8 +11,9 @@ import click
 
 from formulaseed.cli.output import emit_json, finish, format_option, reported, say
 from formulaseed.cli.results import check_lines
+from formulaseed.data.files import text_writer
 from formulaseed.data.jsonl import parse_lines, read_lines
-from formulaseed.data.results import text_writer, write_line
+from formulaseed.data.results import write_line
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch

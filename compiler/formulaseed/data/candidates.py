@@ -34,7 +34,8 @@ def read_dataset(
     """Read a dataset. If `reviews` is None, the restaurants' lines hold their reviews, as contexts do.
 
     With the `duplicates` `fail`, a restaurant that has a review twice is unusable; with `first` the first review counts.
-    Unusable lines are added to `failures`. Raises `UnreadableError` for a file that cannot be opened and `DataError` for an invalid social graph.
+    Unusable lines are added to `failures`. Raises `UnreadableError` for a file that cannot be opened and `DataError` for an
+    invalid social graph.
     """
     graph = {"friend_graph": _read_graph(social)} if social is not None else {}
     values = _read_judgements(open_lines(judgements, "judgements"), failures) if judgements is not None else None

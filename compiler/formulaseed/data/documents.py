@@ -76,7 +76,7 @@ def dump_json(value: Mapping[str, Any], subject: str = "seed", *, indent: int | 
 
 
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    """Read the JSON of a text. A fault, or a text over the limits, is reported in `problems`; `tree` is None if nothing is usable."""
+    """Read the JSON of a text; report its faults, or that it exceeds a limit. `tree` is None if nothing is usable."""
     if len(source.text) > limits.SEED_BYTES:  # a text given in memory; files are measured as they are read
         problems.report(catalogue.file_too_large(source, "the seed"))
         return Document(source, None, path)
@@ -97,7 +97,7 @@ def report_internal_error(error: Exception, document: Document, problems: Proble
 
 
 def module_error(source: Source, subject: str, reason: Exception | str) -> SeedError:
-    """Return the error for a module that is not written: Python cannot read its nesting, or verification rejects it for `reason`."""
+    """Return the error for a module that is not written: it nests too deep for Python, or fails verification for `reason`."""
     is_too_deep = isinstance(reason, SyntaxError) and "too many" in reason.msg
     if is_too_deep or isinstance(reason, RecursionError | MemoryError):
         return SeedError([catalogue.module_too_deep(source, subject)])

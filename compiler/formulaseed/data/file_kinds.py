@@ -15,7 +15,7 @@ _SEED_SECTIONS = frozenset((
     "filter", "extract", "compute", "output", "filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag",
     "output_fields",
 ))  # fmt: skip
-_SEED_KEYS = _SEED_SECTIONS | {"review_handling", "parameters", "properties", "allow"}
+_SEED_PARTS = _SEED_SECTIONS | {"review_handling", "parameters", "properties", "allow"}
 _REFERENCE_KEYS = frozenset(("custom_fields", "enums", "operators", "functions", "syntax_patterns", "examples"))
 _COMPARISON_OPERATORS = frozenset(("in", ">=", ">", "<=", "<", "!="))
 _CONDITION_PREFIXES = ("extraction.", "meta.", "context.", "$")
@@ -92,7 +92,8 @@ _SNIPPET_KINDS = (
     FileKind("field", "the declaration of a field", "put it into the `fields` of `extract`", _all_of("name", "type")),
     FileKind("keywords", "the filter of a seed", 'put it into `filter`: {{"keywords": […]}}', _any_of("keywords")),
     FileKind("fields", "the `extract` of a seed", "put it into `extract`", _any_of("fields")),
-    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}', _one_of(_SEED_KEYS)),
+    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}',
+             _one_of(_SEED_PARTS)),
     FileKind("section of a reference", "a section of a formula reference", "put it beside its `entities`",
              _one_of(_REFERENCE_KEYS)),
     FileKind("comparison", "the comparison of a condition", 'put it into `where`: {{"meta.year": {{…}}}}',

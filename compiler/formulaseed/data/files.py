@@ -10,9 +10,10 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
@@ -148,6 +149,29 @@ def open_replacement(path: Path, *, through_link: bool = True) -> Iterator[Binar
     finally:
         if lock is not None:  # held until the file has its final name
             os.close(lock)
+
+
+@contextmanager
+def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
+    """Open a file to write to, compressed if its name ends in `.gz`, or standard output for `-`.
+
+    The file replaces an old one if the block succeeds; otherwise the old one stays. Standard output and pipes receive each
+    line at once. Raises `UnreadableError` if the file cannot be written, or is one of the inputs.
+    """
+    if path == "-":
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)
+        yield sys.stdout
+        return
+    refuse_input(path, *inputs)
+    with ExitStack() as stack:
+        binary: Any = stack.enter_context(open_replacement(Path(path)))
+        is_read = not stat.S_ISREG(os.fstat(binary.fileno()).st_mode)
+        if path.endswith(".gz"):
+            import gzip
+
+            binary = stack.enter_context(gzip.GzipFile(Path(path).stem, "wb", fileobj=binary, mtime=0))
+        yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n", line_buffering=is_read))
 
 
 def _create_temporary(path: Path) -> tuple[Path, BinaryIO, int | None]:

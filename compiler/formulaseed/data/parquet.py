@@ -138,7 +138,8 @@ def rows_writer(
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Open a Parquet file of rows, and provide a function that writes the line of a restaurant, whose keys are columns.
 
-    Rows and contexts have the seed's fields, standard and declared; other values are dropped. The function raises `DataError` for a line with a value that its column cannot hold.
+    Rows and contexts have the seed's fields, standard and declared; other values are dropped. The function
+    raises `DataError` for a line with a value that its column cannot hold.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -91,10 +91,8 @@ class ReviewRecord(Record):
         """Return the metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
         extra = self.model_extra or {}
         user = {f"user_{name}": value for name, value in (self.user or {}).items()}
-        meta = {**user, **extra}
-        if self.date is not None:
-            meta["date"] = self.date[:10]
-        return meta
+        date = {} if self.date is None else {"date": self.date[:10]}
+        return {**user, **extra, **date}
 
 
 class RestaurantRecord(Record):
@@ -402,6 +400,5 @@ def describe_errors(error: ValidationError) -> str:
         message = fault["msg"].removeprefix("Value error, ")
         message = _MESSAGES.get(fault["type"]) or message[:1].lower() + message[1:]
         parts.append(f"`{place}` {message}" if place else message)
-    if len(parts) > 5:
-        parts[5:] = [f"and {len(parts) - 5} more"]
-    return "; ".join(parts)
+    more = [f"and {len(parts) - 5} more"] if len(parts) > 5 else []
+    return "; ".join([*parts[:5], *more])

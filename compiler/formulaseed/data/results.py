@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
-import stat
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from io import TextIOWrapper
-from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO
 
 from formulaseed.data.encoding import encode, encode_plain, encode_string
-from formulaseed.data.files import open_replacement, refuse_input
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.source.printing import number_of
@@ -290,27 +282,6 @@ class ResultCounts:
 def write_line(file: TextIO, line: Result | dict[str, Any]) -> None:
     """Write a result or an object as a line of JSON."""
     file.write((line.to_line() if isinstance(line, Result) else encode(line)) + "\n")
-
-
-@contextmanager
-def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
-    """Open a file to write to, compressed if its name ends in `.gz`, or standard output for `-`.
-
-    The file replaces an old one if the block succeeds; otherwise the old one stays. Standard output and pipes receive each
-    line at once. Raises `UnreadableError` if the file cannot be written, or is one of the inputs.
-    """
-    if path == "-":
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(line_buffering=True)
-        yield sys.stdout
-        return
-    refuse_input(path, *inputs)
-    with ExitStack() as stack:
-        binary: Any = stack.enter_context(open_replacement(Path(path)))
-        is_read = not stat.S_ISREG(os.fstat(binary.fileno()).st_mode)
-        if path.endswith(".gz"):
-            binary = stack.enter_context(gzip.GzipFile(Path(path).stem, "wb", fileobj=binary, mtime=0))
-        yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n", line_buffering=is_read))
 
 
 @dataclass(frozen=True, slots=True)

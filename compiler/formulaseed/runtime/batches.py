@@ -241,7 +241,9 @@ class Scorer:
     def _describe_tie(self, value: Any) -> str:
         """Return the message for a row whose order key is missing, or that of another row."""
         name = self._plan.order
-        return f"a row has no `{name}`" if value is None else f"two rows have the same `{name}`, {value!r}"
+        if value is None:
+            return f"a row has no `{name}`"
+        return f"two rows have the same `{name}`, {value!r}"
 
 
 def _build_evidence(

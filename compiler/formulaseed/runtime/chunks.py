@@ -57,8 +57,9 @@ def cut_chunks(batches: Iterable[pa.RecordBatch], counts: Counter[str], keyless:
                 chunk = Chunk(chunk.keys.slice(1), pc.subtract(chunk.ends.slice(1), end), batch.slice(end))
             yield build_chunk(pending)
         last = len(chunk.keys) - 1
-        start = chunk.ends[last - 1].as_py() if last else 0
+        start = 0
         if last:  # slices copy nothing
+            start = chunk.ends[last - 1].as_py()
             yield Chunk(chunk.keys.slice(0, last), chunk.ends.slice(0, last), chunk.rows.slice(0, start))
         pending = [chunk.rows.slice(start)]
     if pending:
@@ -136,10 +137,8 @@ def group_restaurants(chunk: Chunk, counts: Counter[str]) -> Groups:
     span_by_name = dict(zip(chunk.keys.to_pylist(), spans, strict=True))
     spans = [span_by_name.pop(name, (0, 0)) for name in line_by_name]
     counts[ORPHAN_ROWS] += sum(end - start for start, end in span_by_name.values())
-    repeated: dict[int, int] = {}
-    if len(line_by_name) < len(names):
-        name_counts = Counter(names)
-        repeated = {at: name_counts[name] for at, name in enumerate(line_by_name) if name_counts[name] > 1}
+    name_counts = Counter(names) if len(line_by_name) < len(names) else Counter[Any]()
+    repeated = {at: name_counts[name] for at, name in enumerate(line_by_name) if name_counts[name] > 1}
     lines = list(line_by_name.values())
     return Groups(chunk.contexts.column(KEY).take(pa.array(lines, pa.int64())), spans, lines, repeated)
 
@@ -147,9 +146,7 @@ def group_restaurants(chunk: Chunk, counts: Counter[str]) -> Groups:
 def find_first(positions: Sequence[int], start: int, end: int) -> int | None:
     """Return the first of the sorted `positions` from `start` on and before `end`; None if there is none."""
     index = bisect_left(positions, start)
-    if index < len(positions) and positions[index] < end:
-        return positions[index]
-    return None
+    return positions[index] if index < len(positions) and positions[index] < end else None
 
 
 def split_spans(spans: Sequence[tuple[int, int]], row_limit: int) -> Iterator[tuple[slice, int, int]]:
@@ -169,8 +166,9 @@ def split_spans(spans: Sequence[tuple[int, int]], row_limit: int) -> Iterator[tu
                 yield slice(part_start, index + 1), first, last
                 part_start = index + 1
                 first = None
+                last = 0
     if part_start < len(spans):
-        yield slice(part_start, None), first or 0, last if first is not None else 0
+        yield slice(part_start, None), first or 0, last
 
 
 def find_duplicate_rows(ids: pa.Array, ends: pa.Array) -> dict[int, int]:

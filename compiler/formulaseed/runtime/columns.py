@@ -154,7 +154,9 @@ class Records:
 def _read_date_part(text: str, name: str, module: Any) -> Any:
     """Return the `date`, `year` or `month` of a date, as the module reads it; `_INVALID` if the module rejects the date."""
     try:
-        return module._read_date(text, "meta.date") if name == DATE else module._read_date_part({DATE: text}, name)
+        if name == DATE:
+            return module._read_date(text, "meta.date")
+        return module._read_date_part({DATE: text}, name)
     except module.DataError:
         return _INVALID
 
@@ -174,7 +176,9 @@ def _view_memory(array: pa.Array) -> Any:
     if not len(array):
         return b""
     numbers = memoryview(array.buffers()[1]).cast("b").cast(code)[array.offset : array.offset + len(array)]
-    return numbers.tobytes() if code == "B" else numbers
+    if code == "B":
+        return numbers.tobytes()
+    return numbers
 
 
 # The readers of columns: each returns the values of a field, and adds lines that the module's parser must read to `suspects`.
@@ -225,7 +229,9 @@ def _read_bounded(array: pa.Array, low: Any, high: Any, field: TableField, suspe
     smallest, largest = pc.min_max(array).values()
     if (smallest.is_valid and smallest.as_py() < low) or (largest.is_valid and largest.as_py() > high):
         suspects.update(_true_positions(pc.or_(pc.less(array, low), pc.greater(array, high))))
-    return _read_plain(array, field, suspects) if array.null_count else ColumnValues(_view_memory(array))
+    if array.null_count:
+        return _read_plain(array, field, suspects)
+    return ColumnValues(_view_memory(array))
 
 
 def _read_plain(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:

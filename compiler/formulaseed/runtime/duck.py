@@ -7,7 +7,6 @@ arithmetic never matters. Memory is limited; data that does not fit goes into a 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -75,11 +74,6 @@ class DuckTable:
 
 Tables = tuple[DuckTable, DuckTable | None]
 """The rows and the contexts; None if there are no contexts."""
-
-
-def is_imported() -> bool:
-    """Return whether DuckDB is imported, and so may have started threads."""
-    return "duckdb" in sys.modules
 
 
 @contextmanager
@@ -214,15 +208,15 @@ def _build_queries(
 ) -> Iterator[tuple[DuckTable, str]]:
     """Yield the query of the rows, then that of the contexts if there are any; unless `is_sorted`, queries sort."""
     key = _key_expression(tables, mapping)
-    rows, contexts = tables
-    columns = [f"{key} AS {KEY}", f"{_quote(mapping.plan.order)} AS {ORDER}", *_select_columns(mapping.rows, mapping)]
     where = _range_condition(key, key_range)
-    sorting = "" if is_sorted else f" ORDER BY {KEY}, {ORDER}"
-    yield rows, f"SELECT {', '.join(columns)} FROM {rows.sql}{where}{sorting}"
-    if contexts is not None:
-        columns = [f"{key} AS {KEY}", *_select_columns(mapping.contexts, mapping)]
-        sorting = "" if is_sorted else f" ORDER BY {KEY}"
-        yield contexts, f"SELECT {', '.join(columns)} FROM {contexts.sql}{where}{sorting}"
+    order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
+    for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
+        if table is not None:
+            selected = [f"{key} AS {KEY}", *order_columns, *_select_columns(columns, mapping)]
+            query = f"SELECT {', '.join(selected)} FROM {table.sql}{where}"
+            if not is_sorted:
+                query += f" ORDER BY {KEY}, {ORDER}" if order_columns else f" ORDER BY {KEY}"
+            yield table, query
 
 
 def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRange]:
@@ -243,11 +237,14 @@ def _key_expression(tables: Tables, mapping: TableMapping) -> str:
 
 def _range_condition(key: str, key_range: KeyRange) -> str:
     """Return the WHERE clause of a range; lines without a key are in the first range. Empty for all keys."""
-    first, end = (None if bound is None else _literal(bound) for bound in key_range)
+    first, end = key_range
+    if first is None and end is None:
+        return ""
     if first is None:
-        return "" if end is None else f" WHERE ({key} < {end} OR {key} IS NULL)"
-    condition = f" WHERE {key} >= {first}"
-    return condition if end is None else f"{condition} AND {key} < {end}"
+        return f" WHERE ({key} < {_literal(end)} OR {key} IS NULL)"
+    if end is None:
+        return f" WHERE {key} >= {_literal(first)}"
+    return f" WHERE {key} >= {_literal(first)} AND {key} < {_literal(end)}"
 
 
 def _read_batches(reader: Any) -> Iterator[Any]:

@@ -19,6 +19,7 @@ JsonObject = Mapping[str, Any]
 LocateError = Callable[[str, str], str]
 """Maps the name of a step and the kind of its error to their place in the seed, as `file:line:column`."""
 
+Rows = Iterable[JsonObject] | ParsedRows
 StepValues = dict[str, str | int | float | bool | None]
 
 
@@ -36,13 +37,26 @@ class GeneratedModule(Protocol):
     EvaluationError: type[Exception]
     DataError: type[Exception]
 
-    def is_relevant(self, text: str) -> bool: ...
-    def parse_row(self, row: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def parse_context(self, context: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def parse_parameters(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def evaluate(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]: ...
-    def trace(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]: ...
-    def evidence(self, rows: Sequence[Any], *arguments: Any) -> dict[str, list[int]]: ...
+    def is_relevant(self, text: str) -> bool:
+        """Return whether a review's text passes the seed's filter."""
+
+    def parse_row(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple of a JSON row. Raises the module's `DataError`."""
+
+    def parse_context(self, context: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple of a JSON context. Raises the module's `DataError`."""
+
+    def parse_parameters(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple of parameters, with defaults for missing ones. Raises the module's `DataError`."""
+
+    def evaluate(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]:
+        """Return the outputs; `arguments` are the context, and the parameters if the seed has any."""
+
+    def trace(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]:
+        """Return the value of every step, with the arguments of `evaluate`."""
+
+    def evidence(self, rows: Sequence[Any], *arguments: Any) -> dict[str, list[int]]:
+        """Return the positions of the rows that each aggregate counted, with the arguments of `evaluate`."""
 
 
 class Evaluator:
@@ -94,20 +108,16 @@ class Evaluator:
             return None
         return create_row_decoder(self._program)
 
-    def evaluate(
-        self, rows: Iterable[JsonObject] | ParsedRows, context: JsonObject, parameters: Mapping[str, Any] | None = None
-    ) -> StepValues:
+    def evaluate(self, rows: Rows, context: JsonObject, parameters: JsonObject | None = None) -> StepValues:
         """Return the seed's outputs by name."""
         return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
 
-    def trace(
-        self, rows: Iterable[JsonObject] | ParsedRows, context: JsonObject, parameters: Mapping[str, Any] | None = None
-    ) -> StepValues:
+    def trace(self, rows: Rows, context: JsonObject, parameters: JsonObject | None = None) -> StepValues:
         """Return every step's value by name, in the seed's order."""
         return dict(zip(self.module.STEPS, self._run(self.module.trace, rows, context, parameters), strict=True))
 
     def evidence(
-        self, rows: Iterable[JsonObject], context: JsonObject, parameters: Mapping[str, Any] | None = None
+        self, rows: Iterable[JsonObject], context: JsonObject, parameters: JsonObject | None = None
     ) -> dict[str, list[str]]:
         """Return the ids of the reviews that each aggregate counted. Raises `DataError` for a row without `review_id`."""
         listed_rows = list(rows_of(rows))
@@ -115,9 +125,7 @@ class Evaluator:
         positions = self.positions(listed_rows, context, parameters)
         return {name: [ids[position] for position in counted] for name, counted in positions.items()}
 
-    def positions(
-        self, rows: Iterable[JsonObject] | ParsedRows, context: JsonObject, parameters: Mapping[str, Any] | None = None
-    ) -> dict[str, list[int]]:
+    def positions(self, rows: Rows, context: JsonObject, parameters: JsonObject | None = None) -> dict[str, list[int]]:
         """Return the positions in `rows` of the reviews that each aggregate counted."""
         positions: dict[str, list[int]] = self._run(self.module.evidence, rows, context, parameters)
         return positions
@@ -140,10 +148,7 @@ class Evaluator:
             raise DataError(str(error)) from None
 
     def provenance(
-        self,
-        parameters: Mapping[str, Any] | None = None,
-        extractor: str | None = None,
-        prompt_sha256: str | None = None,
+        self, parameters: JsonObject | None = None, extractor: str | None = None, prompt_sha256: str | None = None
     ) -> Provenance:
         """Return the provenance of results: seed, version, parameters, extractor and prompt.
 
@@ -252,14 +257,13 @@ def _parse_value(
 
 def _row_place(row: object, index: int) -> str:
     """Return a row's place in messages: its index, and its review's id if it has one."""
-    review_id = row.get("review_id") if isinstance(row, Mapping) else None
-    place = f"rows[{index}]"
-    return f"{place} (review {review_id})" if isinstance(review_id, str) else place
+    if isinstance(row, Mapping) and isinstance(row.get("review_id"), str):
+        return f"rows[{index}] (review {row['review_id']})"
+    return f"rows[{index}]"
 
 
 def _review_id(row: object, index: int) -> str:
     """Return the id of a row's review. Raises `DataError` if it is missing or no string."""
-    review_id = row.get("review_id") if isinstance(row, Mapping) else None
-    if isinstance(review_id, str):
+    if isinstance(row, Mapping) and isinstance(review_id := row.get("review_id"), str):
         return review_id
     raise DataError("`review_id` is missing; evidence names reviews by it", f"rows[{index}]")

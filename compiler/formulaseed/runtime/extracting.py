@@ -85,11 +85,8 @@ class _PreparedRestaurant:
 
     def inputs(self) -> list[ReviewInput]:
         """Return the extractor's input: every review that the seed does not reject."""
-        return [
-            ReviewInput(self.business_id, review.review_id, text, review.facts())
-            for review, text in zip(self.relevant, self.texts, strict=True)
-            if text is not None
-        ]
+        texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
+        return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 
 
 def extract(
@@ -237,7 +234,7 @@ def _build_rows(
 ) -> ExtractedRestaurant:
     """Return a restaurant with the rows of its extractions; reviews without one are added to `failures`.
 
-    `extractions` are those of `prepared.inputs()`, in their order. If the seed handles errors by `fail`, one review
+    `extractions` are those of `prepared.inputs()`, in their order. If the option `on_error` is `fail`, one review
     without an extraction fails the restaurant.
     """
     relevant = prepared.relevant
@@ -257,19 +254,15 @@ def _build_rows(
         failures.add(f"{prepared.place}: {record.business_id}: {subject}", reason)
     failures.duplicates += record.duplicates
     sources = dict(sorted(Counter[str](extraction.source for extraction in extractions if extraction.source).items()))
+    all_relevant = len(relevant) + (prepared.unsampled or 0)
+    sampled = None if prepared.unsampled is None else len(relevant)
     counts = ReviewCounts(
-        total=len(record.reviews),
-        relevant=len(relevant) + (prepared.unsampled or 0),
-        extracted=len(rows),
-        failed=len(failed),
-        sampled=None if prepared.unsampled is None else len(relevant),
-        sources=sources or None,
-        duplicates=record.duplicates,
+        len(record.reviews), all_relevant, len(rows), len(failed), sampled, sources or None, record.duplicates
     )
     error: dict[str, str | None] | None = None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
-        reviews = number_of(len(relevant), "relevant review" if prepared.unsampled is None else "sampled review")
+        reviews = number_of(len(relevant), "relevant review" if sampled is None else "sampled review")
         message = f"{len(failed)} of {reviews} could not be extracted ({_list_ids(ids)})"
         error = {"step": None, "kind": "extraction", "message": message}
     return ExtractedRestaurant(prepared.place, record.business_id, record.context(), rows, counts, run, error)
@@ -277,8 +270,8 @@ def _build_rows(
 
 def _reject_length(review: ReviewRecord, handling: ReviewHandling | None) -> Extraction:
     """Return the failed extraction of a review that is longer than the seed allows."""
-    maximum = handling.max_length if handling is not None else 0
-    reason = f"it has {len(review.text)} characters, and the seed rejects reviews over {maximum}"
+    assert handling is not None  # otherwise no review is too long
+    reason = f"it has {len(review.text)} characters, and the seed rejects reviews over {handling.max_length}"
     return Extraction(review.review_id, None, reason)
 
 
@@ -300,10 +293,8 @@ def _describe_failures(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]
             yield f"review {extraction.review_id}", extraction.failure
     for reason in shared_reasons:
         ids = [extraction.review_id for extraction in failed if extraction.failure == reason]
-        if len(ids) == 1:
-            yield f"review {ids[0]}", reason
-        elif ids:
-            yield f"{len(ids)} reviews ({_list_ids(ids)})", reason
+        if ids:
+            yield f"review {ids[0]}" if len(ids) == 1 else f"{len(ids)} reviews ({_list_ids(ids)})", reason
 
 
 def _list_ids(ids: Sequence[str]) -> str:

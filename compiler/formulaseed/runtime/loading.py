@@ -68,7 +68,7 @@ def module_from_file(path: Path) -> GeneratedModule:
 
 
 def read_module(path: Path) -> str:
-    """Return the text of a module's file with line ends as `\\n`. Raises `UnreadableError` unless it is a regular UTF-8 file."""
+    r"""Return the text of a module's file with line ends as `\n`. Raises `UnreadableError` unless it is a regular UTF-8 file."""
     try:
         source = read_whole(path, MODULE_BYTES, regular=True).decode()
     except UnicodeDecodeError as error:
@@ -113,7 +113,9 @@ def _compile_command(source: str, path: Path) -> str:
         argument = seed_path.relative_to(Path.cwd()).as_posix()
     folder = path.parent.as_posix()
     command = f"formulaseed compile {argument}"
-    return command if folder == "generated" else f"{command} --out {folder}"
+    if folder == "generated":
+        return command
+    return f"{command} --out {folder}"
 
 
 def _is_complete(module: GeneratedModule) -> bool:
@@ -164,9 +166,11 @@ class ModuleFile:
 
     def evaluator(self, *, strict: bool = False) -> Evaluator:
         """Return the module's evaluator; evaluation errors name their place in the seed if that is available."""
-        locate_in_seed = partial(locate, self.seed) if self.seed is not None else None
-        program = self.seed.program if self.seed is not None and not self.fault else None
-        return Evaluator(self.module, locate_in_seed, strict=strict, is_edited=bool(self.fault), program=program)
+        if self.seed is None:
+            return Evaluator(self.module, strict=strict, is_edited=bool(self.fault))
+        program = None if self.fault else self.seed.program
+        place = partial(locate, self.seed)
+        return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault), program=program)
 
 
 def load_module(path: Path) -> ModuleFile:
@@ -181,14 +185,10 @@ def load_module(path: Path) -> ModuleFile:
     module = import_verified(source, path)
     named_path = header_path(module.__doc__ or "") or ""
     seed_path = find_seed(named_path, path)
-    current_seed = _load_current(seed_path) if seed_path is not None else None
-    seed = None
-    new_name = ""
-    if current_seed is not None:
-        if current_seed.sha256 == module.SEED_SHA256:
-            seed = current_seed
-        if current_seed.task_name != module.TASK_NAME:
-            new_name = current_seed.task_name
+    seed = _load_current(seed_path) if seed_path is not None else None
+    new_name = seed.task_name if seed is not None and seed.task_name != module.TASK_NAME else ""
+    if seed is not None and seed.sha256 != module.SEED_SHA256:  # it has changed since
+        seed = None
     return ModuleFile(path, module, named_path, seed_path, seed, _find_edit(source, seed), new_name)
 
 

@@ -70,7 +70,7 @@ def start_workers(jobs: int) -> Iterator[Workers]:
 
     They are forked if that is safe: while this process has one thread, and so has not imported DuckDB.
     """
-    can_fork = sys.platform == "linux" and threading.active_count() == 1 and not duck.is_imported()
+    can_fork = sys.platform == "linux" and threading.active_count() == 1 and "duckdb" not in sys.modules
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
     with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder:
         pool = ProcessPoolExecutor(jobs, context, initializer=skip_pandas)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines, open_lines
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
@@ -23,27 +22,9 @@ from formulaseed.limits import INTEGER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.table_names import DEFAULT_KEY, ERROR_COLUMNS, OVERFLOW_MESSAGE, RESTAURANTS
-from formulaseed.runtime.tables import map_columns, output_types
+from formulaseed.runtime.tables import ScoreOptions, map_columns, output_types
 
 _Returned = TypeVar("_Returned")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreOptions:
-    """The options of scoring tables."""
-
-    parameters: Mapping[str, Any] | None = None
-    key: str = DEFAULT_KEY
-    order: str | None = None
-    """The column that orders the rows of a restaurant; None for `position` or `review_id`."""
-    trace: bool = False
-    jobs: int = 1
-    """The number of processes."""
-    memory: str | None = None
-    """The memory limit of DuckDB, such as `4GB`; None for its default."""
-    database: str | None = None
-    """A DuckDB file; rows and contexts are then names of its tables."""
-    duplicates: Duplicates = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +78,8 @@ def score_tables(
     ):
         tables = session.open_tables(rows, contexts, options.key)
         row_table, context_table = tables
-        mapping = map_columns(
-            evaluator, seed.program, row_table.columns, None if context_table is None else context_table.columns,
-            key=options.key, order=options.order, trace=options.trace, parameters=options.parameters,
-            duplicates=options.duplicates,
-        )  # fmt: skip
+        context_columns = None if context_table is None else context_table.columns
+        mapping = map_columns(evaluator, seed.program, row_table.columns, context_columns, options)
         plan = mapping.plan
         provenance = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
 
@@ -149,13 +127,13 @@ def score_lines(
             counts[RESTAURANTS] += 1
             values = result.steps if options.trace else result.output
             error: Mapping[str, str | None] = result.error or {}
-            oversized = _find_oversized(values, types) if values is not None else None
+            oversized = _find_oversized(values or {}, types)
             if oversized is not None:
                 values = None
                 error = {"step": oversized, "kind": "overflow", "message": OVERFLOW_MESSAGE}
             if error:
                 counts[str(error["kind"])] += 1
-            cells = [None if values is None else values[name] for name, _ in types]
+            cells: list[Any] = [(values or {}).get(name) for name, _ in types]
             cells += [error.get(name) for name in ("step", "kind", "message")]
             if options.trace:
                 cells.append(None if values is None else result.evidence)
@@ -168,7 +146,7 @@ def score_lines(
 def _find_oversized(values: Mapping[str, Any], types: Iterable[tuple[str, str]]) -> str | None:
     """Return the name of the first integer that has more than 64 bits; None if there is none."""
     for name, kind in types:
-        value = values[name]
+        value = values.get(name)
         if kind == "integer" and value is not None and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             return name
     return None

@@ -26,9 +26,9 @@ from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import UnreadableError, require_extra
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import compile_evaluator
-from formulaseed.runtime.scoring import ScoreOptions, metadata
+from formulaseed.runtime.scoring import metadata
 from formulaseed.runtime.table_names import ERROR_COLUMNS, IS_CONTEXT, KEY, ORDER, RESTAURANTS
-from formulaseed.runtime.tables import BatchColumn, Columns, TableMapping, map_columns
+from formulaseed.runtime.tables import BatchColumn, Columns, ScoreOptions, TableMapping, map_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -88,10 +88,7 @@ def score_frames(
         rows, contexts = _unnest(rows, options.key)
     row_columns = _read_columns(rows)
     context_columns = None if contexts is None else _read_columns(contexts)
-    mapping = map_columns(
-        evaluator, seed.program, row_columns, context_columns, key=options.key, order=options.order,
-        trace=options.trace, parameters=options.parameters, duplicates=options.duplicates,
-    )  # fmt: skip
+    mapping = map_columns(evaluator, seed.program, row_columns, context_columns, options)
     plan = mapping.plan
     is_number = all(
         columns[plan.key,] == "integer" for columns in (row_columns, context_columns) if columns is not None

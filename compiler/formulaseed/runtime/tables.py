@@ -33,6 +33,10 @@ A kind is `string`, `json` (a string of any JSON value), `integer`, `wide` (an i
 """
 
 _DEFAULT_ORDERS = ("position", "review_id")
+_NO_ORDER = (
+    "the rows have neither `position` nor `review_id`: name the column that puts the rows of a restaurant in order"
+    " with --order-by"
+)
 _KEY_KINDS = ("string", "integer", "wide", "date", "null")
 _ORDER_KINDS = (*_KEY_KINDS, "number", "time", "boolean")
 _ACCEPTED_KINDS = {
@@ -49,6 +53,24 @@ _NOUNS = {
     "date": "dates, or strings of ISO dates", "json": "structs or strings",
 }  # fmt: skip
 _KINDS = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """The options of scoring tables."""
+
+    parameters: Mapping[str, Any] | None = None
+    key: str = DEFAULT_KEY
+    order: str | None = None
+    """The column that orders the rows of a restaurant; None for `position` or `review_id`."""
+    trace: bool = False
+    jobs: int = 1
+    """The number of processes."""
+    memory: str | None = None
+    """The memory limit of DuckDB, such as `4GB`; None for its default."""
+    database: str | None = None
+    """A DuckDB file; rows and contexts are then names of its tables."""
+    duplicates: Duplicates = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,60 +101,51 @@ class TableMapping:
 
 
 def map_columns(
-    evaluator: Evaluator,
-    program: nodes.Program,
-    rows: Columns,
-    contexts: Columns | None,
-    *,
-    key: str = DEFAULT_KEY,
-    order: str | None = None,
-    trace: bool = False,
-    parameters: Mapping[str, Any] | None = None,
-    duplicates: Duplicates = "fail",
+    evaluator: Evaluator, program: nodes.Program, rows: Columns, contexts: Columns | None, options: ScoreOptions
 ) -> TableMapping:
-    """Map the columns of both tables. `order` names the column that orders rows, None for the default one.
+    """Map the columns of both tables. Of the options, key, order, trace, parameters and duplicates matter.
 
     Raises `DataError` with every column that is missing or of a wrong type, and for a table of another kind of data.
     """
     from formulaseed.runtime.batches import Plan
 
-    faults: list[str] = []
-    order = order or next((name for name in _DEFAULT_ORDERS if (name,) in rows), None)
-    if order is None:
-        faults.append(
-            "the rows have neither `position` nor `review_id`: name the column that puts the rows of a restaurant in order"
-            " with --order-by"
-        )
-    faults += _check_keys("rows", rows, key, order)
-    if contexts is not None:
-        faults += _check_keys("contexts", contexts, key)
+    order = options.order or next((name for name in _DEFAULT_ORDERS if (name,) in rows), None)
+    faults = _check_keys(rows, contexts, options.key, order)
     row_columns, row_fields = _ColumnMatcher("rows", rows, faults).match_rows(evaluator, program)
     ids = ORDER if order == ID else ""
     if not ids and rows.get((ID,)) in _KEY_KINDS:
         ids = REVIEW
         row_columns.append(BatchColumn(REVIEW, (ID,), rows[ID,], "id"))
-    context_fields = _context_fields(program)
-    context_columns: list[BatchColumn] = []
-    if contexts is not None:
-        context_columns, context_fields = _ColumnMatcher("contexts", contexts, faults).match_contexts(context_fields)
-    elif context_fields:
-        names = ", ".join(f"`{field.name}`" for field in context_fields)
-        faults.append(f"the seed reads {names} of restaurants: give their table with --contexts")
-    types = output_types(evaluator, program, trace)
-    faults += _find_name_clashes(key, types, trace)
+    context_columns, context_fields = _map_contexts(program, contexts, faults)
+    types = output_types(evaluator, program, options.trace)
+    faults += _find_name_clashes(options.key, types, options.trace)
     if faults:
         # a table of another kind of data lacks most columns, and has one message instead
-        kinds = (
-            _describe_other_kind(table, columns) for table, columns in (("rows", rows), ("contexts", contexts or {}))
-        )
-        raise DataError(next(filter(None, kinds), "; ".join(faults)))
+        other_kind = _describe_other_kind("rows", rows) or _describe_other_kind("contexts", contexts or {})
+        raise DataError(other_kind or "; ".join(faults))
     assert order is not None
     plan = Plan(
-        key, order, tuple(row_fields), tuple(context_fields), contexts is not None, types, trace,
-        dict(parameters or {}), ids, duplicates,
+        options.key, order, tuple(row_fields), tuple(context_fields), contexts is not None, types, options.trace,
+        dict(options.parameters or {}), ids, options.duplicates,
     )  # fmt: skip
     whole_dates = any(field.section == "meta" and field.name == DATE for field in row_fields)
     return TableMapping(plan, tuple(row_columns), tuple(context_columns), whole_dates)
+
+
+def _map_contexts(
+    program: nodes.Program, contexts: Columns | None, faults: list[str]
+) -> tuple[list[BatchColumn], list[TableField]]:
+    """Return the columns to read for the contexts, and the fields that steps use; messages are added to `faults`."""
+    used = program.used()
+    fields = [
+        _table_field("context", field) for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used
+    ]
+    if contexts is not None:
+        return _ColumnMatcher("contexts", contexts, faults).match_contexts(fields)
+    if fields:
+        names = ", ".join(f"`{field.name}`" for field in fields)
+        faults.append(f"the seed reads {names} of restaurants: give their table with --contexts")
+    return [], fields
 
 
 def output_types(evaluator: Evaluator, program: nodes.Program, trace: bool) -> tuple[tuple[str, str], ...]:
@@ -142,15 +155,23 @@ def output_types(evaluator: Evaluator, program: nodes.Program, trace: bool) -> t
     return tuple((name, _KINDS.get(step_types[name].base, "string")) for name in names)
 
 
-def _check_keys(table: str, columns: Columns, key: str, order: str | None = None) -> Iterator[str]:
-    """Yield a message for each column among `key` and `order` that is missing or of a wrong kind."""
-    for name in (key,) if order is None else (key, order):
+def _check_keys(rows: Columns, contexts: Columns | None, key: str, order: str | None) -> list[str]:
+    """Return messages about an unknown order, and about columns of keys and the order that are missing or of a wrong kind."""
+    messages = []
+    uses: list[tuple[str, Columns, str, str, tuple[str, ...]]] = [("rows", rows, key, "name restaurants", _KEY_KINDS)]
+    if order is None:
+        messages.append(_NO_ORDER)
+    else:
+        uses.append(("rows", rows, order, "order rows", _ORDER_KINDS))
+    if contexts is not None:
+        uses.append(("contexts", contexts, key, "name restaurants", _KEY_KINDS))
+    for table, columns, name, use, kinds in uses:
         kind = columns.get((name,))
         if kind is None:
-            yield _describe_missing(table, name, columns)
-        elif kind not in (_KEY_KINDS if name == key else _ORDER_KINDS):
-            use = "name restaurants" if name == key else "order rows"
-            yield f"the column `{name}` of the {table} cannot {use}: it holds {kind}"
+            messages.append(_describe_missing(table, name, columns))
+        elif kind not in kinds:
+            messages.append(f"the column `{name}` of the {table} cannot {use}: it holds {kind}")
+    return messages
 
 
 def _find_name_clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool) -> Iterator[str]:
@@ -192,13 +213,6 @@ def _table_field(section: str, field: nodes.ExtractionField | nodes.InputField) 
         if kind == "number":
             default = float(default)
     return TableField(field.name, section, kind, None, values, field.minimum, field.maximum, optional, default)
-
-
-def _context_fields(program: nodes.Program) -> list[TableField]:
-    """Return the fields of the context that steps use."""
-    used = program.used()
-    fields = (field for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used)
-    return [_table_field("context", field) for field in fields]
 
 
 class _ColumnMatcher:

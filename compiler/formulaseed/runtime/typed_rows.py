@@ -8,7 +8,7 @@ would reject or read differently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
 from typing import Annotated, Any, Literal
@@ -107,14 +107,7 @@ class _LineDecoder:
         from msgspec.json import Decoder
 
         section_keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
-        meta_keys = section_keys.get("meta", [])
-        date_fields = [name for name in ("date", *_DATE_PARTS) if ("meta", name) in fields]
-        self._has_dates = bool(date_fields) and "date" in meta_keys
-        self._derived_parts: list[str] = []
-        self._own_parts: list[str] = []
-        if self._has_dates:
-            self._derived_parts = [name for name in date_fields if name not in meta_keys]
-            self._own_parts = [name for name in date_fields if name in meta_keys and name != "date"]
+        self._set_date_parts(fields, section_keys.get("meta", []))
         sections = _section_types(fields, section_keys, self._has_dates, self._derived_parts)
         row_type = _object_type([(name, sections.get(name, Any)) for name in row])
         used_types = {
@@ -132,6 +125,13 @@ class _LineDecoder:
         self._has_ids = ID in row
         self._colon_getters = _colon_getters(row, _attributes(row_type), sections)
         self._to_tuples = _tuples_getter(sections, fields)
+
+    def _set_date_parts(self, fields: _Fields, meta_keys: Collection[str]) -> None:
+        """Note whether dates are decoded, and which years and months are checked against them or derived from them."""
+        parts = [name for name in _DATE_PARTS if "date" in meta_keys and ("meta", name) in fields]
+        self._has_dates = bool(parts) or ("date" in meta_keys and ("meta", "date") in fields)
+        self._derived_parts = [name for name in parts if name not in meta_keys]
+        self._own_parts = [name for name in parts if name in meta_keys]
 
     def read(self, line: bytes) -> RestaurantRows | None:
         """Return the line's restaurant; None if the line has other keys, a value that is not plain, or any fault."""
@@ -273,18 +273,11 @@ def _plain_type(field: _Field) -> Any:
     if field.ty.values is not None:
         kind: Any = Literal[field.ty.values]
     elif field.ty.is_numeric:
-        kind = int
-        high: float = INTEGER_MAX
-        if field.ty.base is not Base.INTEGER:
-            kind = float
-            high = _EXACT_INTEGER_MAX
-        low = -high
-        if isinstance(field, nodes.ExtractionField):
-            if field.minimum is not None:
-                low = max(field.minimum, low)
-            if field.maximum is not None:
-                high = min(field.maximum, high)
-        kind = _annotate(kind, ge=low, le=high)
+        number, limit = (int, INTEGER_MAX) if field.ty.base is Base.INTEGER else (float, _EXACT_INTEGER_MAX)
+        low, high = (field.minimum, field.maximum) if isinstance(field, nodes.ExtractionField) else (None, None)
+        low = max(bound for bound in (low, -limit) if bound is not None)
+        high = min(bound for bound in (high, limit) if bound is not None)
+        kind = _annotate(number, ge=low, le=high)
     else:
         kind = _PLAIN_TYPES[field.ty.base]
     return kind | None if field.ty.nullable else kind

@@ -104,7 +104,12 @@ def test_little_memory_gives_the_same(large: list[Any], tmp_path: Path) -> None:
 
 def test_memory_is_shared_among_processes() -> None:
     """Each may use its part; what is no size is left to DuckDB, which refuses it."""
-    assert [divide_memory(each, 4) for each in ("4GB", " 1.5 GiB", "much", None)] == ["1.0GB", "0.375 GiB", "much", None]
+    assert [divide_memory(each, 4) for each in ("4GB", " 1.5 GiB", "much", None)] == [
+        "1.0GB",
+        "0.375 GiB",
+        "much",
+        None,
+    ]
 
 
 KILLED = """

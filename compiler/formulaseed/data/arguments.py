@@ -30,7 +30,7 @@ def validate_arguments(function: _Function) -> _Function:
 
 
 def validate_arguments_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Function]:
-    """Return the decorator `validate_arguments` for a function that has lost some options to others.
+    """Return a decorator like `validate_arguments`, with better help for options that belong to other functions.
 
     `find_home` returns the help for an option that the function does not have; empty if there is none.
     """
@@ -58,7 +58,7 @@ def validate_arguments_with(find_home: Callable[[str], str]) -> Callable[[_Funct
 def unknown_option(owner: str, name: str, names: list[str], help: str = "") -> FormulaSeedError:
     """Return the error for an option that a function or a class does not have.
 
-    Without a `help` it proposes the nearest of `names`, though it may be far, or lists all of them.
+    Without a `help`, the message proposes the nearest of `names` even if it is not close, or lists all of them.
     """
     from difflib import get_close_matches
 

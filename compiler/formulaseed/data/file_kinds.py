@@ -144,7 +144,7 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 def kind_of(value: object) -> FileKind | None:
-    """Return the kind of a JSON value, or of a list's first object; None if nothing is certain."""
+    """Return the kind of a JSON object by its keys, or of a list by its first object; None if nothing is certain."""
     if isinstance(value, list):
         return _kind_of_list(next((item for item in value[:10] if isinstance(item, Mapping)), {}))
     if not isinstance(value, Mapping):

@@ -31,7 +31,7 @@ BUFFER = 256 * 1024
 def read_bytes(file: str | os.PathLike[str], max_bytes: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
     """Return at most `max_bytes` + 1 bytes of a file, and its path; None for standard input and compressed files.
 
-    Raises `UnreadableError` if it cannot be opened or decompressed, for a named pipe that nothing writes to, and with
+    Raises `UnreadableError` if the file cannot be opened or decompressed, for a named pipe that nothing writes to, and with
     `regular` for anything but a regular file.
     """
     name = os.fspath(file)
@@ -101,7 +101,10 @@ def has_text(path: Path, text: str) -> bool | None:
 
 
 def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
-    """Write a file as `replacing` does, compressed if it is a `.gz`. Raises `UnreadableError` if it cannot be written."""
+    """Write `text` to a file, or replace it, as `open_replacement` does; compressed if its name ends in `.gz`.
+
+    Raises `UnreadableError` if the file cannot be written.
+    """
     data = text.encode()
     if path.suffix == ".gz":
         import gzip

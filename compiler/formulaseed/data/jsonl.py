@@ -148,11 +148,10 @@ def _encode_line(value: object, name: str, number: int) -> InputLine:
 
 
 def read_lines(path: str, kind: str | None = None) -> Iterator[InputLine]:
-    """Yield every line of the file that is not blank. `kind`, of `file_kinds.KINDS`, is what the file must hold.
+    """Open a file, and yield every line that is not blank. `kind`, of `file_kinds.KINDS`, is what the file must hold.
 
-    The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; if it
-    cannot be unpacked any further, a line never ends, an object has several lines, or the first line shows that the file is
-    of another kind, the error is raised then.
+    Raises `UnreadableError`: at once if the file cannot be opened; during iteration if it cannot be decompressed, a line is
+    too long, an object has several lines, or the first line shows that the file is of another kind.
     """
     if path.endswith(".parquet"):
         from formulaseed.data.parquet import parquet_lines

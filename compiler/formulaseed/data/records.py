@@ -166,7 +166,7 @@ class RowsReviews(Record):
     duplicates: NonNegative = 0
 
     def counts(self, rows: int) -> ReviewCounts:
-        """Return the counts. Raises `ValueError` if they do not match the number of rows."""
+        """Return the counts as results have them. Raises `ValueError` if they contradict each other or the number of `rows`."""
         key = "relevant" if self.sampled is None else "sampled"
         attempted = self.relevant if self.sampled is None else self.sampled
         if not self.extracted == rows == attempted - self.failed:
@@ -284,7 +284,7 @@ _origins: dict[str, RowsOrigin] = {}
 
 
 def _read_origin(values: dict[str, Any]) -> RowsOrigin:
-    """Return the record of a line's other keys, cached. Raises `DataError` if they are invalid."""
+    """Return the record of a line's `reviews` and `run`, from a cache if equal ones have been read. Raises `DataError`."""
     text = repr(values)
     origin = _origins.get(text)
     if origin is None:
@@ -300,7 +300,7 @@ class RatedReview(ReviewRecord):
     stars: float | None = Field(default=None, allow_inf_nan=False)
 
     @model_validator(mode="after")
-    def _has_a_name(self) -> RatedReview:
+    def _has_comparable_values(self) -> RatedReview:
         """Raise `ValueError` for a name, a text or another value that requests cannot compare."""
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):

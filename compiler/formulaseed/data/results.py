@@ -35,7 +35,7 @@ class ReviewCounts:
     """The number of reviews left out because an earlier one has their id; they are in no other count."""
 
     def subtract_duplicates(self, number: int) -> ReviewCounts:
-        """Return the counts with `number` extracted reviews counted as duplicates instead."""
+        """Return the counts after `number` extracted reviews turned out to be duplicates, which no other count includes."""
         if not number:
             return self
         sampled = None if self.sampled is None else self.sampled - number

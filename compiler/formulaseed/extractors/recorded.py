@@ -68,7 +68,12 @@ class RecordedExtractor(SyncExtractor):
     name = "recorded"
 
     def __init__(
-        self, fields: Sequence[AskedField], lines: Iterable[InputLine], *, strict: bool = False, keeps_texts: bool = False
+        self,
+        fields: Sequence[AskedField],
+        lines: Iterable[InputLine],
+        *,
+        strict: bool = False,
+        keeps_texts: bool = False,
     ) -> None:
         self.fields = tuple(fields)
         self._names = tuple(field.name for field in self.fields)

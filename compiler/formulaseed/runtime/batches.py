@@ -127,6 +127,7 @@ class Scorer:
             return self._score(chunk, counts)
 
     def _score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
+        """Return the results of a chunk as `score` does: drop duplicates, read columns, then evaluate each restaurant."""
         duplicates = self._find_duplicates(chunk)
         if duplicates and self._plan.duplicates == "first":
             dropped = self._droppable_rows(chunk.rows, duplicates)

@@ -171,7 +171,7 @@ def _true_positions(mask: pa.Array) -> list[int]:
 
 
 def _view_memory(array: pa.Array) -> Any:
-    """Return the numbers of an array without nulls, uncopied; codes of one byte as bytes, which are iterated fastest."""
+    """Return the numbers of an array without nulls, as a view of its memory; one-byte codes as bytes, which iterate fastest."""
     code: Any = _FORMAT_CODES[array.type]
     if not len(array):
         return b""
@@ -221,7 +221,7 @@ def _read_integers(array: pa.Array, field: TableField, suspects: set[int]) -> Co
 
 
 def _read_bounded(array: pa.Array, low: Any, high: Any, field: TableField, suspects: set[int]) -> ColumnValues:
-    """Read numbers, which must be in the field's bounds and from `low` to `high`."""
+    """Read numbers; those outside the field's bounds, or not from `low` to `high`, are suspects."""
     if field.minimum is not None:
         low = max(low, field.minimum)
     if field.maximum is not None:

@@ -144,7 +144,10 @@ class DuckSession:
         return cursor
 
     def _open(self, source: Any, name: str) -> DuckTable:
-        """Open a table. `name`, `rows` or `contexts`, is for messages. Raises `DataError` for a value that is no table."""
+        """Open a path, a table of the database or a table in memory; `name` is `rows` or `contexts`.
+
+        An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no table.
+        """
         if isinstance(source, str | os.PathLike):
             cursor = self._open_cursor()
             sql = ".".join(map(_quote, str(source).split("."))) if self._in_database else _read_file(os.fspath(source))
@@ -296,7 +299,10 @@ def _column_kind(sql_type: str) -> str:
 
 
 def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
-    """Return the rows of lines that have a list of rows each. Raises `DataError` if a line has no list."""
+    """Return the rows of lines that have a list of rows each, with their `position` in the list.
+
+    Raises `DataError` if a line has no list.
+    """
     missing = table.cursor.execute(f"SELECT count(*) FROM {table.sql} WHERE rows IS NULL").fetchall()[0][0]
     if missing:
         raise DataError(f"{missing} of the lines have no `rows`: a restaurant without reviews has an empty list")

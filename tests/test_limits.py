@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 from formulaseed import limits, load_requests
-from formulaseed.data.documents import dumped
+from formulaseed.data.documents import dump_json
 from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.language.sizes import find_excess, measure
@@ -108,9 +108,9 @@ def test_a_hundred_thousand_terms_of_formulas_are_accepted() -> None:
 def test_a_seed_in_memory_is_as_long_as_its_json() -> None:
     """It is read with line breaks, unless these alone would make it too long for a file."""
     small, large = ({"values": [[[[[[[1]]]]]]] * number} for number in (10, 30_000))
-    assert dumped(small) == json.dumps(small, indent=2)
+    assert dump_json(small) == json.dumps(small, indent=2)
     assert len(json.dumps(large)) < 1024 * 1024 < limits.SEED_BYTES < len(json.dumps(large, indent=2))
-    assert dumped(large) == json.dumps(large)
+    assert dump_json(large) == json.dumps(large)
 
 
 # --- the terms of a file

@@ -13,7 +13,7 @@ from formulaseed.cli.options import duplicates_option, format_option, param_opti
 from formulaseed.cli.output import emit_json, finish, report_failures, show
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
-from formulaseed.data.results import Failures, ReviewInput, handled
+from formulaseed.data.results import Failures, ReviewInput, truncate_review
 from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.extractors.recorded import Recorded
@@ -138,7 +138,7 @@ def _predict(
             is_relevant = loaded.evaluator.is_relevant(record.text)
             relevant_count += is_relevant
             known = recorded.extract(review).fields
-            text = handled(review.text, loaded.program.review_handling)
+            text = truncate_review(review.text, loaded.program.review_handling)
             if known is None or text is None:
                 continue
             prediction = predictor.extract(replace(review, text=text))

@@ -26,7 +26,7 @@ from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.pages.graph import as_dot, as_mermaid, build_graph
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.loading import compile_evaluator
 
 _form_option = click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text", show_default=True,
@@ -54,7 +54,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
     """
     seed = load_seed(path)
     report_warnings(seed)
-    return seed, parameters_of(evaluator_of(seed), params) if params else None
+    return seed, parameters_of(compile_evaluator(seed), params) if params else None
 
 
 @click.command("diff")

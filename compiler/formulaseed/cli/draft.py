@@ -15,7 +15,7 @@ from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.options import check_suffix, flag_of, is_set
 from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
 from formulaseed.data.file_kinds import kind_of_text
-from formulaseed.data.files import holds, read_bytes, replace_file
+from formulaseed.data.files import has_text, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import analyse_text
@@ -231,7 +231,7 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
         emit(text)
         return
     if target.exists() and not force:
-        if holds(target, text):
+        if has_text(target, text):
             say(f"{target}: unchanged")
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")

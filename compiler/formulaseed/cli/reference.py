@@ -14,7 +14,7 @@ import click
 
 from formulaseed.cli.options import choose_format, format_option, strict_option
 from formulaseed.cli.output import check_current, emit_json, finish, say, show_diagnostics, write_out
-from formulaseed.data.files import json_value, read_bytes, replace_file
+from formulaseed.data.files import parse_json, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, promote_warnings
 from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, load_domain, read_document
@@ -304,7 +304,7 @@ def _read_variables(text: str | None) -> Mapping[str, Any] | None:
         text = data.decode("utf-8-sig", "replace")
     if len(text) > _MAX_VARS_SIZE:
         raise DataError(f"--vars has more than {_MAX_VARS_SIZE} characters")
-    variables = json_value(text, "--vars")
+    variables = parse_json(text, "--vars")
     if not isinstance(variables, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
     return variables

@@ -12,8 +12,9 @@ import click
 from formulaseed.cli.options import format_option
 from formulaseed.cli.output import emit_json, finish, report_failures, say
 from formulaseed.cli.results import check_lines
-from formulaseed.data.jsonl import parsed, read_lines
-from formulaseed.data.results import text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.jsonl import parse_lines, read_lines
+from formulaseed.data.results import write_line
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
@@ -139,7 +140,7 @@ def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
     new = old = 0
     with report_failures() as failures, _open_store(path) as answers:
-        for line, is_new in parsed(read_lines(source), answers.take):
+        for line, is_new in parse_lines(read_lines(source), answers.take):
             if isinstance(is_new, DataError):
                 failures.add(line.place, str(is_new))
             else:

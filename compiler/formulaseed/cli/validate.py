@@ -20,7 +20,8 @@ from formulaseed.cli.results import check_lines
 from formulaseed.cli.table import cut
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.results import FINE, WRONG, text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import FINE, WRONG, write_line
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean

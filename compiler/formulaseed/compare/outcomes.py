@@ -13,7 +13,7 @@ from typing import Any
 
 from formulaseed.compare.pairing import Pairing, compute_change, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line
+from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.typed import SymbolKind
@@ -252,9 +252,9 @@ def compare_outcomes(
     old: Setting,
     new: Setting,
     pairing: Pairing,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     failures: Failures,
-    new_lines: Iterable[Line] | None,
+    new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
 ) -> Outcomes:
     """Evaluate every restaurant with both seeds and compare the results; add restaurants and lines that fail to `failures`.
@@ -279,8 +279,8 @@ def compare_outcomes(
 def _pair_restaurants(
     old: Setting,
     new: Setting,
-    lines: Iterable[Line],
-    new_lines: Iterable[Line] | None,
+    lines: Iterable[InputLine],
+    new_lines: Iterable[InputLine] | None,
     failures: Failures,
     duplicates: Duplicates,
 ) -> Iterator[_RestaurantPair]:
@@ -304,7 +304,7 @@ def _pair_restaurants(
 
 
 def _read_rows(
-    setting: Setting, lines: Iterable[Line], failures: Failures, duplicates: Duplicates
+    setting: Setting, lines: Iterable[InputLine], failures: Failures, duplicates: Duplicates
 ) -> Iterator[ExtractedRestaurant]:
     """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
     restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)

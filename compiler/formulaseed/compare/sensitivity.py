@@ -14,9 +14,9 @@ from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
 from formulaseed.compare.pairing import compute_change, format_verdict, is_same, rank_numeric_outputs
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, Lines, lines_of
+from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
@@ -27,7 +27,7 @@ from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_change, is_number
 from formulaseed.pipeline import compile, require_valid
 from formulaseed.runtime.evaluator import GeneratedModule
-from formulaseed.runtime.loading import evaluator_of, module_from_source
+from formulaseed.runtime.loading import compile_evaluator, module_from_source
 from formulaseed.runtime.running import usable_rows
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shorten
@@ -201,7 +201,7 @@ class Sensitivity(RenderedDocument):
         return Table([*columns, "place"], rows)
 
 
-@validated
+@validate_arguments
 def sensitivity(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -222,20 +222,20 @@ def sensitivity(
     failures = Failures()
     ranking = rank_numbers(
         load_seed(seed),
-        lines_of(rows, "rows"),
+        open_lines(rows, "rows"),
         by=by,
         output=output,
         parameters=parameters,
         failures=failures,
         duplicates=duplicates,
     )
-    failures.refuse_nothing_read(ranking.restaurants)
+    failures.require_restaurants(ranking.restaurants)
     return ranking
 
 
 def rank_numbers(
     seed: FormulaSeed,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     *,
     by: float,
     output: str | None,
@@ -348,14 +348,14 @@ class _Baseline:
     def __init__(
         self,
         seed: FormulaSeed,
-        lines: Iterable[Line],
+        lines: Iterable[InputLine],
         output: str | None,
         parameters: dict[str, Value],
         failures: Failures,
         duplicates: Duplicates,
     ) -> None:
         verdict = choose_verdict(seed.program, output)
-        self.evaluator = evaluator_of(seed)
+        self.evaluator = compile_evaluator(seed)
         self.parameters = parameters
         self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
         self.verdict = verdict.name if verdict is not None else None
@@ -363,7 +363,7 @@ class _Baseline:
         module = self.evaluator.module
         self.restaurants: list[_BaselineRestaurant] = []
         for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
-            rows = self.evaluator.parsed_rows(restaurant.rows)
+            rows = self.evaluator.parse_rows(restaurant.rows)
             context = module.parse_context(restaurant.context)
             outputs = _evaluate_outputs(module, self.arguments, rows, context)
             self.restaurants.append(_BaselineRestaurant(restaurant.business_id, rows, context, outputs))

@@ -58,7 +58,7 @@ class ChangeSearch:
     def find_changes(self) -> list[Change]:
         """Return changes that lead to another verdict, the smallest first; none if the restaurant has no verdict."""
         try:
-            self._parsed = self.evaluator.parsed_rows(self.rows)
+            self._parsed = self.evaluator.parse_rows(self.rows)
         except DataError:
             return []
         values = self._trace(self._parsed)
@@ -270,7 +270,7 @@ class ChangeSearch:
         fewest: dict[Value, int] = {}
         for candidate in reviews.make_candidates([places[0] for places in self._positions_by_kind.values()]):
             try:
-                [parsed] = self.evaluator.parsed_rows([candidate.row])
+                [parsed] = self.evaluator.parse_rows([candidate.row])
             except DataError:  # the seed does not allow what a condition requires
                 continue
             if parsed in tried:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from formulaseed.data.results import Failures, error_of
+from formulaseed.data.results import Failures, error_record
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Row
 from formulaseed.explanation.contributions import Contributions
@@ -178,11 +178,11 @@ def explain_all(
             evaluator.check(rows, context)  # its messages name the row and the review, unlike the explainer's
             explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
         except DataError as error:
-            explanation = _explain_failure(explainer, restaurant, error_of(error))
+            explanation = _explain_failure(explainer, restaurant, error_record(error))
             add_failure(failures, restaurant, error)
         fault = explanation.error
         if fault is not None and fault.step is not None:
-            add_failure(failures, restaurant, evaluator.located(EvaluationError(fault.step, fault.kind, fault.message)))
+            add_failure(failures, restaurant, evaluator.locate(EvaluationError(fault.step, fault.kind, fault.message)))
         yield explanation
 
 

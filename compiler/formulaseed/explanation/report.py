@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Lines, lines_of
+from formulaseed.data.jsonl import Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
@@ -28,7 +28,7 @@ from formulaseed.language.types import Value
 from formulaseed.pages.histogram import Histogram, build_histogram
 from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import read_rows
 from formulaseed.source.printing import number_of
 
@@ -52,7 +52,7 @@ class Report:
         return self.html
 
 
-@validated
+@validate_arguments
 def report(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -71,10 +71,10 @@ def report(
     """
     failures = Failures()
     loaded = load_seed(seed)
-    explainer = Explainer(loaded.program, evaluator_of(loaded), output)
-    restaurants = read_rows(explainer.evaluator, lines_of(rows, "rows"), failures, parameters, duplicates)
+    explainer = Explainer(loaded.program, compile_evaluator(loaded), output)
+    restaurants = read_rows(explainer.evaluator, open_lines(rows, "rows"), failures, parameters, duplicates)
     page = make_report(explainer, explain_all(explainer, restaurants, parameters, failures), failures)
-    failures.refuse_nothing_read(page.restaurants)
+    failures.require_restaurants(page.restaurants)
     return page
 
 

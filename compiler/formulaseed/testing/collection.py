@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formulaseed import pipeline
-from formulaseed.data.files import holds
+from formulaseed.data.files import has_text
 from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, read_style
 from formulaseed.errors import FormulaSeedError
@@ -98,7 +98,7 @@ def _check_module(file: SeedFile, test: SeedTest) -> None:
     command = f"run `formulaseed compile {file.display_path} --out {file.config.getini('formulaseed_generated')}`"
     if not path.is_file():
         raise Failed(f"{path} is missing; {command}")
-    if not holds(path, pipeline.compile(seed, style=read_style(path))):
+    if not has_text(path, pipeline.compile(seed, style=read_style(path))):
         raise Failed(f"{path} is not what {file.display_path} compiles to; {command}")
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
-from formulaseed.data.jsonl import lines_of
+from formulaseed.data.jsonl import open_lines
 from formulaseed.errors import ArgumentError, DataError, FormulaSeedError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
@@ -125,7 +125,7 @@ def _make_prompt(
     asked, examples = fields_of(program), program.examples
     if options.examples is not None:
         file = os.fsdecode(options.examples) if isinstance(options.examples, str | os.PathLike) else "`examples`"
-        lines = lines_of(options.examples, "examples")
+        lines = open_lines(options.examples, "examples")
         examples = reviewed_answers(lines, asked, program.review_handling, find_texts)
         if not examples:
             raise DataError(f"{file} has no reviewed answer")

@@ -191,15 +191,6 @@ def test_a_fix_as_a_diff(tmp_path: Path) -> None:
     assert formulaseed("check", seed, "--fix", "--diff") == type(shown)(0, "", f"{seed}: there are no errors to fix\n")
 
 
-@pytest.mark.parametrize(
-    "options", ["--diff", "--watch --fix --diff", "--watch --format json", "--statistics --format sarif"]
-)
-def test_options_that_exclude_each_other(options: str) -> None:
-    """They are wrong usage, with the reason."""
-    done = command("check", G1A, *options.split())
-    assert (done.status, done.out, "Error: --" in done.err) == (2, "", True)
-
-
 def test_a_changed_file_is_checked_again(mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--watch looks at the file until it is interrupted, and checks it when it was written, is gone or is back."""
     text = mixed.read_text()

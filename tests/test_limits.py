@@ -183,7 +183,7 @@ def test_filters_too_large_by_their_uses_are_refused_unparsed(number: int, most:
 
 
 def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
-    """How many there are, how many are allowed, and where most of them are, at that step."""
+    """It is at the step with the most terms, and names that step."""
     steps = formulas(TOO_LARGE, 100)
     steps[7]["expr"] += " + N" * 23
     (error,) = analyse(seed(*steps)).diagnostics
@@ -228,7 +228,7 @@ def test_one_term_over_the_limit_is_refused() -> None:
 
 
 def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the file is within its limit each says what is too much, and the parser sees none of them."""
+    """In a file within its limit each formula is reported, and the parser sees none of them."""
     parse = Mock()
     monkeypatch.setattr(Parser, "read", parse)
     steps = [*formulas(100, 700), formula("N" * (limits.FORMULA_CHARACTERS + 1), "LONG"), formula("(" * 61, "DEEP")]
@@ -327,7 +327,7 @@ def matching(pattern: str) -> Json:
     return {"kind": "review_text", "pattern": pattern}
 
 
-def reported(lines: list[Json]) -> list[tuple[str, int]]:
+def size_errors(lines: list[Json]) -> list[tuple[str, int]]:
     """The codes of size, with their lines."""
     return [(d.code, d.line) for d in analyse_requests(lines).diagnostics if d.code in ("FS510", "FS804", "FS823")]
 
@@ -337,19 +337,19 @@ def test_patterns_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatc
     assert limits.FILE_PATTERN_PARTS >= 100 * limits.PATTERN_CHARACTERS
     monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 34)
     lines = [request(number, [matching("coffee"), matching("date|tea")]) for number in (1, 2)]
-    assert reported(lines) == []
+    assert size_errors(lines) == []
     over = [*lines, request(3, [matching("tea"), matching("(")])]
-    assert reported(over) == [("FS804", 3)] * 2
-    assert reported(lines) == []
+    assert size_errors(over) == [("FS804", 3)] * 2
+    assert size_errors(lines) == []
 
 
 def test_repeats_inside_one_another_count_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the steps of a pattern are counted in no time, however its repeats are nested."""
+    """The steps of a pattern are counted in no time, however its repeats are nested."""
     nested = [matching("(((a{9}b){9}c){9}d)")]
-    assert reported([request(1, nested)]) == []
-    assert reported([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
+    assert size_errors([request(1, nested)]) == []
+    assert size_errors([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
     monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 2_500)
-    assert reported([request(1, nested), request(2, nested)]) == [("FS804", 2)]
+    assert size_errors([request(1, nested), request(2, nested)]) == [("FS804", 2)]
 
 
 def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,7 +358,7 @@ def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limits, "FILE_SHORTHAND_TERMS", 9)
     facts = [{"kind": "item_meta", "path": ["attributes", f"A{k}"], "true": "True"} for k in range(3)]
     lines = [request(number, facts, "AND(a, b, c)") for number in (1, 2, 3)]
-    assert reported(lines) == []
+    assert size_errors(lines) == []
     analysis = analyse_requests([*lines, request(4, facts, "OR(a, b"), request(5, facts, "a")])
     warnings = [("FS823", "warning", line) for line in (4, 5)]
     assert [(d.code, d.severity, d.line) for d in analysis.diagnostics] == warnings

@@ -244,7 +244,7 @@ LONG = ["[" * 1_000_000, '{"' + '\\"' * 500_000, '{"a": {' * 200_000, '{"a":' + 
 
 @pytest.mark.parametrize("text", [*UNCERTAIN, *LONG], ids=lambda text: text[:8])
 def test_what_is_not_certain_has_no_kind(text: str) -> None:
-    """Which is found in linear time."""
+    """Deciding that takes linear time."""
     start = time.perf_counter()
     assert kind_of_text(text, "seed.json") is None
     assert time.perf_counter() - start < 1
@@ -410,7 +410,7 @@ def test_the_name_of_a_file_chooses_its_format(folder: Path, tmp_path: Path) -> 
 # --- fmt
 
 
-def shuffled(requests: list[dict[str, Any]]) -> str:
+def shuffle(requests: list[dict[str, Any]]) -> str:
     """Return requests, one a line, with other white space and another order of keys."""
     return "\n".join(json.dumps(dict(reversed(request.items())), separators=(",", ":")) for request in requests)
 
@@ -418,9 +418,9 @@ def shuffled(requests: list[dict[str, Any]]) -> str:
 @pytest.mark.parametrize(
     ("name", "text", "beginning"),
     [
-        ("requests.jsonl", shuffled(REQUESTS), lines(*REQUESTS)),
-        ("one.jsonl", shuffled(REQUESTS[:1]), lines(REQUESTS[0])),
-        ("one.json", shuffled(REQUESTS[:1]), lines(REQUESTS[0])),
+        ("requests.jsonl", shuffle(REQUESTS), lines(*REQUESTS)),
+        ("one.jsonl", shuffle(REQUESTS[:1]), lines(REQUESTS[0])),
+        ("one.json", shuffle(REQUESTS[:1]), lines(REQUESTS[0])),
         ("list.json", json.dumps(REQUESTS), "[\n"),
         ("list.json", json.dumps(REQUESTS, indent=4), "[\n"),
         ("objects.json", "\n".join(json.dumps(request, indent=4) for request in REQUESTS), "{\n"),

@@ -69,9 +69,15 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
     else:
         text = reference_prompt(document)
         say(f"about {estimate_tokens(text)} tokens", err=True)
+    sys.exit(_write_text(text, out, check))
+
+
+def _write_text(text: str, out: str | None, check: bool, note: str = "") -> int:
+    """Print the text or write it to the file `out`, or with `check` compare it with the file; return the exit status."""
     if check and out is not None:
-        sys.exit(check_current(Path(out), text, "the command without --check"))
-    write_out(text, out)
+        return check_current(Path(out), text, "the command without --check")
+    write_out(text, out, note)
+    return 0
 
 
 def _load_reference(
@@ -115,12 +121,8 @@ def _write_json(reference: Reference, out: str | None, check: bool) -> int:
     If the file contains a reference already, it is rewritten only if something has changed, with the next version. With `check`
     nothing is written; the status is 1 if the file is stale.
     """
-    text = document_text(reference_json(reference))
     if out is None or not Path(out).exists():
-        if check and out is not None:
-            return check_current(Path(out), text, "the command without --check")
-        write_out(text, out, f"version {reference.version}")
-        return 0
+        return _write_text(document_text(reference_json(reference)), out, check, f"version {reference.version}")
     before, _, written = _read_reference(out)
     difference = change(before, written, reference, reference_json(reference))
     if difference.kind == "none":

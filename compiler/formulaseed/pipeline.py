@@ -163,10 +163,8 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
     No file is written.
     """
     fixes = _safe_fixes(analysis)
-    attempts = [fixes]
-    if len(fixes) > 1:
-        attempts += [[fix] for fix in fixes[:_MAX_SINGLE_FIXES]]
-    for attempt in attempts:
+    single_fixes = [[fix] for fix in fixes[:_MAX_SINGLE_FIXES]] if len(fixes) > 1 else []
+    for attempt in (fixes, *single_fixes):
         candidate = _apply_fixes(analysis, attempt)
         for _ in range(_MAX_FIX_ROUNDS):
             if candidate is None:
@@ -191,10 +189,9 @@ def _apply_fixes(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -
     """
     kind = analysis.kind
     source = analysis.document.source
+    text = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
     if fixes:
         text = with_fixes(source.text, fixes)
-    else:
-        text = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
     if text == source.text:
         return None
     problems = Problems()

@@ -49,8 +49,7 @@ def demo(out: str) -> None:
     explanations, page = _explain_restaurants(seed, source, contexts, extractions)
     explanations.sort(key=lambda explanation: -float(explanation.outputs.get(_SCORE) or 0))
     show(_table(explanations))
-    changeable = [explanation for explanation in explanations if explanation.changes]
-    nearest = min(changeable, key=lambda explanation: explanation.changes[0].number)
+    nearest = min((e for e in explanations if e.changes), key=lambda explanation: explanation.changes[0].number)
     show(f"\n4. Why {build_title(nearest).text}\n")
     show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
     folder = Path(out)
@@ -65,8 +64,7 @@ def demo(out: str) -> None:
 
 def _short(path: Path) -> str:
     """Return the path of an example from the folder `tasks` or `examples`."""
-    count = 3 if path.parts[-3] == "tasks" else 2
-    return "/".join(path.parts[-count:])
+    return "/".join(path.parts[-3:] if path.parts[-3] == "tasks" else path.parts[-2:])
 
 
 def _excerpt(source: str) -> str:

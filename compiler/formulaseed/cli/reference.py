@@ -77,9 +77,15 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
     else:
         text = render_prompt(document)
         say(f"about {estimate_tokens(text)} tokens", err=True)
+    sys.exit(_write_text(text, out, check))
+
+
+def _write_text(text: str, out: str | None, check: bool, note: str = "") -> int:
+    """Print the text or write it to the file `out`, or with `check` compare it with the file; return the exit status."""
     if check and out is not None:
-        sys.exit(check_current(Path(out), text, "the command without --check"))
-    write_out(text, out)
+        return check_current(Path(out), text, "the command without --check")
+    write_out(text, out, note)
+    return 0
 
 
 def _load_reference(
@@ -123,12 +129,8 @@ def _write_json(reference: Reference, out: str | None, check: bool) -> int:
     If the file contains a reference already, it is rewritten only if something has changed, with the next version. With `check`
     nothing is written; the status is 1 if the file is stale.
     """
-    text = format_document(build_document(reference))
     if out is None or not Path(out).exists():
-        if check and out is not None:
-            return check_current(Path(out), text, "the command without --check")
-        write_out(text, out, f"version {reference.version}")
-        return 0
+        return _write_text(format_document(build_document(reference)), out, check, f"version {reference.version}")
     before, _, written = _read_reference(out)
     difference = compare_references(before, written, reference, build_document(reference))
     if difference.kind == "none":

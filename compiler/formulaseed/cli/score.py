@@ -155,9 +155,9 @@ class _MonitoredBatches:
 def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
     """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
 
-    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS` and `DUPLICATE_ROWS`,
-    which are removed from it. The status is `WRONG` if rows have no restaurant and `strict` forbids that, `PARTIAL` if
-    restaurants failed.
+    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS` and
+    `DUPLICATE_ROWS`, which are removed from it. The status is `WRONG` if rows have no restaurant and `strict` forbids that,
+    `PARTIAL` if restaurants failed.
     """
     names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS)
     orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)

@@ -264,10 +264,10 @@ def _report(
         print_group(f"{title}: {ok_count} of {len(members)} ok", members, on_error=on_error)
     counts = Counter[str](result.status for result in results)
     statuses = ", ".join(f"{counts[status]} {status}" for status in _COLORS if counts[status]) or "none"
-    requests = number_of(len(results), "request")
-    restaurants = number_of(len(cache.dataset.candidates), "restaurant")
-    reviews = number_of(cache.dataset.review_count, "review")
-    say(f"{requests}, {restaurants}, {reviews}: {statuses}", err=on_error)
+    data = (
+        f"{number_of(len(cache.dataset.candidates), 'restaurant')}, {number_of(cache.dataset.review_count, 'review')}"
+    )
+    say(f"{number_of(len(results), 'request')}, {data}: {statuses}", err=on_error)
 
 
 def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bool) -> None:

@@ -20,7 +20,7 @@ EXPLANATION := grammar/explanation.schema.json
 # The processes that tests start read modules as bytecode, whatever the environment says: else each compiles all of them anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install demo docs test test-language test-deep check format generate bench mutants clean
+.PHONY: install demo docs test test-all test-language test-deep check format generate bench mutants clean
 
 install: $(INSTALLED)  ## the command, in .venv; extras are for pages of docs/ that name them
 
@@ -40,7 +40,10 @@ docs: $(DEVELOPED)  ## the pages of docs/ as a site, in site/
 	$(PIP) '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-test: $(DEVELOPED)  ## all tests, fast ones first
+test: $(DEVELOPED)  ## what usually breaks, in two minutes on two cores
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not thorough and not slow"
+
+test-all: $(DEVELOPED)  ## every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-language: $(DEVELOPED)  ## what a Python may do otherwise than another: modules, formulas, the command, in brief
@@ -52,6 +55,7 @@ test-deep: $(DEVELOPED)  ## the property tests with many more examples
 check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell README.md CHANGELOG.md docs compiler grammar templates bench
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)

@@ -37,7 +37,17 @@ TESTS = {
     "agreement/test_properties.py": "module_agrees",
 }
 """The files of tests, each with a pattern of the tests that are run."""
-PYTEST = ["-x", "-q", "-s", "-p", "no:cacheprovider", "-o", "pythonpath=", "-o", "tmp_path_retention_policy=none"]
+PYTEST = [
+    "-x",
+    "-q",
+    "-s",
+    "-p",
+    "no:cacheprovider",
+    "-o",
+    "pythonpath=tests/support",
+    "-o",
+    "tmp_path_retention_policy=none",
+]
 NOT_CALLED = 33
 UNCHANGED = "unchanged"
 """Stands for no mutant, run at the end of each batch: whatever makes tests fail by itself shows."""

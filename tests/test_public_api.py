@@ -29,7 +29,13 @@ CONTEXTS = EXAMPLES / "contexts.jsonl"
 RECORDED = Recorded(EXAMPLES / "extractions-g1a_v2.jsonl")
 REQUESTS = EXAMPLES / "requests.jsonl"
 OPTIONAL = ("formulaseed.runtime.spark", "formulaseed.spark")
-"""What needs a package that the tests may lack."""
+"""Modules that need a package which may not be installed."""
+FUNCTIONS = {name for name in formulaseed.__all__ if name.islower() and not name.startswith("_")}
+REVIEW = {"review_id": "r1", "text": "Good soup", "stars": 4, "useful": 0, "date": "2024-01-02"}
+
+
+def context(business_id: str, *reviews: dict[str, Any]) -> dict[str, Any]:
+    return {"business_id": business_id, "name": business_id.title(), "is_open": 1, "reviews": [*reviews]}
 
 
 @pytest.fixture(scope="module")
@@ -66,37 +72,31 @@ def test_every_name_is_itself_after_every_module_was_imported() -> None:
         if not module.name.startswith(OPTIONAL) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     for name in formulaseed.__all__:
-        found = getattr(formulaseed, name)
-        assert not isinstance(found, ModuleType), name
-        assert name == "__version__" or callable(found), name
+        value = getattr(formulaseed, name)
+        assert not isinstance(value, ModuleType), name
+        assert name == "__version__" or callable(value), name
 
 
 def test_every_function_works(objects: dict[str, Any]) -> None:
     """Each function of `__all__` returns something on shipped data."""
-    functions = {name for name in formulaseed.__all__ if name.islower() and not name.startswith("_")}
-    assert set(objects) == functions
-    assert objects["report"].restaurants == 3
-    assert objects["cover"].restaurants == 3
+    assert set(objects) == FUNCTIONS
+    assert objects["report"].restaurants == objects["cover"].restaurants == 3
     assert len(objects["run"]) == len(objects["extract"]) == 14
 
 
 def test_objects_print_on_one_short_line(objects: dict[str, Any]) -> None:
-    for name, made in objects.items():
-        if name not in ("compile_seed", "extract", "run", "score"):  # a string, lists, and a table
-            assert len(repr(made)) <= 200, name
-            assert "\n" not in repr(made), name
-            assert " object at 0x" not in repr(made), name
+    for name in set(objects) - {"compile_seed", "extract", "run", "score"}:  # a string, lists, and a table
+        text = repr(objects[name])
+        assert len(text) <= 200, name
+        assert "\n" not in text, name
+        assert " object at 0x" not in text, name
     assert repr(objects["check"]).startswith("<Diagnostic ")
 
 
-WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+WRONG_ARGUMENTS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("score", (SEED, []), {"engine": "foo"}, "`engine` must be 'duckdb' or 'python', not 'foo'"),
-    (
-        "run",
-        (SEED, CONTEXTS),
-        {"max_usd": 3},
-        "`run` has no option `max_usd`; write `extractor=formulaseed.extractors.Anthropic(max_usd=…)`",
-    ),
+    ("run", (SEED, CONTEXTS), {"max_usd": 3},
+     "`run` has no option `max_usd`; write `extractor=formulaseed.extractors.Anthropic(max_usd=…)`"),
     ("run", (SEED, CONTEXTS), {"extracter": "lexical"}, "`run` has no option `extracter`; did you mean `extractor`?"),
     ("extract", (SEED, CONTEXTS), {"with_text": "yes"}, "`with_text` must be a valid boolean, not 'yes'"),
     ("diff", (SEED,), {}, "`diff`: missing a required argument: 'new'"),
@@ -108,26 +108,28 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("load_evaluator", (SEED,), {"strict": 1}, "`strict` must be a valid boolean, not 1"),
     ("compile_formula", (5,), {}, "`text` must be a valid string, not 5"),
     ("compile_seed", (SEED,), {"target": 3}, "`target` must be a valid string, not 3"),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "arguments", "options", "message"), WRONG, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(
+    ("name", "arguments", "options", "message"), WRONG_ARGUMENTS, ids=lambda value: str(value)[:30]
+)
 def test_a_wrong_argument_is_named(
     name: str, arguments: tuple[Any, ...], options: dict[str, Any], message: str
 ) -> None:
-    """What it must be, and what was given; an unknown option with the nearest known one."""
-    with pytest.raises(FormulaSeedError) as found:
+    """With the values that it may have, and its own; an unknown option with the nearest known one."""
+    with pytest.raises(FormulaSeedError) as error:
         getattr(formulaseed, name)(*arguments, **options)
-    assert str(found.value).startswith(message), str(found.value)
+    assert str(error.value).startswith(message), str(error.value)
 
 
-def test_contexts_in_place_of_rows_are_refused_with_the_function_that_makes_rows() -> None:
+@pytest.mark.parametrize("name", ["diff", "cover", "sensitivity", "report"])
+def test_contexts_in_place_of_rows_are_refused_with_the_function_that_makes_rows(name: str) -> None:
     """No command is named to those who have objects in memory."""
-    contexts = [{"business_id": "a", "name": "A", "reviews": []}]
     help = r"it is a file of contexts, not a file of rows; `formulaseed\.extract\(seed, contexts\)` makes rows$"
-    for name, arguments in (("diff", (SEED, SEED)), ("cover", (SEED,)), ("sensitivity", (SEED,)), ("report", (SEED,))):
-        with pytest.raises(DataError, match=help):
-            getattr(formulaseed, name)(*arguments, contexts)
+    seeds = (SEED, SEED) if name == "diff" else (SEED,)
+    with pytest.raises(DataError, match=help):
+        getattr(formulaseed, name)(*seeds, [context("a")])
 
 
 class Nothing:
@@ -136,7 +138,7 @@ class Nothing:
 
 def test_no_argument_is_accepted_unseen() -> None:
     """Each parameter of each function refuses an object that is nothing: an error of ours, before or while it is read."""
-    given: dict[str, dict[str, Any]] = {
+    calls: dict[str, dict[str, Any]] = {
         "check": {"seed": COUNTING},
         "compile_formula": {"text": "1"},
         "compile_seed": {"seed": COUNTING},
@@ -145,7 +147,7 @@ def test_no_argument_is_accepted_unseen() -> None:
         "explain": {"seed": COUNTING, "rows": [], "context": {}, "business_id": "a"},
         "extract": {"seed": COUNTING, "contexts": []},
         "load_evaluator": {"seed_or_path": COUNTING},
-        "load_requests": {"given": REQUESTS},
+        "load_requests": {"requests": REQUESTS},
         "load_seed": {"seed": COUNTING},
         "report": {"seed": COUNTING, "rows": []},
         "run": {"seed": COUNTING, "contexts": []},
@@ -153,8 +155,8 @@ def test_no_argument_is_accepted_unseen() -> None:
         "sensitivity": {"seed": COUNTING, "rows": []},
         "validate_requests": {"requests": REQUESTS, "restaurants": []},
     }
-    assert set(given) == {name for name in formulaseed.__all__ if name.islower() and not name.startswith("_")}
-    for name, arguments in given.items():
+    assert set(calls) == FUNCTIONS
+    for name, arguments in calls.items():
         function = getattr(formulaseed, name)
         function(**arguments)
         for argument in inspect.signature(function).parameters:
@@ -179,31 +181,23 @@ def test_an_extractor_is_a_value() -> None:
     assert careful == Anthropic(max_usd=5.0) != Anthropic()
     with pytest.raises(ValueError, match="frozen"):
         careful.model = "x"  # type: ignore[misc]
-    recorded = Recorded(iter([{"business_id": "a", "review_id": "r", "fields": {"n": 3}}]))
-    place = {"business_id": "a", "reviews": [{"review_id": "r", "text": "Tea", "stars": 4, "date": "2024-01-02"}]}
-    first, second = (formulaseed.extract(COUNTING, [place], extractor=recorded) for _ in range(2))
+    recorded = Recorded(iter([{"business_id": "a", "review_id": "r1", "fields": {"n": 3}}]))
+    first, second = (formulaseed.extract(COUNTING, [context("a", REVIEW)], extractor=recorded) for _ in range(2))
     assert first == second
     assert first[0]["rows"][0]["extraction"] == {"n": 3}
 
 
 def test_data_frames_are_read_as_files_are() -> None:
     """pandas, polars and Arrow, for `run` and `extract`; a frame of something else is an error, not an empty result."""
-    contexts = [
-        {"business_id": place, "name": place.title(), "is_open": 1,
-         "reviews": [{"review_id": "r1", "text": "Good soup", "stars": 4, "useful": 0, "date": "2024-01-02"}]}
-        for place in ("anna", "bert")
-    ]  # fmt: skip
+    contexts = [context("anna", REVIEW), context("bert", REVIEW)]
     expected = formulaseed.run(COUNTING, contexts, extractor="lexical")
     assert len(expected) == 2
     for frame in (pandas.DataFrame(contexts), polars.DataFrame(contexts), pyarrow.Table.from_pylist(contexts)):
         assert formulaseed.run(COUNTING, frame, extractor="lexical") == expected
         assert len(formulaseed.extract(COUNTING, frame, extractor="lexical")) == 2
-    odd = (
-        pandas.DataFrame([{"x": 1}]),
-        pandas.DataFrame([{"x": 1}, {"x": "y"}]),
-        pandas.DataFrame([[1, 2]], columns=["a", "a"]),
-    )
-    for other in (*odd, pandas.Series([1])):
+    two_kinds = pandas.DataFrame([{"x": 1}, {"x": "y"}])
+    duplicate_columns = pandas.DataFrame([[1, 2]], columns=["a", "a"])
+    for other in (pandas.DataFrame([{"x": 1}]), two_kinds, duplicate_columns, pandas.Series([1])):
         with pytest.raises(DataError):
             formulaseed.run(COUNTING, other, extractor="lexical")
 
@@ -217,20 +211,14 @@ def test_data_frames_can_be_read_twice() -> None:
     ]  # fmt: skip
     expected = formulaseed.run(COUNTING, restaurants, reviews=reviews, sample=4)
     assert sum(line["output"]["N"] for line in expected) == 4
-    for frame in (
-        pandas.DataFrame, polars.DataFrame, pyarrow.Table.from_pylist,
-        lambda lines: pyarrow.Table.from_pylist(lines).to_reader(),
-    ):  # fmt: skip
+    from_list = pyarrow.Table.from_pylist
+    for frame in (pandas.DataFrame, polars.DataFrame, from_list, lambda lines: from_list(lines).to_reader()):
         assert formulaseed.run(COUNTING, frame(restaurants), reviews=frame(reviews), sample=4) == expected
 
 
 def test_the_first_of_two_equal_reviews_is_kept_on_request() -> None:
     """Otherwise the restaurant fails, with both named; the others are scored."""
-    review = {"review_id": "r1", "text": "Good soup", "stars": 4, "useful": 0, "date": "2024-01-02"}
-    contexts = [
-        {"business_id": "twice", "name": "T", "is_open": 1, "reviews": [review, review]},
-        {"business_id": "once", "name": "O", "is_open": 1, "reviews": [review]},
-    ]
+    contexts = [context("twice", REVIEW, REVIEW), context("once", REVIEW)]
     twice, once = formulaseed.run(COUNTING, contexts, extractor="lexical", duplicates="first")
     assert twice["reviews"]["total"] == once["reviews"]["total"] == 1
     failing = formulaseed.run(COUNTING, contexts, extractor="lexical")
@@ -240,10 +228,9 @@ def test_the_first_of_two_equal_reviews_is_kept_on_request() -> None:
 
 
 def test_explain_counts_no_review_twice() -> None:
-    """As every other function: the rows are refused, or the first of them counts."""
+    """Like every other function: the rows are refused, or the first of them counts."""
     row = {"review_id": "r1", "extraction": {"n": 1}, "meta": {}}
-    with pytest.raises(
-        DataError, match=r"rows\[0\] and rows\[1\] have the same `review_id`, 'r1'.*`duplicates='first'`"
-    ):
+    message = r"rows\[0\] and rows\[1\] have the same `review_id`, 'r1'.*`duplicates='first'`"
+    with pytest.raises(DataError, match=message):
         formulaseed.explain(COUNTING, [row, row], {}, "a")
     assert formulaseed.explain(COUNTING, [row, row], {}, "a", duplicates="first").outputs == {"N": 1}

@@ -1,6 +1,6 @@
-"""formulaseed: compiles a Formula Seed, a scoring policy over reviews, to a reviewable Python module.
+"""Compile a Formula Seed, a scoring policy over reviews, to a reviewable Python module.
 
-The public names; each is imported when it is first used, so that `import formulaseed` costs nothing.
+Each public name is imported at its first use, so that `import formulaseed` costs nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_PUBLIC_NAMES = {
     "api": ("check", "compile_formula", "explain", "load_evaluator", "score", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
@@ -40,7 +40,7 @@ _HOMES = {
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
 }  # fmt: skip
-_MODULES = {name: f"formulaseed.{module}" for module, names in _HOMES.items() for name in names}
+_MODULES = {name: f"formulaseed.{module}" for module, names in _PUBLIC_NAMES.items() for name in names}
 
 __all__ = [
     "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula",
@@ -52,13 +52,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name at its first use. Raises `AttributeError` for any other name."""
     if name not in _MODULES and name != "extractors":
         raise AttributeError(f"module 'formulaseed' has no attribute {name!r}")
     import importlib
 
-    if name == "extractors":  # whose values `run` and `extract` take
+    if name == "extractors":  # a package, whose values `run` and `extract` take
         return importlib.import_module("formulaseed.extractors")
     module = importlib.import_module(_MODULES[name])
+    # the pages of notebooks belong to a layer above the classes, so the classes get them here
     if module.__name__ == "formulaseed.documents":
         module.FormulaSeed._repr_html_ = _seed_html
     elif module.__name__ == "formulaseed.extractors.phase2":
@@ -67,18 +69,19 @@ def __getattr__(name: str) -> Any:
 
 
 def _seed_html(seed: FormulaSeed) -> str:
-    """Return what a notebook shows of a seed: its steps as a table."""
+    """Return the HTML of a seed for notebooks: its steps as a table."""
     from formulaseed.pages.notebook import seed_html
 
     return seed_html(seed)
 
 
 def _outcome_html(outcome: Outcome) -> str:
-    """Return what a notebook shows of results or rows: a table."""
+    """Return the HTML of results or rows for notebooks: a table."""
     from formulaseed.pages.notebook import outcome_html
 
     return outcome_html(outcome, outcome.failures)
 
 
 def __dir__() -> list[str]:
+    """Return the public names."""
     return __all__

@@ -1,4 +1,4 @@
-"""`python -m formulaseed`."""
+"""Run the command line for `python -m formulaseed`."""
 
 from formulaseed.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The Python interface beside `loading`: check seeds, and evaluate restaurants, formulas and requests with them."""
+"""Offer the Python interface: check seeds, and evaluate restaurants, formulas and requests with them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 @validated
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
-    """Return every diagnostic of a seed, errors, warnings and notes, in the order of the file."""
+    """Return every diagnostic of a seed (errors, warnings and notes) in the order of the file.
+
+    Raises `DataError` if the file cannot be opened.
+    """
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
     return list(documents.analyse(seed).diagnostics)
@@ -45,8 +48,8 @@ def load_evaluator(
     """Return an evaluator of a seed (a path, JSON values or a loaded one) or of a generated module (a path to a .py).
 
     With `strict` rows may have no extraction or metadata that the seed does not know. Raises `SeedError` for a seed with
-    errors and for a module that is not as compiled; with `allow_edited` a module may differ from its seed, as long as it is
-    what the compiler could have written.
+    errors and for a module that differs from what its seed compiles to; `allow_edited` permits the difference, as long as the
+    compiler could have written the module. Raises `DataError` for a file that cannot be opened.
     """
     if isinstance(seed_or_path, str | os.PathLike) and Path(seed_or_path).suffix == ".py":
         file = load_module(Path(seed_or_path))
@@ -63,18 +66,16 @@ def compile_formula(
 ) -> Formula:
     """Check one formula over the entities of a domain, ready to evaluate.
 
-    `reference` is a formula reference or a schema file: a path, JSON values or a loaded one. `variables` are names
-    besides, or alone where there is no reference: a list of numbers' names, or a mapping of names to types (`"number"`,
-    `{"type": "string", "nullable": true}`), to example values, or to such mappings for entities. With
-    neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold every problem,
-    and `DataError` for a file that cannot be opened and for malformed variables.
+    `reference` is a formula reference or a schema file: a path, JSON values or a loaded one. `variables` are further names,
+    or the only ones without a reference: a list of numbers' names, or a mapping of names to types (`"number"`,
+    `{"type": "string", "nullable": true}`), to example values, or to such mappings for entities. Without either, names are the
+    restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold every problem, and `DataError` for a file that cannot be
+    opened and for malformed variables.
     """
-    from formulaseed.documents import domain_of
-    from formulaseed.pipeline import checked
     from formulaseed.reference.evaluation import Formula
 
-    found = checked(documents.analyse_formula(text, domain_of(reference, variables)))
-    return Formula(text, found.program, found.diagnostics)
+    valid = pipeline.require_valid(documents.analyse_formula(text, documents.load_domain(reference, variables)))
+    return Formula(text, valid.program, valid.diagnostics)
 
 
 @validated
@@ -94,8 +95,8 @@ def explain(
     Rows and context are JSON values as `Evaluator.evaluate` takes them; a row may also have the review's `text` and the
     extractor's `quotes` by field. `output` is the output to explain, by default the last that chooses by rules. With
     `duplicates="first"` the first of the rows with the same `review_id` counts; otherwise they are refused. `evaluator` saves
-    compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where a step has no value
-    the explanation has an `error`.
+    compiling the seed again. Raises `SeedError`, and `DataError` for input that the seed does not allow; if a step cannot be
+    computed, the explanation has an `error`.
     """
     from formulaseed.explanation.explainer import Explainer
 
@@ -104,10 +105,10 @@ def explain(
     loaded = documents.load_seed(seed)
     evaluator = evaluator or evaluator_of(loaded)
     explainer = Explainer(loaded.program, evaluator, output)
-    listed = [*check_rows(rows)]
-    rows = drop_duplicates(listed, review_ids(listed), duplicates, "rows[{}]".format)
-    made_with = evaluator.provenance(parameters).to_json()
-    return explainer.explain(business_id, rows, context, parameters, made_with)
+    row_list = [*check_rows(rows)]
+    rows = drop_duplicates(row_list, review_ids(row_list), duplicates, "rows[{}]".format)
+    provenance = evaluator.provenance(parameters).to_json()
+    return explainer.explain(business_id, rows, context, parameters, provenance)
 
 
 @validated
@@ -124,10 +125,10 @@ def score(
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a `pyarrow.Table` of results.
 
     Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or readers, pandas or polars frames, or
-    DuckDB relations. The engine `python` takes JSON Lines of nested rows, or their objects, alone. Restaurants that fail are
-    lines with `error_step`, `error_kind` and `error_message`; so is one with a review twice, unless `duplicates` is
-    `"first"`: then the first counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed, before anything
-    runs.
+    DuckDB relations. The engine `python` takes nested rows only, as JSON Lines or as objects, and no `contexts`. Restaurants
+    that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate review, unless
+    `duplicates` is `"first"`: then the first counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed,
+    before anything runs.
     """
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
@@ -136,7 +137,8 @@ def score(
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
-    evaluator, options = load_evaluator(loaded), ScoreOptions(parameters, trace=trace, duplicates=duplicates)
+    evaluator = load_evaluator(loaded)
+    options = ScoreOptions(parameters, trace=trace, duplicates=duplicates)
     if engine == "duckdb":
         return score_tables(
             loaded, evaluator, rows, contexts, options, lambda results: table_of(results.batches, results.schema)
@@ -163,37 +165,42 @@ def validate_requests(
 ) -> Validation:
     """Validate requests against restaurants: a status for each request, and the matrix of all values.
 
-    Files are given as paths or as the JSON values that they would hold, lines as data frames too; without `reviews` the
-    restaurants hold their own. With `duplicates="first"` the first of a restaurant's reviews with the same `review_id` counts;
-    otherwise the restaurant cannot be used. A request with errors has the status `invalid`, with its `errors`, and no row in
-    the matrix; the others are validated. Lines of the data that cannot be used are in the result's `failures`. Raises
-    `SeedError` for requests of which none can be read, and `DataError` for a file that cannot be opened or a malformed social
-    graph.
+    Each argument is a path or the JSON values of such a file; restaurants, reviews and judgements may also be data frames.
+    Without `reviews` the restaurants contain their own. With `duplicates="first"` the first of a restaurant's reviews with the
+    same `review_id` counts; otherwise the restaurant cannot be used. A request with errors has the status `invalid`, with its
+    `errors`, and no row in the matrix; the others are validated. Lines of the data that cannot be used are in the result's
+    `failures`. Raises `SeedError` if no request can be read, and `DataError` for a file that cannot be opened or a malformed
+    social graph.
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures
     from formulaseed.requests.validate import valid, validate
 
-    analysis, failures = documents.read_requests(requests), Failures()
+    analysis = documents.read_requests(requests)
     lines = analysis.parsed or ()
+    failures = Failures()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures, duplicates)
     return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
 
 
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:
-    """Compile some valid requests of a file in memory, and return what their module finds for a restaurant."""
+    """Compile some valid requests of a file in memory, and return the function that evaluates them for a restaurant.
+
+    `requests` are some or all of the requests of `analysis`; invalid ones must not be among them.
+    """
     from formulaseed.requests.model import Requests
     from formulaseed.requests.validate import RequestValues
 
-    whole, program = analysis.document.source, Requests("requests", tuple(requests))
-    text = "\n".join(whole.text[request.span.start : request.span.end] for request in requests)
-    document = replace(analysis.document, source=Source(whole.name, text))
+    source = analysis.document.source
+    program = Requests("requests", tuple(requests))
+    text = "\n".join(source.text[request.span.start : request.span.end] for request in requests)
+    document = replace(analysis.document, source=Source(source.name, text))
     compiled = pipeline.compile(RequestsFile(analysis.kind, document, program, ()), formatted=False)
     module: Any = module_from_source(compiled, "requests")
-    pieces = program.evidence()
+    evidence = program.evidence()
 
     def evaluate(place: Restaurant, known: Background) -> RequestValues:
-        found = module.conditions(place, known)
-        return RequestValues(module.requests(found), dict(zip(pieces, found.values(), strict=True)))
+        conditions = module.conditions(place, known)
+        return RequestValues(module.requests(conditions), dict(zip(evidence, conditions.values(), strict=True)))
 
     return evaluate

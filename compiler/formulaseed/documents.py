@@ -1,7 +1,8 @@
-"""Read, analyse and load documents as users give them: a path, `-` or JSON values.
+"""Read, analyse and load documents from a path, standard input (`-`) or JSON values.
 
-In: a seed, requests, rules, a formula reference, a formula. Out: the `Analysis` of its kind, which is recognised by what the
-file holds, or what was checked. Knows every kind; what the phases do with each is defined by `seed`, `requests` and `reference`.
+In: a seed, requests, rules, a formula reference or a formula. Out: an `Analysis`, or for the functions `load_…` a checked
+document. The kind of a file is recognised by its content. `seed`, `requests` and `reference` define what the phases of the
+compiler do with each kind.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import summarize
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import Document, Kind
-from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
+from formulaseed.pipeline import Analysis, Compilable, compile, require_valid, run
 from formulaseed.requests.kind import BENCHMARK_KIND
 from formulaseed.requests.kind import KIND as REQUESTS
 from formulaseed.seed import surface
@@ -41,31 +42,33 @@ RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 SeedAnalysis = Analysis[surface.Program, nodes.Program]
 RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
 
-_CHECKED = ("seed", "requests", "rules", "reference")
-"""The kinds of files that `check` takes."""
-_JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson")
-_REFERENCE_FILE = "formula_reference.json"
-"""The name of a reference that is beside a file of rules."""
+_CHECKED_KINDS = ("seed", "requests", "rules", "reference")  # the kinds of files that the command `check` takes
+_JSON_LINES_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
+_REFERENCE_FILE = "formula_reference.json"  # a file of rules uses the reference of this name in its folder
 
 
 class FormulaSeed(Compilable[nodes.Program]):
     """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes."""
 
     _repr_html_: ClassVar[Callable[[FormulaSeed], str] | None] = None
-    """What a notebook shows: the package sets it, since pages are made by a layer above."""
+    """Return the HTML that a notebook shows; set by the package, since pages are made by a layer above."""
 
     @property
     def task_name(self) -> str:
+        """The `task_name` of the seed."""
         return self.program.task_name
 
     @cached_property
     def module_source(self) -> str:
-        """Its module's source for this process, long lines not broken; whoever needs it again has it at once."""
+        """The source of the seed's Python module without line breaking, compiled at the first access."""
         return compile(self, formatted=False)
 
     def __repr__(self) -> str:
-        found = summary(self.diagnostics)
-        return f"FormulaSeed({self.task_name!r}, {number_of(len(self.program.steps), 'step')}{found and f', {found}'})"
+        text = f"{self.task_name!r}, {number_of(len(self.program.steps), 'step')}"
+        counts = summarize(self.diagnostics)
+        if counts:
+            text += f", {counts}"
+        return f"FormulaSeed({text})"
 
 
 class RequestsFile(Compilable["Requests"]):
@@ -77,51 +80,56 @@ class RequestsFile(Compilable["Requests"]):
         )
 
 
-def read_given(
-    given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems, kinds: tuple[str, ...] = ()
+def read_document(
+    value: str | os.PathLike[str] | Mapping[str, Any], kind: str, problems: Problems, kinds: tuple[str, ...] = ()
 ) -> Document:
-    """Read a file or a dictionary of one of the kinds, by default `what`. Raises `UnreadableError` if it cannot be opened."""
-    kinds = kinds or (what,)
-    if isinstance(given, Mapping):
-        source, path = Source(f"<{what}>", dumped(given, what)), None
-        is_sound = is_of_kind(source, kind_of(given), kinds, problems)
-    elif isinstance(given, str | os.PathLike):
-        source, path = source_of(given, problems)
-        is_sound = not problems.has_errors and is_of_kind(
+    """Read a file or a dictionary as a document of one of `kinds`, by default `kind`, which messages name.
+
+    Reports a document of another kind and invalid JSON to `problems`; the document's `tree` is None then. Raises
+    `UnreadableError` if the file cannot be opened, `FormulaSeedError` if `value` is neither a path nor a dictionary.
+    """
+    kinds = kinds or (kind,)
+    path: Path | None = None
+    if isinstance(value, Mapping):
+        source = Source(f"<{kind}>", dumped(value, kind))
+        is_usable = is_of_kind(source, kind_of(value), kinds, problems)
+    elif isinstance(value, str | os.PathLike):
+        source, path = source_of(value, problems)
+        is_usable = not problems.has_errors and is_of_kind(
             source, kind_of_text(source.text, source.name), kinds, problems
         )
     else:
-        raise FormulaSeedError(f"a {what} is a path or a dictionary, not {type(given).__name__}")
-    return read_text(source, path, problems) if is_sound else Document(source, None, path)
-
-
-def read(seed: SeedLike, problems: Problems) -> Document:
-    """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
-    return read_given(seed, "seed", problems)
+        raise FormulaSeedError(f"a {kind} is a path or a dictionary, not {type(value).__name__}")
+    return read_text(source, path, problems) if is_usable else Document(source, None, path)
 
 
 def analyse(seed: SeedLike) -> SeedAnalysis:
-    """Run the phases up to `lint`; every problem is in the result's diagnostics."""
+    """Read a seed and run the phases up to `lint`; every problem is in the result's diagnostics.
+
+    Raises `UnreadableError` if the file cannot be opened.
+    """
     problems = Problems()
-    return run(SEED, read(seed, problems), problems)
+    return run(SEED, read_document(seed, "seed", problems), problems)
 
 
 def analyse_text(source: Source) -> SeedAnalysis:
-    """Analyse the text of a seed."""
+    """Analyse the text of a seed, whatever file it comes from; every problem is in the result's diagnostics."""
     problems = Problems()
     return run(SEED, read_text(source, None, problems), problems)
 
 
 def analyse_file(
-    given: str | os.PathLike[str], reference: ReferenceLike | None = None, *, benchmark: bool = False
+    file: str | os.PathLike[str], reference: ReferenceLike | None = None, *, benchmark: bool = False
 ) -> Analysis[Any, Any]:
-    """Analyse whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`.
+    """Analyse a file as the kind that its content says: a seed, requests, rules or a formula reference.
 
-    With `benchmark` requests must have ids of the benchmark's form.
+    Rules are checked against `reference`, by default the one that the file names or that is in its folder. With `benchmark`
+    requests must have ids of the benchmark's form. A file of another kind is reported in the diagnostics of an analysis
+    without results. Raises `UnreadableError` if the file cannot be opened.
     """
     problems = Problems()
-    source, path = source_of(given, problems)
-    name = document_kind(source, _CHECKED, problems)
+    source, path = source_of(file, problems)
+    name = recognise_kind(source, _CHECKED_KINDS, problems)
     if name is None:
         return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
     if name == "requests":
@@ -134,25 +142,30 @@ def analyse_file(
     return run(kind, read_text(source, path, problems), problems)
 
 
-def document_kind(source: Source, kinds: tuple[str, ...], problems: Problems) -> str | None:
-    """Return which of the kinds a file is read as; None if it is of another kind, which is reported, or has errors."""
-    kind = None if problems.has_errors else kind_of_text(source.text, source.name)
-    if problems.has_errors or not is_of_kind(source, kind, kinds, problems):
+def recognise_kind(source: Source, kinds: tuple[str, ...], problems: Problems) -> str | None:
+    """Return the name of the kind that a file is read as, one of `kinds`.
+
+    Returns None if the file is of another kind, which is reported, and if `problems` has errors already.
+    """
+    if problems.has_errors:
+        return None
+    kind = kind_of_text(source.text, source.name)
+    if not is_of_kind(source, kind, kinds, problems):
         return None
     if kind is not None:
         return kind.name
-    # what cannot be read as JSON is of the kind that its name says
-    return "requests" if source.name.endswith(_JSON_LINES) else "seed"
+    # a file that cannot be read as JSON: its name decides which errors are reported
+    return "requests" if source.name.endswith(_JSON_LINES_SUFFIXES) else "seed"
 
 
-def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
-    """Analyse a file as one of rules, whatever it holds. Raises `UnreadableError`."""
+def analyse_rules(file: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
+    """Analyse a file of rules; a file of another kind is reported. Raises `UnreadableError` if the file cannot be opened."""
     problems = Problems()
-    return run(_rules_kind(reference), read_given(given, "rules", problems), problems)
+    return run(_rules_kind(reference), read_document(file, "rules", problems), problems)
 
 
 def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
-    """Analyse one formula over a reference."""
+    """Analyse one formula over the fields of `reference`. Raises `FormulaSeedError` if `text` is not a string."""
     from formulaseed.reference.kind import formula_kind
 
     if not isinstance(text, str):
@@ -160,21 +173,26 @@ def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
     return run(formula_kind(reference), Document(Source("<formula>", text), None, None), Problems())
 
 
-def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> RequestsAnalysis:
-    """Analyse a file of requests, or the requests as JSON values; with `benchmark` ids must have the benchmark's form."""
-    kind, problems = BENCHMARK_KIND if benchmark else REQUESTS, Problems()
-    if isinstance(given, str | os.PathLike):
-        source, path = source_of(given, problems)
-        if document_kind(source, ("requests",), problems) is None:
-            return Analysis(kind, Document(source, None, path), None, None, problems.sorted())
-        return run(kind, Document(source, None, path), problems)
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
-    requests = list(given)
-    document = Document(
-        Source("<requests>", "".join(dumped(each, "request", indent=None) + "\n" for each in requests)), None, None
-    )
-    if requests and not is_of_kind(document.source, kind_of(requests[0]), ("requests",), problems):
+def analyse_requests(requests: RequestsLike, *, benchmark: bool = False) -> RequestsAnalysis:
+    """Analyse a file of requests, or requests as JSON values; with `benchmark` ids must have the benchmark's form.
+
+    A file of another kind is reported. Raises `UnreadableError` if the file cannot be opened, `FormulaSeedError` if `requests`
+    is neither a path nor a list.
+    """
+    kind = BENCHMARK_KIND if benchmark else REQUESTS
+    problems = Problems()
+    if isinstance(requests, str | os.PathLike):
+        source, path = source_of(requests, problems)
+        is_usable = recognise_kind(source, ("requests",), problems) is not None
+        document = Document(source, None, path)
+    elif isinstance(requests, Mapping) or not isinstance(requests, Iterable):
+        raise FormulaSeedError(f"requests are a path or a list of objects, not {type(requests).__name__}")
+    else:
+        objects = list(requests)
+        text = "".join(dumped(request, "request", indent=None) + "\n" for request in objects)
+        document = Document(Source("<requests>", text), None, None)
+        is_usable = not objects or is_of_kind(document.source, kind_of(objects[0]), ("requests",), problems)
+    if not is_usable:
         return Analysis(kind, document, None, None, problems.sorted())
     return run(kind, document, problems)
 
@@ -183,7 +201,7 @@ def analyse_requests(given: RequestsLike, *, benchmark: bool = False) -> Request
 
 
 def load_reference(source: ReferenceLike) -> Reference:
-    """Read a formula reference or a schema file; a `Reference` is returned as it is.
+    """Read a formula reference or a schema file; a `Reference` is returned as is.
 
     Raises `UnreadableError` if the file cannot be opened, `SeedError` if it is invalid.
     """
@@ -193,32 +211,41 @@ def load_reference(source: ReferenceLike) -> Reference:
     if isinstance(source, Reference):
         return source
     problems = Problems()
-    document = read_given(source, "reference", problems)
+    document = read_document(source, "reference", problems)
     reference = lower_reference(document.tree, problems)
     if reference is None or problems.has_errors:
         raise SeedError(problems.sorted())
     return reference
 
 
-def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
-    """Return what a formula's names mean: a reference, variables or both; with neither the restaurant's fields."""
+def load_domain(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
+    """Return the names that a formula may use: those of a reference, of variables, or of both.
+
+    Without either they are the fields of a restaurant. Raises as `load_reference` does, and `DataError` for malformed
+    variables.
+    """
     from formulaseed.reference.restaurant import restaurant_reference
     from formulaseed.reference.variables import with_variables
 
     loaded = load_reference(reference) if reference is not None else None
-    return with_variables(loaded, variables) if variables is not None else loaded or restaurant_reference()
+    if variables is not None:
+        return with_variables(loaded, variables)
+    return loaded or restaurant_reference()
 
 
 def _rules_kind(reference: ReferenceLike | None) -> Kind[surface.Program, nodes.Program]:
+    """Return the kind of rules that are checked against `reference`, loaded as `_load_rules_reference` does."""
     from formulaseed.reference.kind import rules_kind
 
-    return rules_kind(partial(_reference_of_rules, reference))
+    return rules_kind(partial(_load_rules_reference, reference))
 
 
-def _reference_of_rules(reference: ReferenceLike | None, document: Document, problems: Problems) -> Reference:
-    """Return the reference of a file of rules: the given one, else the one that it names or that is beside it.
+def _load_rules_reference(reference: ReferenceLike | None, document: Document, problems: Problems) -> Reference:
+    """Return the reference for the file of rules `document`.
 
-    Reports one that it names and that cannot be opened. Raises `SeedError` if the reference is invalid.
+    It is `reference`, else the file that the rules name, else `formula_reference.json` in their folder, else the restaurant's
+    fields. If the named file cannot be opened, that is reported and an empty, incomplete reference is returned, so that its
+    names are not reported as unknown. Raises `SeedError` if the reference is invalid.
     """
     from formulaseed.reference.model import Reference
     from formulaseed.reference.restaurant import restaurant_reference
@@ -234,41 +261,49 @@ def _reference_of_rules(reference: ReferenceLike | None, document: Document, pro
         except UnreadableError as error:
             problems.report(catalogue.unreadable_reference(named.span, error.message))
             return Reference((), is_complete=False)
-    beside = folder / _REFERENCE_FILE
-    return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()
+    default_file = folder / _REFERENCE_FILE
+    if document.path is not None and default_file.is_file():
+        return load_reference(default_file)
+    return restaurant_reference()
 
 
-# --- what users load
+# --- checked documents
 
 
 @validated
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
-    """Read and check a seed, given as a path or as JSON values.
+    """Read and check a seed, given as a path or as JSON values; a `FormulaSeed` is returned as is.
 
     Raises `SeedError`, whose `.diagnostics` hold every problem, and `DataError` for a file that cannot be opened; with
     `strict` warnings are errors.
     """
-    return seed if isinstance(seed, FormulaSeed) else _seed(checked(analyse(seed), strict=strict))
+    if isinstance(seed, FormulaSeed):
+        return seed
+    return _as_formula_seed(require_valid(analyse(seed), strict=strict))
 
 
 @validated
-def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
-    """Read and check a file of requests, given as a path or as JSON values.
+def load_requests(requests: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
+    """Read and check a file of requests, given as a path or as JSON values; a `RequestsFile` is returned as is.
 
-    Raises `SeedError` where a request has errors, with every problem in its `.diagnostics`, and `DataError`
-    for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
+    Raises `SeedError` if a request has errors, with every problem in its `.diagnostics`, and `DataError` for a file that cannot
+    be opened; with `strict` warnings are errors. `validate_requests` takes a file in which some requests have errors.
     """
-    if isinstance(given, RequestsFile):
-        return given
-    found: Compilable[Requests] = checked(analyse_requests(given), strict=strict)
-    return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
+    if isinstance(requests, RequestsFile):
+        return requests
+    valid: Compilable[Requests] = require_valid(analyse_requests(requests), strict=strict)
+    return RequestsFile(valid.kind, valid.document, valid.program, valid.diagnostics)
 
 
-def read_requests(given: RequestsLike | RequestsFile, *, benchmark: bool = False) -> RequestsAnalysis:
-    """Read and check requests, some of which may be invalid. Raises `SeedError` if none of them can be read."""
-    if isinstance(given, RequestsFile):
-        return Analysis(given.kind, given.document, given.program.requests, given.program, given.diagnostics)
-    analysis = analyse_requests(given, benchmark=benchmark)
+def read_requests(requests: RequestsLike | RequestsFile, *, benchmark: bool = False) -> RequestsAnalysis:
+    """Read and check requests, some of which may be invalid; with `benchmark` ids must have the benchmark's form.
+
+    Raises `SeedError` if not one request can be read, `UnreadableError` if the file cannot be opened.
+    """
+    if isinstance(requests, RequestsFile):
+        program = requests.program
+        return Analysis(requests.kind, requests.document, program.requests, program, requests.diagnostics)
+    analysis = analyse_requests(requests, benchmark=benchmark)
     if not analysis.parsed:
         raise SeedError(analysis.diagnostics)
     return analysis
@@ -277,21 +312,26 @@ def read_requests(given: RequestsLike | RequestsFile, *, benchmark: bool = False
 def load_file(
     path: str | os.PathLike[str], *, strict: bool = False, reference: ReferenceLike | None = None
 ) -> Compilable[Any]:
-    """Read and check what a file holds. Raises `SeedError` if it has errors, `UnreadableError` without one."""
+    """Read and check a file that can be compiled: a seed, requests or rules.
+
+    Rules are checked against `reference`, as `analyse_file` does. Raises `SeedError` if the file has errors, with `strict` also
+    if it has warnings, and if it is a formula reference; `UnreadableError` if it cannot be opened.
+    """
     analysis = analyse_file(path, reference)
     if analysis.kind.name == "reference" and not analysis.errors:
         raise SeedError([catalogue.nothing_to_compile(analysis.document.source, "formula reference")])
-    found = checked(analysis, strict=strict)
-    return _seed(found) if found.kind is SEED else found
+    loaded = require_valid(analysis, strict=strict)
+    return _as_formula_seed(loaded) if loaded.kind is SEED else loaded
 
 
-def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
-    return FormulaSeed(found.kind, found.document, found.program, found.diagnostics)
+def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
+    """Return the same document as an instance of the public class of seeds."""
+    return FormulaSeed(loaded.kind, loaded.document, loaded.program, loaded.diagnostics)
 
 
 @validated
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
-    """Return the source of the seed's standalone Python module, or what another target makes of the seed.
+    """Compile a seed to the source of its standalone Python module, or to source of another target.
 
     Raises `SeedError` if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no
     such target.
@@ -300,37 +340,42 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
 
 
 def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | None = None) -> str:
-    """Return the source of the file `tests`, by which pytest tests the generated module in the file `module`.
+    """Return the source of the test file `tests`, with which pytest tests the generated module `module`.
 
-    Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is there.
+    The source names the seed and the module relative to the folder of `tests`. `style` is the style of generated files, by
+    default that of an existing file `tests`. No file is written; `seed` must come from a file.
     """
     from formulaseed.backends.python.code import literal
-    from formulaseed.backends.python.plan import header
+    from formulaseed.backends.python.identity import print_header
     from formulaseed.backends.python.render import format_body
 
-    document, folder = seed.document, os.path.realpath(tests.parent)
-    assert document.path is not None
-    places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
-    first_line = header(shown_path(document.path, tests.parent), style or style_at(tests))
+    seed_path = seed.document.path
+    assert seed_path is not None
+    folder = os.path.realpath(tests.parent)
+    paths = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (seed_path, module)]
+    first_line = print_header(shown_path(seed_path, tests.parent), style or read_style(tests))
     return format_body(
         f'"""{first_line}"""\n\nfrom formulaseed.testing import seed_tests\n\n'
-        f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, places))})\n"
+        f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, paths))})\n"
     )
 
 
-def style_at(path: Path) -> str:
-    """Return the style of the module at a path, if this release writes it; else the newest."""
-    from formulaseed.backends.python.identity import BEGINNING, style_for
+def read_style(path: Path) -> str:
+    """Return the style of an existing generated file, or the newest style if there is no file or its style is unknown."""
+    from formulaseed.backends.python.identity import HEADER_CHARACTERS, choose_style
 
     try:
-        beginning, _ = read_bytes(path, BEGINNING, regular=True)
-    except UnreadableError:  # there is none, or none that may be replaced
+        beginning, _ = read_bytes(path, HEADER_CHARACTERS, regular=True)
+    except UnreadableError:  # there is no file, or no regular one: the file will be new
         beginning = b""
-    return style_for(beginning.decode("utf-8", "replace"))
+    return choose_style(beginning.decode("utf-8", "replace"))
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:
-    """Return the place in the seed of an evaluation error as `file:line:column`; empty if there is none."""
+    """Return the place in the seed of an evaluation error of `kind` in `step`, as `file:line:column`.
+
+    Returns an empty string if the seed has no such place.
+    """
     from formulaseed.ir.interpret import find_failure_span
 
     span = find_failure_span(seed.program, step, kind)

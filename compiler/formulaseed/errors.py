@@ -1,4 +1,4 @@
-"""The exceptions that this package raises; no others escape.
+"""Define the exceptions that this package raises; no others escape.
 
 FormulaSeedError
 ├── ArgumentError     an argument of a function, or an option of a command, does not fit
@@ -54,9 +54,8 @@ class EvaluationError(FormulaSeedError):
     """Raised when a step cannot be computed from the given rows and context.
 
     `step` is the step's name in the seed; `kind` is one of `division_by_zero`, `domain`, `overflow`,
-    `null`, `lookup`, `type`; `message` names the operands, which `operands` holds; an overflow that was
-    found in a result has none. `place` is the place in the seed, as `file:line:column`, or empty if the seed is
-    not available.
+    `null`, `lookup`, `type`; `message` names the `operands`, which are empty for an overflow that was detected
+    in a result. `place` is the place in the seed, as `file:line:column`, or empty if the seed is not available.
     """
 
     def __init__(self, step: str, kind: str, message: str, operands: Operands = (), place: str = "") -> None:
@@ -69,7 +68,7 @@ class EvaluationError(FormulaSeedError):
 
 
 class DataError(FormulaSeedError):
-    """Raised when input data is invalid. `where` names the file, line or row, as far as it is known."""
+    """Raised when input data is invalid. `where` names the file, line or row; empty if unknown."""
 
     def __init__(self, message: str, where: str = "") -> None:
         self.message = message
@@ -77,7 +76,7 @@ class DataError(FormulaSeedError):
         super().__init__(f"{where}: {message}" if where else message)
 
     def at(self, where: str) -> DataError:
-        """Return the same error with an outer place before the inner one."""
+        """Return a copy of the error with the outer place `where`, such as a file, before its own place."""
         return DataError(self.message, f"{where}: {self.where}" if self.where else where)
 
 
@@ -91,7 +90,7 @@ class MissingExtraError(UnreadableError, ImportError):
 
 @contextmanager
 def require_extra(extra: str, purpose: str) -> Iterator[None]:
-    """Run a block that imports the packages of an extra.
+    """Run a block that imports the packages of an optional extra, and name the extra if one is missing.
 
     `purpose` is the subject of the message, such as "reading a database". Raises `MissingExtraError` if a package
     cannot be imported; a missing module of formulaseed itself is not caught.
@@ -102,11 +101,15 @@ def require_extra(extra: str, purpose: str) -> Iterator[None]:
         if (error.name or "").partition(".")[0] == "formulaseed":
             raise
         message = f"{purpose} needs the extra `{extra}`; run `pip install 'formulaseed[{extra}]'`"
-        if not isinstance(error, ModuleNotFoundError):  # the package is installed, but cannot be loaded
-            message += f" ({(str(error).splitlines() or ['it cannot be imported'])[0]})"
+        # the package is installed, but cannot be loaded: the reason helps
+        if not isinstance(error, ModuleNotFoundError):
+            reason = str(error).splitlines() or ["it cannot be imported"]
+            message += f" ({reason[0]})"
         raise MissingExtraError(message) from None
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Return the reason that the system gives, in a few words."""
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    """Return the operating system's words for the error, without the file's name if possible."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)

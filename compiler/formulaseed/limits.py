@@ -1,4 +1,4 @@
-"""The limits that input is checked against, most of them before it is parsed.
+"""Define the limits that input is checked against, most of them before it is parsed.
 
 They are generous to real seeds, and small enough that anything over them is refused at once. docs/limits.md
 documents them.
@@ -33,17 +33,15 @@ ENUM_VALUES = 1_000
 PARAMETERS = 500
 PASSES = 9
 REVIEW_EXAMPLES = 20
-"""Reviewed answers that a model is shown: each call pays for all of them."""
+"""Reviewed answers in the prompt of a model; every call pays for all of them."""
 REVIEW_EXAMPLE_CHARACTERS = 5_000
-"""Of the text of one; Yelp's reviews are no longer."""
+"""Characters of a reviewed answer's text; Yelp's reviews are no longer."""
 REVIEW_CHARACTERS = 10_000_000
 """The largest `max_length` of a review."""
 STEPS = 2_000
 CASE_RULES = 1_000
 TABLE_ENTRIES = 10_000
 CONDITIONS = 256
-WORDED_CONDITIONS = 4_000
-"""Characters of a condition written as a formula that is still parsed to suggest the object to write."""
 LIST_ITEMS = 1_000
 FILTER_SIZE = 5_000
 """Terms of a filter with the filters that it uses expanded: each use of one counts in full."""
@@ -65,7 +63,7 @@ PROPERTIES = 500
 FILE_TERMS = 110_000
 """Terms of all formulas, conditions, tables and rules of a file: each section may be large, but not all of them."""
 FILE_SYMBOLS = 400_000
-"""The same, with operators and brackets."""
+"""Terms, operators and brackets of all formulas, conditions, tables and rules of a file."""
 
 REQUESTS = 1_000
 REQUEST_ID_CHARACTERS = 100
@@ -129,21 +127,22 @@ NUMBER_MAX = 1.7976931348623157e308
 
 
 class Budget:
-    """What all texts of one file may have together: inside `of` each takes its part, until nothing is left."""
+    """A quantity that all texts of one file share: inside a block of `allow`, each text takes its part with `take`."""
 
     def __init__(self, name: str) -> None:
         self._left: ContextVar[list[int] | None] = ContextVar(name, default=None)
 
     @contextmanager
-    def of(self, most: int) -> Iterator[None]:
-        token = self._left.set([most])
+    def allow(self, size: int) -> Iterator[None]:
+        """Let the block take `size` units in all; an outer block's rest is in force again afterwards."""
+        token = self._left.set([size])
         try:
             yield
         finally:
             self._left.reset(token)
 
     def take(self, number: int) -> bool:
-        """Take this many, and return whether as many were left. A text that belongs to no file takes freely."""
+        """Take `number` units and return True if as many were left; outside of a block of `allow` always True."""
         left = self._left.get()
         if left is None:
             return True

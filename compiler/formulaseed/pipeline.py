@@ -18,11 +18,11 @@ from typing import Any, Generic, get_args
 
 from formulaseed import limits
 from formulaseed.backends.base import TARGETS, Unit, load_backend
-from formulaseed.backends.refusals import refusals
+from formulaseed.backends.refusals import find_refusals
 from formulaseed.data.documents import read_text, refused_module, report_internal_error, shown_path
 from formulaseed.data.file_kinds import wanted_text
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
@@ -33,30 +33,33 @@ from formulaseed.seed.write.canonical import sha256
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 
-_TRIED_ALONE = 20
-_ROUNDS = 4
-"""So many typos that hide one another are fixed together."""
+_MAX_SINGLE_FIXES = 20  # fixes that are also tried one by one, when all of them together do not help
+_MAX_FIX_ROUNDS = 4  # a fixed typo may reveal another typo, which is fixed in the next round
 
 
 @dataclass(frozen=True)
 class Analysis(Generic[Parsed, Checked]):
-    """How far a document came: each phase's result, None from the phase on that it did not pass."""
+    """The result of each phase for a document: `parsed` and `program` are None if their phase failed or was not reached.
+
+    `program` is also None if a later phase reports an error.
+    """
 
     kind: Kind[Parsed, Checked]
     document: Document
     parsed: Parsed | None
     program: Checked | None
     diagnostics: tuple[Diagnostic, ...]
-    fixed: int = 0
-    """How many errors `fixed` has fixed in the document."""
+    fixed_count: int = 0
+    """The number of errors that `fixed` has fixed in the document."""
 
     @property
     def errors(self) -> int:
-        """How many errors there are."""
+        """The number of errors among the diagnostics; warnings and notes do not count."""
         return sum(d.severity == "error" for d in self.diagnostics)
 
     @property
     def has_errors(self) -> bool:
+        """True if the diagnostics contain at least one error."""
         return self.errors > 0
 
 
@@ -71,7 +74,7 @@ class Compilable(Generic[Checked]):
 
     @property
     def name(self) -> str:
-        """The name of the task, or of the file without its ending."""
+        """The name of the seed's task, or for another kind the file name without its ending."""
         return self.program.task_name if isinstance(self.program, nodes.Program) else self.document.name
 
     @property
@@ -81,28 +84,36 @@ class Compilable(Generic[Checked]):
 
     @property
     def sha256(self) -> str:
-        """The hash, in hex, of the document's canonical form."""
+        """The SHA-256, in hexadecimal, of the document's canonical form."""
         return sha256(self.data)
 
 
 def run(kind: Kind[Parsed, Checked], document: Document, problems: Problems) -> Analysis[Parsed, Checked]:
-    """Run the phases of a document that has been read; every problem is in the result's diagnostics."""
-    parsed = checked = None
+    """Run the phases parse, check and lint on a document that has been read, and return their results.
+
+    Every problem is added to `problems` and is in the result's diagnostics; so is a bug of ours. Raises `UnreadableError` if
+    a file that the document needs, such as a reference, cannot be opened.
+    """
+    parsed = program = None
     try:
-        with COMPARED_LETTERS.of(limits.SUGGESTION_LETTERS):
+        with COMPARED_LETTERS.allow(limits.SUGGESTION_LETTERS):
             parsed = kind.parse(document, problems)
-            checked = kind.check(document, parsed, problems) if parsed is not None else None
-        kind.lint(parsed, checked, problems)
-    except UnreadableError:  # of a file that the document needs
+            if parsed is not None:
+                program = kind.check(document, parsed, problems)
+        kind.lint(parsed, program, problems)
+    except UnreadableError:  # a file that the document needs: not a bug of ours
         raise
     except Exception as error:
         report_internal_error(error, document, problems)
-    return Analysis(kind, document, parsed, None if problems.has_errors else checked, problems.sorted())
+    return Analysis(kind, document, parsed, None if problems.has_errors else program, problems.sorted())
 
 
-def checked(analysis: Analysis[Parsed, Checked], *, strict: bool = False) -> Compilable[Checked]:
-    """Return what an analysis has checked. Raises `SeedError` if it has errors; with `strict` warnings are errors."""
-    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+def require_valid(analysis: Analysis[Parsed, Checked], *, strict: bool = False) -> Compilable[Checked]:
+    """Return the checked document of an analysis.
+
+    Raises `SeedError`, with all diagnostics, if the analysis has errors; with `strict` also if it has warnings.
+    """
+    diagnostics = promote_warnings(analysis.diagnostics) if strict else analysis.diagnostics
     if analysis.program is None or any(d.severity == "error" for d in diagnostics):
         raise SeedError(diagnostics)
     return Compilable(analysis.kind, analysis.document, analysis.program, diagnostics)
@@ -116,20 +127,24 @@ def compile(
     style: str | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Return a checked document as source of the target, for a file in `folder`.
+    """Compile a checked document to source text of the target.
 
-    Raises `SeedError` if that fails and for what the target does not support, `FormulaSeedError` if there is no such target.
+    A Python module is laid out in `style`, by default the newest, and formatted if `formatted`. Its header names the document's
+    path relative to the project, or outside of a project to `folder`, the folder of the module. Raises `FormulaSeedError` if
+    there is no such target, and `SeedError` if the target does not support the document or no valid module can be emitted.
     """
-    source, kind = loaded.document.source, loaded.kind.name
+    source = loaded.document.source
+    kind = loaded.kind.name
     if target not in TARGETS:
-        raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
+        raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, noun='targets')}")
     backend = load_backend(target)
     if kind not in backend.kinds:
         supported = wanted_text(name for name in get_args(KindName) if name in backend.kinds)
-        raise SeedError([catalogue.unsupported_kind(source, target, wanted_text([kind]), supported)])
-    refused = refusals(loaded.program, target) if isinstance(loaded.program, nodes.Program) else []
-    if refused:
-        raise SeedError(refused)
+        raise SeedError([catalogue.kind_not_supported(source, target, wanted_text([kind]), supported)])
+    if isinstance(loaded.program, nodes.Program):
+        unsupported = find_refusals(loaded.program, target)
+        if unsupported:
+            raise SeedError(unsupported)
     unit = Unit(kind, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
     try:
         output, fault = backend.emit(unit, formatted=formatted)
@@ -141,37 +156,50 @@ def compile(
 
 
 def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
-    """Return the analysis of the document with every safe fix applied, the parts in dependency order if that is a fix.
+    """Return a new analysis of the document with every safe fix applied, or `analysis` itself if there is no safe fix.
 
-    A fix stays only if it leaves fewer errors, and brings neither a new one nor a result that is always the same. All are
-    tried together, then one by one; the analysis itself is returned if nothing can be fixed safely.
+    Fixes are tried all together, then one by one, and then again on the fixed document. Without fixes, the parts are put in
+    dependency order. A change is accepted only if it leaves fewer errors, brings no new error, and makes no result constant.
+    No file is written.
     """
     fixes = _safe_fixes(analysis)
-    for first in [fixes, *([fix] for fix in fixes[:_TRIED_ALONE] if len(fixes) > 1)]:
-        found = _with(analysis, first)
-        for _ in range(_ROUNDS):  # what hid behind one typo may be another
-            if found is None:
+    attempts = [fixes]
+    if len(fixes) > 1:
+        attempts += [[fix] for fix in fixes[:_MAX_SINGLE_FIXES]]
+    for attempt in attempts:
+        candidate = _apply_fixes(analysis, attempt)
+        for _ in range(_MAX_FIX_ROUNDS):
+            if candidate is None:
                 break
-            if is_fixed(analysis.diagnostics, found.diagnostics):
-                return fixed(found)
-            found = _with(found, _safe_fixes(found))
+            if is_fixed(analysis.diagnostics, candidate.diagnostics):
+                return fixed(candidate)
+            candidate = _apply_fixes(candidate, _safe_fixes(candidate))
     return analysis
 
 
 def _safe_fixes(analysis: Analysis[Parsed, Checked]) -> list[Diagnostic]:
-    """Return the diagnostics with a safe fix. In a seed a fix must not contradict a definition."""
-    parsed = analysis.parsed if analysis.kind.name == "seed" else None
-    return applicable(analysis.diagnostics, parsed if isinstance(parsed, surface.Program) else None)
+    """Return the diagnostics with a safe fix, for a seed without those that would contradict a definition of the seed."""
+    if analysis.kind.name == "seed" and isinstance(analysis.parsed, surface.Program):
+        return applicable(analysis.diagnostics, analysis.parsed)
+    return applicable(analysis.diagnostics, None)
 
 
-def _with(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
-    """Return the analysis with these fixes, or without any in dependency order; None where that changes nothing."""
-    kind, source, problems = analysis.kind, analysis.document.source, Problems()
-    ordered = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
-    text = with_fixes(source.text, fixes) if fixes else ordered
+def _apply_fixes(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
+    """Return the analysis of the document with `fixes` applied, or None if its text stays the same.
+
+    If `fixes` is empty, the parts of the document are put in dependency order.
+    """
+    kind = analysis.kind
+    source = analysis.document.source
+    if fixes:
+        text = with_fixes(source.text, fixes)
+    else:
+        text = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
     if text == source.text:
         return None
-    fixed_source = Source(source.name, text)
-    document = read_text(fixed_source, None, problems) if kind.is_json else Document(fixed_source, None, None)
-    found = run(kind, document, problems)
-    return replace(found, fixed=analysis.fixed + (len(fixes) or analysis.errors - found.errors))
+    problems = Problems()
+    document = Document(Source(source.name, text), None, None)
+    if kind.is_json:
+        document = read_text(document.source, None, problems)
+    result = run(kind, document, problems)
+    return replace(result, fixed_count=analysis.fixed_count + (len(fixes) or analysis.errors - result.errors))

@@ -1,4 +1,4 @@
-"""Finds the grammar, the templates and the examples: beside `compiler/` in a checkout, else in the wheel."""
+"""Find the grammar, the templates and the examples: beside `compiler/` in a checkout, otherwise in the wheel."""
 
 from __future__ import annotations
 
@@ -21,4 +21,5 @@ def resource_folder(name: str) -> Path:
 
 
 def read_resource(folder: str, name: str) -> str:
+    """Return the text of the file `name` in the resource folder `folder`."""
     return (resource_folder(folder) / name).read_text(encoding="utf-8")

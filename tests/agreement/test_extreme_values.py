@@ -28,7 +28,7 @@ from formulaseed.documents import analyse_rules, read_requests
 from formulaseed.errors import UnreadableError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.language.json_values import _quote, _why_incomparable
-from formulaseed.pipeline import checked
+from formulaseed.pipeline import require_valid
 from formulaseed.requests.records import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows
@@ -182,7 +182,7 @@ def test_variables_of_formulas() -> None:
 
 def test_records_of_rules() -> None:
     """A module of rules refuses them, too."""
-    rules = checked(analyse_rules(EXAMPLES / "rules.json"))
+    rules = require_valid(analyse_rules(EXAMPLES / "rules.json"))
     module: Any = module_from_source(pipeline.compile(rules, formatted=False), "extreme_rules")
     whole = {**FULL, "ports_profile": {"has_ethernet": True}, "custom_fields": {"warranty_months": 12}}
     own = (module.DataError, module.EvaluationError)

@@ -14,7 +14,7 @@ import pytest
 from formulaseed import DataError, EvaluationError, pipeline
 from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.ir import nodes
-from formulaseed.pipeline import checked
+from formulaseed.pipeline import require_valid
 from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing.formulas import Variable
@@ -90,7 +90,7 @@ def draw_record(random: Random) -> dict[str, Any]:
 def compile_rules(texts: list[str], folder: Path) -> tuple[nodes.Program, str]:
     """Return the checked program and the module of rules with these formulas."""
     rules = [{"name": f"r{place}", "formula": text} for place, text in enumerate(texts)]
-    loaded = checked(analyse_rules(write_json(folder / "rules.json", rules), REFERENCE))
+    loaded = require_valid(analyse_rules(write_json(folder / "rules.json", rules), REFERENCE))
     return loaded.program, pipeline.compile(loaded, formatted=False)
 
 

@@ -1,4 +1,4 @@
-"""Modules are printed as black writes them, though it is only asked where a line has to be split."""
+"""Test that modules are printed as black writes them, though black only formats parts with a line that is too long."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SEED = re.compile(r"^```json seed\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 _SEEN: set[str] = set()
-"""Functions and classes that black has nothing to change in; the helpers are the same in every module."""
+"""The functions and classes that black leaves unchanged; the helpers are the same in every module."""
 
 
 def assert_parts_unchanged(source: str) -> None:
-    """The same, but for what stands between two blank lines in a module that was looked at before."""
+    """Assert that black changes none of the parts of a module that no earlier module had."""
     parts = [part for part in source.rstrip("\n").split("\n\n\n") if part not in _SEEN]
     assert_black_unchanged("\n\n\n".join(parts) + "\n")
     _SEEN.update(parts)
@@ -30,7 +30,6 @@ def assert_parts_unchanged(source: str) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_a_committed_module(path: Path) -> None:
-    """Whole, with the lines between its parts."""
     assert_black_unchanged(path.read_text(encoding="utf-8"))
 
 
@@ -44,7 +43,7 @@ def test_the_module_of_a_case(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_module_with_no_line_to_split() -> None:
-    """A sign before a power, and a text that ends in blanks, as black writes them though it is not asked."""
+    """A sign before a power, and a text that ends in blanks, are as black writes them, without black."""
     changed = tiny_seed(description="Soups ")
     changed["extract"]["fields"][0]["values"] = {"good": "Liked it ", "bad": " "}
     changed["compute"][1:] = [{"name": "LESS", "op": "expr", "expr": "-N ** 2 - -(N + 1) ** 2"}]

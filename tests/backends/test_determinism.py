@@ -1,4 +1,4 @@
-"""The same seed gives the same module, to the byte, on every machine."""
+"""Test that the same seed gives the same module, to the byte, on every machine."""
 
 from __future__ import annotations
 
@@ -6,44 +6,35 @@ import json
 from pathlib import Path
 
 import formulaseed as package
-import pytest
 from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
 
-GENERATED = ROOT / "generated"
 SURROUNDINGS: tuple[dict[str, str], ...] = (
     {},
     {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
     {"PYTHONHASHSEED": "1", "LC_ALL": "tr_TR.ISO-8859-9", "LANG": "tr_TR", "COLUMNS": "40", "PYTHONOPTIMIZE": "2"},
 )
-"""Those of the tests, and others, with which each command starts anew."""
+"""The environment of the tests, and two others."""
 
 
 def test_surroundings_change_no_byte(tmp_path: Path) -> None:
-    """Hash seed, locale, time zone, terminal width, optimisation, working directory: every task compiles alike."""
+    """Neither hash seed, locale, time zone, terminal width, optimisation nor working directory does."""
     folders = (ROOT, tmp_path, Path("/"))
-    first, *others = [
+    first, *rest = [
         formulaseed("compile", *SEEDS, "--stdout", cwd=folder, env=surroundings)
         for folder, surroundings in zip(folders, SURROUNDINGS, strict=True)
     ]
     assert first.status == 0
     assert first.out.count("\nTASK_NAME: Final = ") == len(SEEDS)
-    for other in others:
-        assert other.out == first.out
+    assert {done.out for done in rest} == {first.out}
 
 
-@pytest.mark.skipif(not any(GENERATED.glob("*.py")), reason="generated/ holds no modules yet")
 def test_generated_modules_are_current() -> None:
     """Each task's committed module is what its seed compiles to now, and there are no others."""
-    found = formulaseed(
-        "compile",
-        *[seed.relative_to(ROOT) for seed in SEEDS],
-        "examples/requests.jsonl",
-        "examples/rules.json",
-        "--check",
-    )
-    assert found.status == 0, found.out
-    current = {line.removesuffix(": current") for line in found.out.splitlines()}
-    assert {path.relative_to(ROOT).as_posix() for path in GENERATED.glob("*.py")} <= current
+    seeds = [seed.relative_to(ROOT) for seed in SEEDS]
+    done = formulaseed("compile", *seeds, "examples/requests.jsonl", "examples/rules.json", "--check")
+    assert done.status == 0, done.out
+    current = {line.removesuffix(": current") for line in done.out.splitlines()}
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "generated").glob("*.py")} <= current
 
 
 def test_layout_and_order_of_keys_do_not_matter(tmp_path: Path) -> None:
@@ -58,18 +49,14 @@ def test_layout_and_order_of_keys_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_the_header_names_the_seed_from_its_project(tmp_path: Path) -> None:
-    """Two copies of a project give the same bytes; outside of a project the header names the file alone."""
-    modules = []
-    for copy in ("one", "other/deeper"):
-        folder = tmp_path / copy / "tasks" / "tiny"
-        folder.mkdir(parents=True)
-        (tmp_path / copy / "pyproject.toml").touch()
-        modules.append(package.compile_seed(write_json(folder / "seed.json", tiny_seed())))
-    assert modules[0] == modules[1]
-    assert "from tasks/tiny/seed.json." in modules[0]
-    alone = package.compile_seed(write_json(tmp_path / "seed.json", tiny_seed()))
-    assert "from seed.json." in alone
-    assert str(tmp_path) not in alone
+    """Without an output path, the header has the path in the project, or the file's name outside of a project."""
+    seed = write_json(tmp_path / "tiny.json", tiny_seed())
+    source = package.compile_seed(seed)
+    assert "from tiny.json." in source
+    assert str(tmp_path) not in source
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "tasks").mkdir()
+    assert "from tasks/tiny.json." in package.compile_seed(seed.rename(tmp_path / "tasks" / "tiny.json"))
 
 
 def test_a_small_change_is_a_small_diff() -> None:

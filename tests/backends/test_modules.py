@@ -1,7 +1,8 @@
-"""Generated modules stand alone, offer what they promise, and give every tool nothing to say, whatever the seed holds."""
+"""Test that generated modules stand alone, offer their interface, and pass every tool, whatever the seed contains."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -30,7 +31,7 @@ NAMES = (
     "meta", "math", "annotations", "Steps", "Row", "Result", "Context", "Parameters", "PARAMETERS", "OUTPUT", "STEPS",
     "TASK_NAME", "Literal", "Final", "NamedTuple", "Iterable", "Mapping", "JsonObject", "evaluate", "trace", "evidence",
     "is_relevant", "parse_row", "EvaluationError", "DataError", "_divide", "_finite", "_LARGEST", "_integer", "_Number",
-    "N_x", "n_X", "n_x", "n_x_2", "value", "field", "field_2", "l", "O", "I", "self", "cls",
+    "N_x", "n_X", "n_x", "n_x_2", "value", "field", "field_2", "l", "O", "I", "self", "cls", "x" * 255,
 )  # fmt: skip
 
 
@@ -53,17 +54,14 @@ def inputs_seed() -> dict[str, Any]:
     declared = [{"name": name, "type": "integer"} for name in NAMES]
     bounds = {"minimum": 0, "maximum": 10_000}
     parameters = {name: {"type": "integer", "default": place, **bounds} for place, name in enumerate(NAMES)}
+    steps = [
+        {"name": f"S{place}", "op": "sum", "expr": f"meta.{name} * param.{name} + context.{name}"}
+        for place, name in enumerate(NAMES)
+    ]
     return {
-        "task_name": "Hostile inputs",
-        "parameters": parameters,
-        "context": declared,
-        "extract": {"fields": [], "meta": declared},
-        "compute": [
-            {"name": f"S{place}", "op": "sum", "expr": f"meta.{name} * param.{name} + context.{name}"}
-            for place, name in enumerate(NAMES)
-        ],
-        "output": [f"S{place}" for place in range(len(NAMES))],
-    }
+        "task_name": "Hostile inputs", "parameters": parameters, "context": declared, "compute": steps,
+        "extract": {"fields": [], "meta": declared}, "output": [step["name"] for step in steps],
+    }  # fmt: skip
 
 
 # --- and by their texts
@@ -104,12 +102,22 @@ def texts_seed() -> dict[str, Any]:
     fields: list[dict[str, Any]] = [{"name": "kind", "type": "enum", "description": TEXTS[0], "values": described}]
     fields += [{"name": f"f{n}", "type": kinds[n % 4], "description": text} for n, text in enumerate(TEXTS)]
     read = [f"extraction.f{n}" for n in range(len(TEXTS)) if n % 4 < 2]
-    counts = [
-        {"name": f"N{place}", "op": "count", "where": {"extraction.kind": value}} for place, value in enumerate(VALUES)
-    ]
+    counts = [{"name": f"N{n}", "op": "count", "where": {"extraction.kind": value}} for n, value in enumerate(VALUES)]
     rules: list[dict[str, Any]] = [{"when": f"N{place} > 0", "then": value} for place, value in enumerate(VALUES)]
     parameters = {f"P{n}": {"type": "string", "default": text, "description": text} for n, text in enumerate(TEXTS)}
     table = {value: place for place, value in enumerate(VALUES)}
+    lookup = {"op": "lookup", "source": "context.note", "table": table, "default": -1}
+    steps = [
+        *counts,
+        {"name": "PRESENT", "op": "count", "where": {"extraction.kind": {"in": list(VALUES)}}},
+        {"name": "TOTAL", "op": "sum", "expr": " + ".join(["meta.source", *read])},
+        {"name": "FLAGS", "op": "count", "where": {f"extraction.f{n}": True for n in range(2, len(TEXTS), 4)}},
+        {"name": "BLANK", "op": "count", "where": {f"extraction.f{n}": "" for n in range(3, len(TEXTS), 4)}},
+        {"name": "FOUND", **lookup, "match": "exact"},
+        {"name": "INSIDE", **lookup, "match": "substring_max"},
+        {"name": "VERDICT", "op": "case", "rules": [*rules, {"else": "none of them"}]},
+        *({"name": f"E{n}", "op": "expr", "expr": f"param.P{n}"} for n in range(len(TEXTS))),
+    ]
     return {
         "task_name": "Hostile texts",
         "version": TEXTS[2],
@@ -118,21 +126,9 @@ def texts_seed() -> dict[str, Any]:
         "context": [{"name": "note", "type": "string", "description": TEXTS[3]}],
         "filter": {"keywords": list(VALUES)},
         "extract": {"fields": fields, "meta": [{"name": "source", "type": "number", "description": TEXTS[1]}]},
-        "compute": [
-            *counts,
-            {"name": "PRESENT", "op": "count", "where": {"extraction.kind": {"in": list(VALUES)}}},
-            {"name": "TOTAL", "op": "sum", "expr": " + ".join(["meta.source", *read])},
-            {"name": "FLAGS", "op": "count", "where": {f"extraction.f{n}": True for n in range(2, len(TEXTS), 4)}},
-            {"name": "BLANK", "op": "count", "where": {f"extraction.f{n}": "" for n in range(3, len(TEXTS), 4)}},
-            {"name": "FOUND", "op": "lookup", "source": "context.note", "table": table, "match": "exact", "default": -1},
-            {"name": "INSIDE", "op": "lookup", "source": "context.note", "table": table, "match": "substring_max",
-             "default": -1},
-            {"name": "VERDICT", "op": "case", "rules": [*rules, {"else": "none of them"}]},
-            *[{"name": f"E{n}", "op": "expr", "expr": f"param.P{n}"} for n in range(len(TEXTS))],
-        ],
-        "output": [*[f"N{n}" for n in range(len(VALUES))], "PRESENT", "TOTAL", "FLAGS", "BLANK", "FOUND", "INSIDE",
-                   "VERDICT", *[f"E{n}" for n in range(len(TEXTS))]],
-    }  # fmt: skip
+        "compute": steps,
+        "output": [step["name"] for step in steps],
+    }
 
 
 ORDERS = {
@@ -140,11 +136,11 @@ ORDERS = {
     "isort": "skip_file", "pylint": "disable=all", "flake8": "noqa", "nosec": "B101", "pragma": "no cover",
     "Type": "ignore", "NOQA": "",
 }  # fmt: skip
-"""What tools obey, as a name and what is said of it: the two together would make an order."""
+"""Directives of tools, as a name and its description: the two together would be the directive."""
 
 
 def orders_seed() -> dict[str, Any]:
-    """Names and values that tools obey, with descriptions that would complete the order."""
+    """Names and values that begin directives of tools, with descriptions that would complete the directives."""
     fields: list[dict[str, Any]] = [{"name": n, "type": "integer", "description": d} for n, d in ORDERS.items()]
     values = {
         "fmt_": ORDERS,
@@ -152,15 +148,10 @@ def orders_seed() -> dict[str, Any]:
         "Pyright": {name: f"{name}: {rest}" for name, rest in ORDERS.items()},
     }
     fields += [{"name": n, "type": "enum", "description": "ignore", "values": listed} for n, listed in values.items()]
-    steps: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "op": "sum",
-            "expr": f"extraction.{name} * param.{name}_",
-            "where": {"extraction.fmt_": name, "extraction.noqa_": f"{name}:", "extraction.Pyright": {"!=": name}},
-        }
-        for name in ORDERS
-    ]
+    steps: list[dict[str, Any]] = []
+    for name in ORDERS:
+        where = {"extraction.fmt_": name, "extraction.noqa_": f"{name}:", "extraction.Pyright": {"!=": name}}
+        steps.append({"name": name, "op": "sum", "expr": f"extraction.{name} * param.{name}_", "where": where})
     table = {"name": "noqa__", "op": "lookup", "source": "context.name", "table": {"noqa": 1}, "match": "exact"}
     return {
         "task_name": "noqa",
@@ -175,39 +166,25 @@ def orders_seed() -> dict[str, Any]:
 
 # --- and by what can be written
 
-FORMS = {
-    "not in": "sum: 1 if not (extraction.a in ['x', 'y']) else 0",
-    "not equal": "sum: 1 if not extraction.a == 'x' else 0",
-    "twice not": "sum: 1 if not not extraction.b else 0",
-    "equals true": "sum: 1 if extraction.b == True else 0",
-    "differs from false": "sum: 1 if extraction.b != False else 0",
-    "two enums": "sum: 1 if extraction.a == extraction.c else 0",
-    "mixed sum": "sum: extraction.n + meta.stars * 0.5 if extraction.b else extraction.n",
-    "is null": "expr: 1 if context.p == None else 0",
-    "is not null": "expr: context.p * 2 if context.p != None else 0",
-    "or zero": "expr: (context.p or 0) * 2",
-    "truth of nullable": "expr: context.p * 5 if context.p else 0",
-    "null or text": "expr: 1 if context.s == 'x' or context.q else 2",
-    "chain": "expr: 1 < N < 5 <= 5 + N",
-    "in numbers": "expr: N in [1, 2, 3]",
-    "text in": "expr: 'Thai' in context.categories and not 'Bar' in context.categories",
-    "text not in": "expr: 'Thai' not in context.categories",
-    "boolean values": "expr: 1 if (N > 3) == (N < 5) else 0",
-    "or value": "expr: N or 3",
-    "and value": "expr: N and 3",
-    "nested": "expr: (1 if N > 1 else 2) if N > 2 else (3 if N > 3 else 4)",
-    "arithmetic": "expr: -N ** 2 + +N - (N - 1) - -N * (2 / 3) // 4 % 5",
-    "division": "expr: 1 / (N + 1) + N / max(N, 1) + 10 // (N + 2) + N % 7",
-    "may fail": "expr: 1 / N + log(N) + sqrt(N - 1) + N ** 0.5",
-    "functions": "expr: floor(N / 2) + ceil(N / 3) + round(N / 7, 2) + round(N / 7) + abs(N - 9) + pow(N, 2)",
-    "conversions": "expr: int(N / 2) + float(N) + min(1, N / 2) + max(N, 2, 3) + clamp(N, 0, 10)",
-    "conversions of literals": "expr: N + float(2.5) + float(2) + int(2.5) + int(2)",
-    "constants": "expr: 1e3 + 0.1 + 1e-7 + 123456789012 + K * 2",
-    "text constant": "expr: 1 if WORD == 'word' else 0",
-    "length": "expr: len(context.name)",
-    "mixed kinds": "expr: 1 if N > 2 else 2.5",
-    "parameters": "expr: param.F * 2 + (1 if param.B else 0) + (1 if param.S == 'x' else 0)",
-}
+FORMS = (
+    "sum: 1 if not (extraction.a in ['x', 'y']) else 0", "sum: 1 if not extraction.a == 'x' else 0",
+    "sum: 1 if not not extraction.b else 0", "sum: 1 if extraction.b == True else 0",
+    "sum: 1 if extraction.b != False else 0", "sum: 1 if extraction.a == extraction.c else 0",
+    "sum: extraction.n + meta.stars * 0.5 if extraction.b else extraction.n", "expr: 1 if context.p == None else 0",
+    "expr: context.p * 2 if context.p != None else 0", "expr: (context.p or 0) * 2",
+    "expr: context.p * 5 if context.p else 0", "expr: 1 if context.s == 'x' or context.q else 2",
+    "expr: 1 < N < 5 <= 5 + N", "expr: N in [1, 2, 3]",
+    "expr: 'Thai' in context.categories and not 'Bar' in context.categories", "expr: 'Thai' not in context.categories",
+    "expr: 1 if (N > 3) == (N < 5) else 0", "expr: N or 3", "expr: N and 3",
+    "expr: (1 if N > 1 else 2) if N > 2 else (3 if N > 3 else 4)",
+    "expr: -N ** 2 + +N - (N - 1) - -N * (2 / 3) // 4 % 5", "expr: 1 / (N + 1) + N / max(N, 1) + 10 // (N + 2) + N % 7",
+    "expr: 1 / N + log(N) + sqrt(N - 1) + N ** 0.5",
+    "expr: floor(N / 2) + ceil(N / 3) + round(N / 7, 2) + round(N / 7) + abs(N - 9) + pow(N, 2)",
+    "expr: int(N / 2) + float(N) + min(1, N / 2) + max(N, 2, 3) + clamp(N, 0, 10)",
+    "expr: N + float(2.5) + float(2) + int(2.5) + int(2)", "expr: 1e3 + 0.1 + 1e-7 + 123456789012 + K * 2",
+    "expr: 1 if WORD == 'word' else 0", "expr: len(context.name)", "expr: 1 if N > 2 else 2.5",
+    "expr: param.F * 2 + (1 if param.B else 0) + (1 if param.S == 'x' else 0)",
+)  # fmt: skip
 
 
 def forms_seed() -> dict[str, Any]:
@@ -241,51 +218,40 @@ def forms_seed() -> dict[str, Any]:
          "match": "substring_first", "default": False},
         {"name": "v", "op": "expr", "expr": "V"},
     ]  # fmt: skip
-    for place, form in enumerate(FORMS.values()):
+    for place, form in enumerate(FORMS):
         op, _, text = form.partition(": ")
         steps.append({"name": f"F{place}", "op": op, "expr": text})
     scalars = {"p": "integer", "q": "boolean", "s": "string"}
+    parameters = {"B": ("boolean", True), "S": ("string", ""), "F": ("number", 1)}
     return {
         "task_name": "Forms",
-        "parameters": {
-            "B": {"type": "boolean", "default": True},
-            "S": {"type": "string", "default": ""},
-            "F": {"type": "number", "default": 1},
-        },
+        "parameters": {name: {"type": kind, "default": default} for name, (kind, default) in parameters.items()},
         "context": [{"name": name, "type": kind, "nullable": True} for name, kind in scalars.items()],
-        "extract": {
-            "fields": [
-                {"name": "a", "type": "enum", "values": ["x", "y", "z"]},
-                {"name": "b", "type": "boolean"},
-                {"name": "c", "type": "enum", "values": ["z", "x"]},
-                {"name": "n", "type": "integer"},
-            ]
-        },
+        "extract": {"fields": [
+            {"name": "a", "type": "enum", "values": ["x", "y", "z"]}, {"name": "b", "type": "boolean"},
+            {"name": "c", "type": "enum", "values": ["z", "x"]}, {"name": "n", "type": "integer"}]},
         "compute": steps,
         "output": [step["name"] for step in steps if step["op"] != "define_filter"],
-    }
+    }  # fmt: skip
 
 
-CONTRADICTIONS = {
-    "two values at once": "sum: 1 if extraction.a == 'x' and extraction.a == 'y' else 0",
-    "asked already": "expr: 1 if V == 'hi' else 2 if V == 'hi' else 3",
-    "the same twice": "sum: 1 if extraction.a == 'x' or extraction.a == 'x' else 0",
-    "all of its values": "expr: 1 if V == 'hi' else 2 if V == 'lo' else 3",
-    "never null": "expr: 1 if K == None else 2",
-    "another constant": "expr: 1 if K == 6 else 2",
-    "a known truth": "expr: 1 if YES == False else 2",
-    "null after a guard": "expr: (1 if context.p == None else 2) if context.p != None else 3",
-}
-"""Conditions that can never hold, or always do: the compiler may refuse them; what it accepts must be clean."""
+CONTRADICTIONS = (
+    "sum: 1 if extraction.a == 'x' and extraction.a == 'y' else 0", "expr: 1 if V == 'hi' else 2 if V == 'hi' else 3",
+    "sum: 1 if extraction.a == 'x' or extraction.a == 'x' else 0", "expr: 1 if V == 'hi' else 2 if V == 'lo' else 3",
+    "expr: 1 if K == None else 2", "expr: 1 if K == 6 else 2", "expr: 1 if YES == False else 2",
+    "expr: (1 if context.p == None else 2) if context.p != None else 3",
+)  # fmt: skip
+"""Conditions that can never hold, or always do: the compiler may refuse them; an accepted one must pass the type checkers."""
 
 
-def contradiction_seed(name: str) -> dict[str, Any]:
+def contradiction_seed(contradiction: str) -> dict[str, Any]:
+    """The seed of forms, reduced to the steps that a contradiction uses, and the contradiction."""
     seed = forms_seed()
-    op, _, text = CONTRADICTIONS[name].partition(": ")
-    seed["compute"].append({"name": "ODD", "op": op, "expr": text})
-    kept = {"N", "K", "WORD", "YES", "V", "ODD"}
-    seed["compute"] = [step for step in seed["compute"] if step["name"] in kept]
-    return {**seed, "task_name": f"Contradiction {name}", "parameters": {}, "output": sorted(kept)}
+    op, _, text = contradiction.partition(": ")
+    names = {"N", "K", "WORD", "YES", "V", "ODD"}
+    steps = [*seed["compute"], {"name": "ODD", "op": op, "expr": text}]
+    compute = [step for step in steps if step["name"] in names]
+    return {**seed, "task_name": "Contradiction", "parameters": {}, "compute": compute, "output": sorted(names)}
 
 
 def clash_seed() -> dict[str, Any]:
@@ -338,19 +304,15 @@ def paths_seed() -> dict[str, Any]:
     types = ("enum", "integer", "number", "boolean", "string")
     context: list[dict[str, Any]] = []
     for place, name in enumerate([*NAMES[:12], "ast", "re", "warnings", "context", "_value_at", "price"]):
-        kind = types[place % len(types)]
-        field: dict[str, Any] = {
-            "name": name,
-            "type": kind,
-            "path": [TEXTS[place % len(TEXTS)] or "a", "it's", "{x}"][: 1 + place % 3],
-        }
-        context.append(
-            {**field, **({"values": ["q", "l"]} if kind == "enum" else {}), **({"nullable": True} if place % 2 else {})}
-        )
-    used = [
-        f"int(context.{field['name']} == {'None' if field.get('nullable') else VALUE_OF[field['type']]})"
-        for field in context
-    ]
+        path = [TEXTS[place % len(TEXTS)] or "a", "it's", "{x}"][: 1 + place % 3]
+        field: dict[str, Any] = {"name": name, "type": types[place % len(types)], "path": path}
+        if field["type"] == "enum":
+            field["values"] = ["q", "l"]
+        if place % 2:
+            field["nullable"] = True
+        context.append(field)
+    values = {field["name"]: "None" if "nullable" in field else VALUE_OF[field["type"]] for field in context}
+    used = [f"int(context.{name} == {value})" for name, value in values.items()]
     bounded: list[dict[str, Any]] = [
         {"name": "low", "type": "integer", "minimum": -5}, {"name": "high", "type": "number", "maximum": 2.5, "default": 1},
         {"name": "both", "type": "number", "minimum": 0, "maximum": 1e100},
@@ -372,81 +334,31 @@ VALUE_OF = {"enum": "'q'", "integer": "2", "number": "2.5", "boolean": "True", "
 
 
 DECIDED = (
-    "N / MIN if MIN > 0 else 0",
-    "1 if MODE == 'lenient' else 2",
-    "1 if 'lenient' == MODE else 2",
-    "1 if MODE == OTHER else 2",
-    "1 if MODE != OTHER else 2",
-    "1 if MODE in ['a', 'b'] else 2",
-    "1 if MODE in ['strict', 'b'] else 2",
-    "1 if MODE in ['strict'] else 2",
-    "1 if MODE == 'strict' else 2",
-    "1 if 'a' in ['b', 'c'] else 2",
-    "1 if 'a' in ['a', 'c'] else 2",
-    "1 if 'a' == 'b' else 2",
-    "1 if 'a' in 'abc' else 2",
-    "1 if 'str' in MODE else 2",
-    "1 if 'a' == MODE == 'b' else 2",
-    "1 if N == None else 2",
-    "1 if None != N else 2",
-    "1 if N in [None] else 2",
-    "1 if N in [None, 1] else 2",
-    "1 if N not in [None, None] else 2",
-    "1 if None in [N, MIN] else 2",
-    "1 if None in [N, 1/(N+0)] else 2",
-    "1 if 1/(N+0) == None else 2",
-    "1 if 1/(N+0) != None and N > 0 else 2",
-    "1 if 0 < N == None else 2",
-    "1 if 0 < N != None else 2",
-    "1 if N == None == context.n else 2",
-    "1 if MODE == None else 2",
-    "1 if DEBUG == None else 2",
-    "1 if None == None else 2",
-    "1 if context.n == None else 2",
-    "1/0 if DEBUG else 2",
-    "1/0 if DEBUG == True else 2",
-    "2 if not DEBUG or 1/0 > 1 else 3",
-    "1/0 if False else 2",
-    "None + 1 if DEBUG else 3",
-    "abs(None) if DEBUG else 3",
-    "(5 * None if DEBUG else 3.5) * 2",
-    "1 if DEBUG and 'a' in None else 2",
-    "1 if DEBUG and None in 'abc' else 2",
-    "len(None) if DEBUG else 3",
-    "1 if DEBUG and None > 5 else 3",
-    "N + TEN ** 400 if DEBUG else 1",
-    "9**9**9 if N < 0 else 1",
-    "1e308 * 10 if N < 0 else 1",
-    "10**300 * 10**300 if N < 0 else 1",
-    "clamp(N, 10, 5) if N < 0 else 1",
-    "log(0 - N) if N < 0 else 1",
-    "sqrt(-1) if DEBUG else 1",
-    "1/0 if N > 5 else 2",
-    "log(-1) if N > 5 else 2",
-    "None + 1 if N > 5 else 2",
-    "TEN**300 * TEN**300 if N > 5 else 2",
-    "-(TEN**301) * TEN**300 if N > 5 else 2",
-    "1.5 if N < 0 < 1/0 else 2",
-    "sum([])",
-    "sum([1.5]) + sum([N])",
-    "(context.n and 5 or 6)",
-    "(1/0 if DEBUG else context.n) or 1",
-    "'x' if DEBUG and 1/0 > 1 else MODE",
-    "1 if LEVEL == 'high' and LEVEL == 'low' else 2",
-    "1 if MODE == 'strict' and MODE != 'strict' else 2",
-    "0 if MODE != 'strict' and MODE == 'foo' else 1",
-    "0 if not (MODE == 'strict') and 1/0 > 2 else 1",
-    "1 if 'a' in [MODE, OTHER] else 2",
-    "1 if 'loose' in [MODE, OTHER] else 2",
-    "1 if N > 3 and False else 2",
-    "1 if 1/(N+0) > 3 and False else 2",
-    "1 if 1/(N+0) > 3 or True else 2",
-    "1 if 1 < 2 < N else 2",
-    "1 if 2 in [1, 2] else 2",
-    "1 if 2 < 1 else 2",
-    "1 if 0 < N < 5 == 5 else 2",
-    "1 if True and N > 3 else 2",
-)
+    "N / MIN if MIN > 0 else 0", "1 if MODE == 'lenient' else 2", "1 if 'lenient' == MODE else 2",
+    "1 if MODE == OTHER else 2", "1 if MODE != OTHER else 2", "1 if MODE in ['a', 'b'] else 2",
+    "1 if MODE in ['strict', 'b'] else 2", "1 if MODE in ['strict'] else 2", "1 if MODE == 'strict' else 2",
+    "1 if 'a' in ['b', 'c'] else 2", "1 if 'a' in ['a', 'c'] else 2", "1 if 'a' == 'b' else 2",
+    "1 if 'a' in 'abc' else 2", "1 if 'str' in MODE else 2", "1 if 'a' == MODE == 'b' else 2", "1 if N == None else 2",
+    "1 if None != N else 2", "1 if N in [None] else 2", "1 if N in [None, 1] else 2",
+    "1 if N not in [None, None] else 2", "1 if None in [N, MIN] else 2", "1 if None in [N, 1/(N+0)] else 2",
+    "1 if 1/(N+0) == None else 2", "1 if 1/(N+0) != None and N > 0 else 2", "1 if 0 < N == None else 2",
+    "1 if 0 < N != None else 2", "1 if N == None == context.n else 2", "1 if MODE == None else 2",
+    "1 if DEBUG == None else 2", "1 if None == None else 2", "1 if context.n == None else 2", "1/0 if DEBUG else 2",
+    "1/0 if DEBUG == True else 2", "2 if not DEBUG or 1/0 > 1 else 3", "1/0 if False else 2",
+    "None + 1 if DEBUG else 3", "abs(None) if DEBUG else 3", "(5 * None if DEBUG else 3.5) * 2",
+    "1 if DEBUG and 'a' in None else 2", "1 if DEBUG and None in 'abc' else 2", "len(None) if DEBUG else 3",
+    "1 if DEBUG and None > 5 else 3", "N + TEN ** 400 if DEBUG else 1", "9**9**9 if N < 0 else 1",
+    "1e308 * 10 if N < 0 else 1", "10**300 * 10**300 if N < 0 else 1", "clamp(N, 10, 5) if N < 0 else 1",
+    "log(0 - N) if N < 0 else 1", "sqrt(-1) if DEBUG else 1", "1/0 if N > 5 else 2", "log(-1) if N > 5 else 2",
+    "None + 1 if N > 5 else 2", "TEN**300 * TEN**300 if N > 5 else 2", "-(TEN**301) * TEN**300 if N > 5 else 2",
+    "1.5 if N < 0 < 1/0 else 2", "sum([])", "sum([1.5]) + sum([N])", "(context.n and 5 or 6)",
+    "(1/0 if DEBUG else context.n) or 1", "'x' if DEBUG and 1/0 > 1 else MODE",
+    "1 if LEVEL == 'high' and LEVEL == 'low' else 2", "1 if MODE == 'strict' and MODE != 'strict' else 2",
+    "0 if MODE != 'strict' and MODE == 'foo' else 1", "0 if not (MODE == 'strict') and 1/0 > 2 else 1",
+    "1 if 'a' in [MODE, OTHER] else 2", "1 if 'loose' in [MODE, OTHER] else 2", "1 if N > 3 and False else 2",
+    "1 if 1/(N+0) > 3 and False else 2", "1 if 1/(N+0) > 3 or True else 2", "1 if 1 < 2 < N else 2",
+    "1 if 2 in [1, 2] else 2", "1 if 2 < 1 else 2", "1 if 0 < N < 5 == 5 else 2", "1 if True and N > 3 else 2",
+)  # fmt: skip
 """Constants compared, tests for null of what never is null, and what can only fail behind guards."""
 
 
@@ -504,34 +416,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, own in OWN_SEEDS.items():
         source = formulaseed.compile_seed(write_json(folder / f"{name}.json", own))
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    for place, name in enumerate(CONTRADICTIONS):
-        try:
-            source = formulaseed.compile_seed(contradiction_seed(name))
-        except formulaseed.SeedError:
-            continue
-        (folder / f"contradiction_{place}.py").write_text(source, encoding="utf-8")
+    for place, contradiction in enumerate(CONTRADICTIONS):
+        with contextlib.suppress(formulaseed.SeedError):
+            source = formulaseed.compile_seed(contradiction_seed(contradiction))
+            (folder / f"contradiction_{place}.py").write_text(source, encoding="utf-8")
     return folder
 
 
 @pytest.fixture(scope="module")
 def imported(folder: Path) -> dict[str, dict[str, Any]]:
-    """What each module offers and which modules it brings along, imported by a bare interpreter without packages."""
+    """The names and records of each module, imported by an interpreter without packages."""
     program = """
 import importlib.util, json, pathlib, sys
 before = set(sys.modules)
-found = {}
+modules = {}
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found[path.stem] = {
+    modules[path.stem] = {
         "names": dir(module),
         "row": getattr(module.Row, "_fields", None),
         "steps": module.STEPS,
         "output": module.OUTPUT,
         "counts": [len(module.Steps._fields), len(module.Result._fields)],
     }
-print(json.dumps({"modules": found, "new": sorted(set(sys.modules) - before)}))
+print(json.dumps({"modules": modules, "new": sorted(set(sys.modules) - before)}))
 """
     command = [sys.executable, "-I", "-S", "-bb", "-W", "error", "-c", program, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -544,11 +454,11 @@ print(json.dumps({"modules": found, "new": sorted(set(sys.modules) - before)}))
 
 @pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
 def test_a_module_stands_alone_and_offers_what_it_promises(name: str, imported: dict[str, dict[str, Any]]) -> None:
-    """It imports with the standard library alone, without a warning, and has every name of the contract."""
-    found = imported[name]
-    assert set(OFFERS) <= set(found["names"])
-    assert found["counts"] == [len(found["steps"]), len(found["output"])]
-    assert set(found["output"]) <= set(found["steps"])
+    """It imports with the standard library alone, without a warning, and has every name of the interface."""
+    module = imported[name]
+    assert set(OFFERS) <= set(module["names"])
+    assert module["counts"] == [len(module["steps"]), len(module["output"])]
+    assert set(module["output"]) <= set(module["steps"])
 
 
 def test_a_module_keeps_the_seeds_names_and_prefixes_only_where_two_clash(imported: dict[str, dict[str, Any]]) -> None:
@@ -560,8 +470,8 @@ def test_a_module_keeps_the_seeds_names_and_prefixes_only_where_two_clash(import
 # --- tools
 
 
-def tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
-    """The exit status and the lines of a tool of this environment."""
+def run_tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
+    """Run a tool of this environment; return the exit status and the lines of output."""
     command = [str(Path(sys.executable).parent / str(arguments[0])), *map(str, arguments[1:])]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     return done.returncode, (done.stdout + done.stderr).splitlines()
@@ -569,43 +479,34 @@ def tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
 
 @pytest.fixture(scope="module")
 def mypy(folder: Path) -> list[str]:
-    """What mypy --strict says of all modules, in one run."""
-    status, lines = tool("mypy", "--strict", "--cache-dir", "/dev/null", ".", cwd=folder)
+    """The lines that mypy --strict reports for all modules, in one run."""
+    status, lines = run_tool("mypy", "--strict", "--cache-dir", "/dev/null", ".", cwd=folder)
     assert (status == 0) == lines[-1].startswith("Success")
     return lines[:-1]
 
 
 @pytest.fixture(scope="module")
 def pyright(folder: Path) -> list[str]:
-    """What pyright's strict mode says of all modules, in one run; needless orders to it count as errors too."""
-    if tool("pyright", "--version", cwd=folder)[0]:
+    """The lines that pyright's strict mode reports for all modules, in one run; needless directives are errors, too."""
+    if run_tool("pyright", "--version", cwd=folder)[0]:
         pytest.skip("pyright does not run here: it needs Node.js, which it downloads where there is none")
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "reportUnnecessaryTypeIgnoreComment": "error"}
     write_json(folder / "pyrightconfig.json", settings)
-    status, lines = tool("pyright", "--project", folder, cwd=folder)
+    status, lines = run_tool("pyright", "--project", folder, cwd=folder)
     assert (status == 0) == lines[-1].startswith("0 errors, 0 warnings")
     return [line for line in lines[:-1] if line.startswith(" ")]
 
 
-def test_mypy_finds_nothing(mypy: list[str]) -> None:
-    """Strict mode has nothing to say; an order to it inside a description would be an unused one."""
-    assert [line for line in mypy if "contradiction_" not in line] == []
-
-
-def test_pyright_finds_nothing(pyright: list[str]) -> None:
-    """Strict mode has nothing to say, and meets no order to itself."""
-    assert [line for line in pyright if "contradiction_" not in line] == []
-
-
-def test_accepted_contradictions_pass_the_type_checkers(mypy: list[str], pyright: list[str]) -> None:
-    """A condition that can never hold is refused by the compiler, or its module gives the type checkers nothing to say."""
-    assert [line for line in mypy + pyright if "contradiction_" in line] == []
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_type_checkers_find_nothing(checker: str, request: pytest.FixtureRequest) -> None:
+    """Strict modes report neither an error nor a needless directive; a contradiction is refused or passes, too."""
+    assert request.getfixturevalue(checker) == []
 
 
 def test_ruff_finds_nothing(folder: Path) -> None:
-    """Neither its own rules nor the ones that tell of needless orders to it find anything, nor does it warn of a bad one."""
+    """Neither its default rules nor those for needless directives report anything, and no directive is malformed."""
     for rules in ([], ["--select", "RUF100,PGH"]):
-        status, lines = tool("ruff", "check", "--isolated", "--no-cache", "-q", *rules, ".", cwd=folder)
+        status, lines = run_tool("ruff", "check", "--isolated", "--no-cache", "-q", *rules, ".", cwd=folder)
         assert (status, lines) == (0, [])
 
 
@@ -614,10 +515,7 @@ ORDER = re.compile(r"#\s*((?i:noqa|ruff\s*:|flake8\s*:)|type\s*:|fmt\s*:|mypy\s*
 
 @pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
 def test_a_module_shows_all_that_it_holds(name: str, folder: Path) -> None:
-    """Every line prints as it is: no control, no bidirectional order, no line end but \\n; and no comment orders a tool.
-
-    But for `# fmt: skip` behind the closing bracket of a list that the emitter lays out itself.
-    """
+    """Every line is printable, and no comment is a directive, except `# fmt: skip` behind a list that the emitter lays out."""
     source = (folder / f"{name}.py").read_bytes().decode("utf-8")
     for line in source.split("\n"):
         assert line.isprintable(), ascii(line)
@@ -627,9 +525,7 @@ def test_a_module_shows_all_that_it_holds(name: str, folder: Path) -> None:
             assert token.string[:2] == "# "
     for line in source.split("\n"):
         if "# fmt: skip" in line:
-            assert re.fullmatch(r"(\s*[)\]}]+|[A-Z_0-9]+: Final\[dict\[object, \w+\]\] = \{.*\})  # fmt: skip", line), (
-                line
-            )
+            assert re.fullmatch(r"(\s*[)\]}]+|[A-Z_0-9]+: Final\[dict\[object, \w+\]\] = \{.*\})  # fmt: skip", line)
 
 
 # --- values
@@ -655,37 +551,35 @@ def test_hostile_input_names_are_read_by_their_own_names(folder: Path) -> None:
     context = {name: 1000 * place for place, name in enumerate(NAMES)}
     parameters = {name: place + 5 for place, name in enumerate(NAMES)}
     by_default = {f"S{place}": (place + 2) * place + 1000 * place for place in range(len(NAMES))}
-    given = {f"S{place}": (place + 2) * (place + 5) + 1000 * place for place in range(len(NAMES))}
+    with_parameters = {f"S{place}": (place + 2) * (place + 5) + 1000 * place for place in range(len(NAMES))}
     assert evaluator.evaluate(rows, context) == by_default
-    assert evaluator.evaluate(rows, context, parameters) == given
-    with pytest.raises(formulaseed.DataError, match=r"`meta\.class`"):
-        evaluator.evaluate([{"meta": {**rows[0]["meta"], "class": "x"}}], context)
-    with pytest.raises(formulaseed.DataError, match=r"`context\._x`"):
-        evaluator.evaluate(rows, {**context, "_x": None})
-    with pytest.raises(formulaseed.DataError, match=r"`param\.__init__`"):
-        evaluator.evaluate(rows, context, {"__init__": 10_001})
-    with pytest.raises(formulaseed.DataError, match="class_"):
-        evaluator.evaluate(rows, context, {"class_": 1})
+    assert evaluator.evaluate(rows, context, parameters) == with_parameters
+    for message, arguments in (
+        (r"`meta\.class`", ([{"meta": {**rows[0]["meta"], "class": "x"}}], context)),
+        (r"`context\._x`", (rows, {**context, "_x": None})),
+        (r"`param\.__init__`", (rows, context, {"__init__": 10_001})),
+        ("class_", (rows, context, {"class_": 1})),
+    ):
+        with pytest.raises(formulaseed.DataError, match=message):
+            evaluator.evaluate(*arguments)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_hostile_texts_are_values_like_any_other(
-    value: str, folder: Path, texts_evaluator: formulaseed.Evaluator
-) -> None:
+def test_hostile_texts_are_values_like_any_other(value: str, texts_evaluator: formulaseed.Evaluator) -> None:
     """A value, a keyword, a table's key and a verdict of any characters come out as they went in."""
     place = VALUES.index(value)
     extraction: dict[str, Any] = {"kind": value}
     for number in range(len(TEXTS)):
         extraction[f"f{number}"] = (number, number / 2, True, "")[number % 4]
     row = {"extraction": extraction, "meta": {"source": 0.25}}
-    found = texts_evaluator.evaluate([row], {"note": value})
+    values = texts_evaluator.evaluate([row], {"note": value})
     numbers = [number if number % 4 == 0 else number / 2 for number in range(len(TEXTS)) if number % 4 < 2]
-    assert found["TOTAL"] == pytest.approx(0.25 + sum(numbers))
-    assert [name for name in found if name[0] == "N" and found[name]] == [f"N{place}"]
-    assert (found["PRESENT"], found["FLAGS"], found["BLANK"], found["FOUND"]) == (1, 1, 1, place)
-    assert found["INSIDE"] == max(other for other, text in enumerate(VALUES) if text in value)
-    assert found["VERDICT"] == value
-    assert [found[f"E{number}"] for number in range(len(TEXTS))] == list(TEXTS)
+    assert values["TOTAL"] == pytest.approx(0.25 + sum(numbers))
+    assert [name for name in values if name[0] == "N" and values[name]] == [f"N{place}"]
+    assert (values["PRESENT"], values["FLAGS"], values["BLANK"], values["FOUND"]) == (1, 1, 1, place)
+    assert values["INSIDE"] == max(other for other, text in enumerate(VALUES) if text in value)
+    assert values["VERDICT"] == value
+    assert [values[f"E{number}"] for number in range(len(TEXTS))] == list(TEXTS)
     assert texts_evaluator.is_relevant(f"before {value.upper()} after")
     assert not texts_evaluator.is_relevant("nothing of the kind")
 

@@ -1,4 +1,4 @@
-"""Modules made of requests: what they compute, how they read, and that nothing of a request's text runs in them."""
+"""Test modules of requests: their values, their comments, and that texts of requests stay texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formulaseed.backends.python.verify import verify_source
 from formulaseed.documents import load_requests
 from formulaseed.ir import attributes
 from formulaseed.runtime.loading import module_from_source
-from helpers import ROOT, formulaseed, read_lines, write_lines
+from helpers import ROOT, formulaseed, read_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from requests_oracle import Background, Candidate, evaluate, friends_of
@@ -41,7 +41,7 @@ def request(number: int, structure: Any, **changes: object) -> dict[str, Any]:
 
 
 def shape(node: Any) -> str:
-    """A shorthand of the structure that calls every condition the same."""
+    """Return a shorthand of the structure in which every condition is `a`."""
     return f"{node['op']}({', '.join(map(shape, node['args']))})" if "op" in node else "a"
 
 
@@ -49,13 +49,13 @@ def leaf(aspect: str, **evidence: object) -> dict[str, Any]:
     return {"aspect": aspect, "evidence": evidence}
 
 
-def loaded(source: str) -> Any:
-    return module_from_source(source, "requests")
+def load_module(requests: Any) -> Any:
+    return module_from_source(pipeline.compile(load_requests(requests), formatted=False), "requests")
 
 
-def outcome(module: Any, business: Mapping[str, Any], reviews: Sequence[Any], known: Any) -> dict[str, int]:
-    found: dict[str, int] = module.evaluate(module.parse_restaurant(business, reviews), known)
-    return found
+def evaluate_module(module: Any, business: Mapping[str, Any], reviews: Sequence[Any], known: Any) -> dict[str, int]:
+    values: dict[str, int] = module.evaluate(module.parse_restaurant(business, reviews), known)
+    return values
 
 
 @needs_data
@@ -63,7 +63,7 @@ def outcome(module: Any, business: Mapping[str, Any], reviews: Sequence[Any], kn
 def test_real_requests(with_judgements: bool) -> None:
     """The module gives the expected matrix in every cell, and without judgements what the reference gives."""
     requests = load_requests(PHILLY / "requests.jsonl")
-    module = loaded(pipeline.compile(load_requests(requests), formatted=False))
+    module = load_module(requests)
     judgements = read_lines(PHILLY / "judgements.jsonl") if with_judgements else None
     social = json.loads((PHILLY / "social.json").read_text(encoding="utf-8"))
     known = module.parse_background(judgements, social)
@@ -75,12 +75,11 @@ def test_real_requests(with_judgements: bool) -> None:
     expected = json.loads((PHILLY / "expected_matrix.json").read_text(encoding="utf-8"))
     for business in read_lines(PHILLY / "restaurants.jsonl"):
         name = business["business_id"]
-        found = outcome(module, business, reviews.get(name, []), known)
+        values = evaluate_module(module, business, reviews.get(name, []), known)
         candidate = Candidate(business, reviews.get(name, []))
-        reference = {r.id: evaluate(r.structure, candidate, background) for r in requests.program.requests}
-        assert found == reference
+        assert values == {r.id: evaluate(r.structure, candidate, background) for r in requests.program.requests}
         if with_judgements:
-            assert found == {identity: row[name] for identity, row in expected.items()}
+            assert values == {identity: row[name] for identity, row in expected.items()}
 
 
 # --- random requests
@@ -104,15 +103,15 @@ _FIELDS = pick(
 _PATTERNS = pick(["tea", "tea|cake", r"\btea\b", "so+ good", "great.*cake", "c.ke?", r"\d+ min", "", "^tea", "cake$"])
 
 
+_KINDS = pick(
+    ["item_meta", "item_meta", "item_meta", "item_meta_hours", "review_text", "review_text", "review_meta",
+     "review_group_rating", "review_group_rating_negative", "review_sentiment", "social_rating"]
+)  # fmt: skip
+
+
 @st.composite
 def evidences(draw: st.DrawFn) -> dict[str, Any]:
-    kind = draw(
-        pick(
-            ["item_meta", "item_meta", "item_meta", "item_meta_hours", "review_text", "review_text", "review_meta",
-             "review_group_rating",
-             "review_group_rating_negative", "review_sentiment", "social_rating"]
-        )
-    )  # fmt: skip
+    kind = draw(_KINDS)
     evidence: dict[str, Any] = {"kind": kind}
     social = draw(st.one_of(st.none(), _FRIENDS))
     match kind:
@@ -124,10 +123,8 @@ def evidences(draw: st.DrawFn) -> dict[str, Any]:
                 evidence = {"kind": kind, "path": evidence["path"]}
                 evidence[draw(pick(["contains", "not_contains", "not_true"]))] = draw(_RULES)
         case "item_meta_hours":
-            evidence |= {
-                "path": ["hours", "Monday"],
-                "true": draw(pick(["8:0-10:0", "20:0-1:0", "0:0-24:0", "14:59-15:0"])),
-            }
+            evidence["path"] = ["hours", "Monday"]
+            evidence["true"] = draw(pick(["8:0-10:0", "20:0-1:0", "0:0-24:0", "14:59-15:0"]))
         case "review_text":
             evidence["pattern"] = draw(_PATTERNS.filter(bool))
             if draw(st.booleans()):
@@ -151,39 +148,27 @@ def evidences(draw: st.DrawFn) -> dict[str, Any]:
             evidence |= {"metric": draw(pick(["avg_stars", "count"])), "operator": draw(operators)}
             evidence["threshold"] = draw(pick([1, 2, 3.5, 4]))
         case "review_group_rating_negative":
-            evidence["condition"] = {
-                "generous_avg_gte": draw(pick([3.0, 4.0])),
-                "harsh_avg_lt": draw(pick([2.0, 4.5])),
-            }
+            generous, harsh = pick([3.0, 4.0]), pick([2.0, 4.5])
+            evidence["condition"] = {"generous_avg_gte": draw(generous), "harsh_avg_lt": draw(harsh)}
         case "review_sentiment":
             sentiment = draw(pick(["positive", "negative"]))
-            evidence |= {
-                "topic": draw(pick(["tea", "cake"])),
-                "sentiment": sentiment,
-                f"min_{sentiment}": draw(st.integers(1, 2)),
-            }
+            evidence |= {"topic": draw(pick(["tea", "cake"])), "sentiment": sentiment}
+            evidence[f"min_{sentiment}"] = draw(st.integers(1, 2))
             evidence |= {"social_filter": social} if social else {}
         case "social_rating":
-            evidence |= {
-                "min_stars": draw(pick([3, 4, 5])),
-                "min_matches": draw(st.integers(1, 2)),
-                "social_filter": social or {"friends": ["A"], "hops": 1},
-            }
+            evidence |= {"min_stars": draw(pick([3, 4, 5])), "min_matches": draw(st.integers(1, 2))}
+            evidence["social_filter"] = social or {"friends": ["A"], "hops": 1}
     return evidence
 
 
 def structures() -> st.SearchStrategy[Any]:
     leaves = st.builds(
-        lambda aspect, evidence: {"aspect": aspect, "evidence": evidence},
-        pick(["a", "b b", "c'd", "place", "min"]),
-        evidences(),
+        lambda aspect, evidence: leaf(aspect, **evidence), pick(["a", "b b", "c'd", "place", "min"]), evidences()
     )
     trees = st.recursive(
         leaves,
-        lambda inner: st.builds(
-            lambda op, args: {"op": op, "args": args},
-            pick(["AND", "OR"]),
-            st.lists(inner, min_size=1, max_size=3),
+        lambda inner: st.fixed_dictionaries(
+            {"op": pick(["AND", "OR"]), "args": st.lists(inner, min_size=1, max_size=3)}
         ),
         max_leaves=6,
     )
@@ -220,106 +205,61 @@ def businesses() -> st.SearchStrategy[Any]:
 @settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
 @given(st.lists(structures(), min_size=1, max_size=4), st.data())
 def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.DataObject) -> None:
-    """Module and reference are of one mind on random structures and restaurants with missing data."""
+    """The module and the reference agree on random structures and restaurants with missing data."""
     requests = load_requests([request(number, tree) for number, tree in enumerate(trees, 1)])
-    module = loaded(pipeline.compile(load_requests(requests), formatted=False))
+    module = load_module(requests)
+    subjects = st.tuples(pick(["r1", "r2", "r3"]), pick(["tea", "cake"]))
+    tables = st.dictionaries(subjects, pick(["positive", "negative", "neutral"]))
     for _ in range(4):
-        business, found = data.draw(businesses()), data.draw(st.lists(reviews(), max_size=4))
-        judgements = data.draw(
-            st.one_of(
-                st.none(),
-                st.dictionaries(
-                    st.tuples(pick(["r1", "r2", "r3"]), pick(["tea", "cake"])),
-                    pick(["positive", "negative", "neutral"]),
-                ),
-            )
-        )
+        business = data.draw(businesses())
+        drawn_reviews = data.draw(st.lists(reviews(), max_size=4))
+        judgements = data.draw(st.none() | tables)
         graph = data.draw(st.dictionaries(pick("ABCD"), st.lists(pick("ABCDE"), max_size=2)))
-        lines = (
-            None
-            if judgements is None
-            else [{"review_id": r, "aspect": a, "judgement": j} for (r, a), j in judgements.items()]
-        )
+        lines = None
+        if judgements is not None:
+            lines = [{"review_id": r, "aspect": a, "judgement": j} for (r, a), j in judgements.items()]
         known = module.parse_background(lines, {"friend_graph": graph})
         background = Background(judgements, friends_of(graph))
-        candidate = Candidate(business, found)
+        candidate = Candidate(business, drawn_reviews)
         expected = {r.id: evaluate(r.structure, candidate, background) for r in requests.program.requests}
-        assert outcome(module, business, found, known) == expected
+        assert evaluate_module(module, business, drawn_reviews, known) == expected
 
 
 # --- how it reads
 
 
 def test_shared_evidence_is_computed_once() -> None:
-    """Equal evidence is one condition, whatever it is called, and is computed once for a restaurant."""
-    tea = {"kind": "review_text", "pattern": "tea"}
-    source = pipeline.compile(
-        load_requests(
-            [
-                request(1, {"op": "AND", "args": [leaf("tea", **tea)]}),
-                request(2, {"op": "OR", "args": [leaf("cuppa", **tea), leaf("tea", **tea | {"pattern": "cake"})]}),
-            ]
-        )
-    )
+    """Equal evidence is one condition, whatever its name, and is computed once for a restaurant."""
+    tea = leaf("tea", kind="review_text", pattern="tea")
+    cuppa = {**tea, "aspect": "cuppa"}
+    cake = leaf("tea", kind="review_text", pattern="cake")
+    trees = ({"op": "AND", "args": [tea]}, {"op": "OR", "args": [cuppa, cake]})
+    source = pipeline.compile(load_requests([request(number, tree) for number, tree in enumerate(trees, 1)]))
     assert source.count("_check_review_text(restaurant, background, ") == 2
     assert '"R01": has["tea"],\n' in source
     assert '"R02": or_(has["tea"], has["tea_2"]),\n' in source
+
+
+ANA = {"friends": ["Ana"], "hops": 1}
+USEFUL = {"kind": "review_meta", "path": ["useful"], "op": "gte", "value": 1, "agg": "count"}
 
 
 @pytest.mark.parametrize(
     ("evidence", "text"),
     [
         ({"kind": "review_text", "pattern": "tea"}, "a review matches tea"),
-        (
-            {
-                "kind": "review_text",
-                "pattern": "tea",
-                "min_matches": 2,
-                "social_filter": {"friends": ["Ana"], "hops": 2},
-            },
-            "2 reviews by Ana and those 2 hops away match tea",
-        ),
-        (
-            {"kind": "social_rating", "min_stars": 1, "social_filter": {"friends": ["Ana"], "hops": 1}},
-            "a review by Ana and those 1 hop away gives 1 star or more",
-        ),
-        (
-            {
-                "kind": "social_rating",
-                "min_stars": 4.5,
-                "min_matches": 3,
-                "social_filter": {"friends": ["Ana"], "hops": 1},
-            },
-            "3 reviews by Ana and those 1 hop away give 4.5 stars or more",
-        ),
-        (
-            {
-                "kind": "review_meta",
-                "path": ["useful"],
-                "op": "gte",
-                "value": 1,
-                "agg": "count",
-                "count": 1,
-                "min_stars": 1,
-            },
-            "a review of 1 star or more: useful >= 1",
-        ),
-        (
-            {
-                "kind": "review_meta",
-                "path": ["useful"],
-                "op": "gte",
-                "value": 1,
-                "agg": "count",
-                "count": 2,
-                "min_stars": 2,
-            },
-            "2 reviews of 2 stars or more: useful >= 1",
-        ),
+        ({"kind": "review_text", "pattern": "tea", "min_matches": 2, "social_filter": {**ANA, "hops": 2}},
+         "2 reviews by Ana and those 2 hops away match tea"),
+        ({"kind": "social_rating", "min_stars": 1, "social_filter": ANA},
+         "a review by Ana and those 1 hop away gives 1 star or more"),
+        ({"kind": "social_rating", "min_stars": 4.5, "min_matches": 3, "social_filter": ANA},
+         "3 reviews by Ana and those 1 hop away give 4.5 stars or more"),
+        ({**USEFUL, "count": 1, "min_stars": 1}, "a review of 1 star or more: useful >= 1"),
+        ({**USEFUL, "count": 2, "min_stars": 2}, "2 reviews of 2 stars or more: useful >= 1"),
     ],
-)
+)  # fmt: skip
 def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
-    """What stands in the singular is said in the singular; the title counts requests so, too."""
+    """Nouns and verbs agree in number, also in the title."""
     one = request(1, {"op": "AND", "args": [leaf("a", **evidence)]})
     source = pipeline.compile(load_requests([one]), formatted=False)
     assert f"# {text}\n" in source
@@ -334,16 +274,10 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     assert [found.status for found in outcomes] == [0, 0], outcomes[0].err
     module = tmp_path / "a" / "requests_module.py"
     assert module.read_bytes() == (tmp_path / "b" / "requests_module.py").read_bytes()
-    for command in (
-        ["mypy", "--strict", "--no-incremental", module.name],
-        ["ruff", "check", "--isolated", module.name],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=module.parent, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout
-    alone = subprocess.run([sys.executable, "-I", "-S", str(module)], capture_output=True, text=True, check=False)
-    assert (alone.returncode, alone.stderr) == (0, "")
+    mypy = ["-m", "mypy", "--strict", "--no-incremental"]
+    for arguments in (mypy, ["-m", "ruff", "check", "--isolated"], ["-I", "-S"]):
+        done = subprocess.run([sys.executable, *arguments, module], cwd=module.parent, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 def test_the_prelude_knows_the_limit() -> None:
@@ -362,37 +296,24 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_stay_texts(text: str) -> None:
-    """Whatever an aspect, a scenario, a friend or a value says, the module is one that output verification accepts."""
-    tree = {
-        "op": "AND",
-        "args": [
-            leaf(text, kind="item_meta", path=["attributes", text], contains=text),
-            leaf(
-                "b",
-                kind="review_sentiment",
-                topic=text,
-                sentiment="positive",
-                social_filter={"friends": [text], "hops": 1},
-            ),
-        ],
-    }
+    """Output verification accepts the module, whatever an aspect, a scenario, a friend or a value is."""
+    value = leaf(text, kind="item_meta", path=["attributes", text], contains=text)
+    friends = {"friends": [text], "hops": 1}
+    friend = leaf("b", kind="review_sentiment", topic=text, sentiment="positive", social_filter=friends)
+    tree = {"op": "AND", "args": [value, friend]}
     requests = load_requests([request(1, tree, scenario=text, text=text, gold_restaurant=text)])
     source = pipeline.compile(load_requests(requests), formatted=False)
     assert verify_source(source, REQUESTS) is None
-    module = loaded(source)
+    module: Any = module_from_source(source, "requests")
     business = {"attributes": {text: f"x{text}x"}}
-    found = [{"review_id": "r", "text": "", "user": {"name": text}}]
+    review = {"review_id": "r", "text": "", "user": {"name": text}}
     known = module.parse_background([{"review_id": "r", "aspect": text, "judgement": "positive"}], None)
-    assert outcome(module, business, found, known) == {"R01": 1}
+    assert evaluate_module(module, business, [review], known) == {"R01": 1}
     assert {"R01": text} == module.GOLD
 
 
-def test_a_bad_restaurant_is_refused_by_name(tmp_path: Path) -> None:
-    module = loaded(
-        pipeline.compile(
-            load_requests([request(1, {"op": "AND", "args": [leaf("a", kind="review_text", pattern="tea")]})])
-        )
-    )
+def test_a_bad_restaurant_is_refused_by_name() -> None:
+    module = load_module([request(1, {"op": "AND", "args": [leaf("a", kind="review_text", pattern="tea")]})])
     for review, message in (
         ({"text": "x"}, "review_id"),
         ({"review_id": "r"}, "text"),
@@ -401,4 +322,3 @@ def test_a_bad_restaurant_is_refused_by_name(tmp_path: Path) -> None:
     ):
         with pytest.raises(module.DataError, match=message):
             module.parse_restaurant({}, [review])
-    assert write_lines(tmp_path / "r.jsonl").exists()

@@ -1,4 +1,4 @@
-"""A new release changes no committed module: its style stays until another one is asked for."""
+"""Test that a new release changes no committed module: its style stays until the user asks for another one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from formulaseed.backends.python import identity
 from formulaseed.cli.seeds import compile as command
-from formulaseed.documents import compile_seed, style_at
+from formulaseed.documents import compile_seed, read_style
 from formulaseed.runtime.loading import load_module
 from helpers import EXAMPLES, formulaseed, tiny_seed, write_json
 
@@ -27,100 +27,95 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def module(folder: Path) -> Path:
     """The small seed's module, of style 2027-01."""
-    assert compiled().exit_code == 0
+    assert run_compile().exit_code == 0
     return folder / "generated" / "tiny_1.py"
 
 
-def compiled(*options: str, files: tuple[str, ...] = ("tiny.json",)) -> Result:
+def run_compile(*options: str, files: tuple[str, ...] = ("tiny.json",)) -> Result:
     return CliRunner().invoke(command, [*files, *options])
 
 
-def later(monkeypatch: pytest.MonkeyPatch, *styles: str) -> None:
-    """From here on this is a release that writes these styles."""
+def set_styles(monkeypatch: pytest.MonkeyPatch, *styles: str) -> None:
+    """Make this a release that writes these styles."""
     monkeypatch.setattr(identity, "STYLES", styles)
 
 
 def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled again, checked and run, in a release with a newer style; `--style` changes it, and back."""
     before = module.read_bytes()
-    later(monkeypatch, "2027-01", NEW)
-    assert compiled("--check").exit_code == 0
-    assert compiled().exit_code == 0
+    set_styles(monkeypatch, "2027-01", NEW)
+    assert run_compile("--check").exit_code == 0
+    assert run_compile().exit_code == 0
     assert module.read_bytes() == before
-    assert compiled("--stdout").stdout.encode() == before
+    assert (
+        run_compile("--stdout").stdout.encode()
+        == run_compile("--stdout", "--style", "2027-01").stdout.encode()
+        == before
+    )
     assert load_module(module).fault == ""
-    newer = compiled("--check", "--style", NEW)
+    newer = run_compile("--check", "--style", NEW)
     assert (newer.exit_code, "not what tiny.json compiles to" in newer.stdout) == (1, True)
-    assert compiled("--style", NEW).exit_code == 0
+    assert run_compile("--style", NEW).exit_code == 0
     assert f"(style {NEW})" in module.read_text().splitlines()[0]
-    assert compiled("--check").exit_code == 0
+    assert run_compile("--check").exit_code == 0
     assert load_module(module).fault == ""
     write_json(Path("tiny.json"), tiny_seed(version="2"))
-    assert compiled("--check").exit_code == 1
-    assert compiled().exit_code == 0
-    assert style_at(module) == NEW
-    assert compiled("--style", "2027-01").exit_code == 0
-    assert style_at(module) == "2027-01"
+    assert run_compile("--check").exit_code == 1
+    assert run_compile().exit_code == 0
+    assert read_style(module) == NEW
+    assert run_compile("--style", "2027-01").exit_code == 0
+    assert read_style(module) == "2027-01"
 
 
 def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are files of their own, with headers of their own."""
     tests = module.parent / "tests" / "test_tiny_1.py"
     beside = ("--tests", str(tests.parent))
-    assert compiled(*beside).exit_code == 0
-    later(monkeypatch, "2027-01", NEW)
-    assert compiled(*beside, "--check").exit_code == 0
-    assert compiled(*beside, "--style", NEW).exit_code == 0
-    assert (style_at(module), style_at(tests)) == (NEW, NEW)
-    assert compiled(*beside, "--check").exit_code == 0
-    stale = compiled(*beside, "--check", "--style", "2027-01")
+    assert run_compile(*beside).exit_code == 0
+    set_styles(monkeypatch, "2027-01", NEW)
+    assert run_compile(*beside, "--check").exit_code == 0
+    assert run_compile(*beside, "--style", NEW).exit_code == 0
+    assert (read_style(module), read_style(tests)) == (NEW, NEW)
+    assert run_compile(*beside, "--check").exit_code == 0
+    stale = run_compile(*beside, "--check", "--style", "2027-01")
     assert (stale.exit_code, stale.stdout.count("run `formulaseed compile tiny.json --style 2027-01")) == (1, 2)
 
 
 def test_a_new_module_has_the_newest_style(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every kind of document; from Python too."""
-    later(monkeypatch, "2027-01", NEW)
+    """Modules of every kind of document do, also from Python."""
+    set_styles(monkeypatch, "2027-01", NEW)
     files = ("tiny.json", str(EXAMPLES / "requests.jsonl"), str(EXAMPLES / "rules.json"))
-    assert compiled(files=files).exit_code == 0
-    assert {style_at(path) for path in (folder / "generated").glob("*.py")} == {NEW}
+    assert run_compile(files=files).exit_code == 0
+    assert {read_style(path) for path in (folder / "generated").glob("*.py")} == {NEW}
     assert len([*(folder / "generated").glob("*.py")]) == 3
-    assert identity.style_of(compile_seed(tiny_seed())) == NEW
+    assert identity.read_style(compile_seed(tiny_seed())) == NEW
 
 
 def test_a_module_of_a_style_of_the_past_is_recompiled_once(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not current and not run; `compile` writes it in the newest style."""
+    """The module is not current, and `compile` writes it in the newest style."""
     after = module.read_text()
     header = "Compiled by formulaseed, emission style 2026-11, from tiny.json."
     module.write_text(re.sub(r'^"""Code generated by .*?DO NOT EDIT\.', f'"""Tiny-1\n\n{header}', after))
-    assert identity.earlier_style(module.read_text()) == "2026-11"
-    assert compiled("--check").exit_code == 1
-    assert compiled().exit_code == 0
+    assert identity.find_earlier_style(module.read_text()) == "2026-11"
+    assert run_compile("--check").exit_code == 1
+    assert run_compile().exit_code == 0
     assert module.read_text() == after
-    later(monkeypatch, NEW)
-    assert identity.earlier_style(after) == "2027-01"
-    assert compiled().exit_code == 0
-    assert style_at(module) == NEW
+    set_styles(monkeypatch, NEW)
+    assert identity.find_earlier_style(after) == "2027-01"
+    assert run_compile().exit_code == 0
+    assert read_style(module) == NEW
 
 
 @pytest.mark.parametrize("content", [None, "", "def evaluate(rows):\n    return 42\n", "(style 2026-11)\n"])
-def test_where_there_is_no_module_it_is_the_newest(content: str | None, tmp_path: Path) -> None:
-    """Nothing, a file of somebody else, a folder."""
+def test_the_style_for_no_module_is_the_newest(content: str | None, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     if content is not None:
         path.write_text(content)
-    assert style_at(path) == style_at(tmp_path) == identity.STYLES[-1]
-
-
-def test_the_style_of_today_can_be_named(module: Path) -> None:
-    """The same bytes as without the option."""
-    before = module.read_bytes()
-    done = formulaseed("compile", "tiny.json", "--style", "2027-01", "--stdout", cwd=module.parents[1])
-    assert (done.status, done.out.encode()) == (0, before)
+    assert read_style(path) == read_style(tmp_path) == identity.STYLES[-1]
 
 
 @pytest.mark.parametrize("style", ["2026-11", "2026-1", "", "newest"])
 def test_an_unknown_style_is_wrong_usage(style: str, folder: Path) -> None:
-    """Status 2 and the styles that there are; nothing is written."""
+    """The command names the known styles, and writes nothing."""
     done = formulaseed("compile", "tiny.json", "--style", style, cwd=folder)
     assert (done.status, done.out) == (2, "")
     assert f"there is no style `{style}`; " in done.err

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from case_files import BESIDE, BLOCKS, CASES, FENCE, FILES, OPENING, Block, blocks_of
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.documents import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
@@ -90,7 +90,7 @@ def _bad(blocks: list[Block]) -> list[Block]:
 
 
 def _reported(analysis: SeedAnalysis) -> str:
-    return f"{render_text(analysis.diagnostics)}\n{summary(analysis.diagnostics)}\n"
+    return f"{render_text(analysis.diagnostics)}\n{summarize(analysis.diagnostics)}\n"
 
 
 def _good(blocks: list[Block]) -> list[Block]:

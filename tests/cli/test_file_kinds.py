@@ -1,15 +1,19 @@
-"""The wrong kind of file: each command gives one error, which says what the file is and what takes it."""
+"""The wrong kind of file: each command gives one error, which says what the file is and which command takes it."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from formulaseed import DataError, SeedError, load_evaluator, load_requests, load_seed, run
+from formulaseed.cli.main import cli
 from formulaseed.data.file_kinds import KINDS, KINDS_OF_TEXT, kind_of, kind_of_text
 from formulaseed.documents import analyse, analyse_file
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, command, read_lines, tiny_row, tiny_rows, write_json
@@ -52,41 +56,30 @@ FILES: dict[str, tuple[str, str | bytes]] = {
 }  # fmt: skip
 """A file of each kind, by what messages call it."""
 
-TAKES: dict[str, tuple[tuple[str, ...], set[str]]] = {
-    "check": (("check", "{}"), {"a seed", "a file of requests", "a file of rules", "a formula reference"}),
-    "compile": (("compile", "{}"), {"a seed", "a file of requests", "a file of rules"}),
-    "fmt": (("fmt", "--check", "{}"), {"a seed", "a file of requests", "a file of rules"}),
-    "evaluate": (("evaluate", "{}", "--rows", "rows.jsonl"), {"a seed", "a generated module"}),
-    "run": (("run", "{}", "--contexts", "contexts.jsonl"), {"a seed", "a generated module"}),
-    "migrate": (("migrate", "{}"), {"a seed"}),
-    "graph": (("graph", "{}"), {"a seed"}),
-    "validate": (("validate", "{}", "--restaurants", "contexts.jsonl"), {"a file of requests"}),
-    "shorthand": (("shorthand", "--check", "{}"), {"a file of requests"}),
-    "formula": (("formula", "--file", "{}", "--reference", "reference.json"), {"a file of rules"}),
-    "reference": (("formula", "1 + 1", "--reference", "{}"), {"a formula reference"}),
-    "rows": (("evaluate", "seed.json", "--rows", "{}"), {"a file of rows"}),
-    "explained rows": (("explain", "seed.json", "--rows", "{}", "--id", "lotus-garden"), {"a file of rows"}),
-    "covered rows": (("cover", "seed.json", "--rows", "{}"), {"a file of rows"}),
-    "contexts": (("run", "seed.json", "--contexts", "{}"), {"a file of contexts", "a file of restaurants"}),
-    "restaurants": (
-        ("run", "seed.json", "--restaurants", "{}", "--reviews", "reviews.jsonl"),
-        {"a file of restaurants", "a file of contexts"},
-    ),
-    "reviews": (("run", "seed.json", "--restaurants", "restaurants.jsonl", "--reviews", "{}"), {"a file of reviews"}),
-    "extractions": (
-        ("run", "seed.json", "--contexts", "contexts.jsonl", "--extractor", "recorded", "--extractions", "{}"),
-        {"a file of recorded extractions"},
-    ),
-    "judgements": (
-        ("validate", "requests.jsonl", "--restaurants", "contexts.jsonl", "--judgements", "{}"),
-        {"a file of judgements"},
-    ),
-    "social": (
-        ("validate", "requests.jsonl", "--restaurants", "contexts.jsonl", "--social", "{}"),
-        {"a social graph"},
-    ),
+TAKES = {
+    "check {}": "a seed, a file of requests, a file of rules, a formula reference",
+    "compile {}": "a seed, a file of requests, a file of rules",
+    "fmt --check {}": "a seed, a file of requests, a file of rules",
+    "evaluate {} --rows rows.jsonl": "a seed, a generated module",
+    "run {} --contexts contexts.jsonl": "a seed, a generated module",
+    "migrate {}": "a seed",
+    "draft {} --dry-run": "Markdown, plain text",
+    "graph {}": "a seed",
+    "validate {} --restaurants contexts.jsonl": "a file of requests",
+    "shorthand --check {}": "a file of requests",
+    "formula --file {} --reference reference.json": "a file of rules",
+    "formula 1+1 --reference {}": "a formula reference",
+    "evaluate seed.json --rows {}": "a file of rows",
+    "explain seed.json --rows {} --id lotus-garden": "a file of rows",
+    "cover seed.json --rows {}": "a file of rows",
+    "run seed.json --contexts {}": "a file of contexts, a file of restaurants",
+    "run seed.json --restaurants {} --reviews reviews.jsonl": "a file of restaurants, a file of contexts",
+    "run seed.json --restaurants restaurants.jsonl --reviews {}": "a file of reviews",
+    "run seed.json --contexts contexts.jsonl --extractor recorded --extractions {}": "a file of recorded extractions",
+    "validate requests.jsonl --restaurants contexts.jsonl --judgements {}": "a file of judgements",
+    "validate requests.jsonl --restaurants contexts.jsonl --social {}": "a social graph",
 }
-"""The commands by what they take, with `{}` for the file."""
+"""The kinds that commands take, by command line with `{}` for the file."""
 
 
 @pytest.fixture(scope="module")
@@ -102,27 +95,34 @@ def errors_of(done: Outcome) -> list[str]:
     return re.findall(r"^(?:error\[FS\d+\] [\w-]+|formulaseed): (.*)$", done.out + done.err, re.M)
 
 
+def text_of(noun: str) -> str:
+    content = FILES[noun][1]
+    return content if isinstance(content, str) else content.decode("latin-1")
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of restaurants opened, and never read
-@pytest.mark.parametrize("reader", TAKES)
-def test_the_wrong_kind_of_file_is_one_error(reader: str, folder: Path) -> None:
+@pytest.mark.parametrize("line", TAKES)
+def test_the_wrong_kind_of_file_is_one_error(line: str, folder: Path) -> None:
     """It names the kind, and a command or what to do; what a command takes gives no such error."""
-    arguments, taken = TAKES[reader]
+    taken = TAKES[line].split(", ")
     for noun, (name, _) in FILES.items():
-        if name.endswith((".parquet", ".py")) and noun not in taken:
+        if name.endswith((".parquet", ".py")) and noun not in taken and not line.startswith("draft"):
             continue  # Parquet and modules are known by their names, and have errors of their own
-        done = command(*(argument.format(name) for argument in arguments), cwd=folder)
+        if noun == "YAML" and line.startswith("draft"):
+            continue  # a policy in words may begin with YAML
+        done = command(*line.format(name).split(), cwd=folder)
         if noun in taken:
             assert " this is " not in done.out + done.err, (noun, done.err)
             assert f"cannot read {name}: it is" not in done.err, (noun, done.err)
             continue
         assert done.status in (1, 2), (noun, done.out, done.err)
-        found = errors_of(done)
-        assert len(found) == 1, (noun, found)
-        if noun == "a file of several seeds" and found[0].startswith("cannot read"):
-            noun = "a (seed|file of several seeds)"  # some read lines one by one
-        laid_out = reader in ("contexts", "restaurants") and noun == "a JSON list of contexts"  # of the right kind
-        expected = "it is one JSON document over several lines" if laid_out else rf"(this|it) is {noun}, "
-        assert re.search(expected, found[0]), (noun, found)
+        (error,) = errors_of(done)
+        expected = rf"(this|it) is {noun}, "
+        if noun == "a file of several seeds" and error.startswith("cannot read"):
+            expected = "it is a (seed|file of several seeds), "  # some read lines one by one
+        elif noun == "a JSON list of contexts" and "a file of contexts" in taken:
+            expected = "it is one JSON document over several lines"  # of the right kind
+        assert re.search(expected, error), (noun, error)
         assert "failed:" not in done.err
 
 
@@ -130,14 +130,28 @@ def test_a_folder_and_an_empty_file(folder: Path, tmp_path: Path) -> None:
     """A folder cannot be read; an empty file is no document, and data without a line."""
     empty = tmp_path / "empty.json"
     empty.write_text(" \n")
-    for arguments in (("check", tmp_path), ("evaluate", "seed.json", "--rows", tmp_path)):
-        done = command(*arguments, cwd=folder)
-        assert (done.status, errors_of(done)) == (2, [f"cannot read {tmp_path}: Is a directory"])
-    for arguments in (("check", empty), ("compile", empty), ("evaluate", empty, "--rows", "rows.jsonl")):
-        done = command(*arguments, cwd=folder)
-        assert (done.status, errors_of(done)) == (1, ["the file is empty"])
+    for line, path, status, error in (
+        ("check {}", tmp_path, 2, f"cannot read {tmp_path}: Is a directory"),
+        ("evaluate seed.json --rows {}", tmp_path, 2, f"cannot read {tmp_path}: Is a directory"),
+        ("check {}", empty, 1, "the file is empty"),
+        ("compile {}", empty, 1, "the file is empty"),
+        ("evaluate {} --rows rows.jsonl", empty, 1, "the file is empty"),
+    ):
+        done = command(*line.format(path).split(), cwd=folder)
+        assert (done.status, errors_of(done)) == (status, [error])
     done = command("evaluate", "seed.json", "--rows", empty, cwd=folder)
     assert (done.status, "0 lines: 0 restaurants" in done.err) == (0, True)
+
+
+def test_tables_of_another_kind_are_named(folder: Path, tmp_path: Path) -> None:
+    """One sentence, not one for each column that is missing."""
+    pytest.importorskip("duckdb")
+    score = ("score", "seed.json", "--out", tmp_path / "out.jsonl", "--rows")
+    for noun in ("a file of contexts", "a file of requests", "a file of recorded extractions"):
+        done = command(*score, FILES[noun][0], cwd=folder)
+        assert (done.status, "column" in done.err) == (1, False)
+        assert f"formulaseed: the rows are {noun}; `formulaseed " in done.err
+    assert command(*score, "rows.jsonl", cwd=folder).status == 0
 
 
 SNIPPETS: dict[str, tuple[object, str]] = {
@@ -174,50 +188,77 @@ SNIPPETS: dict[str, tuple[object, str]] = {
 def test_a_pasted_snippet_is_one_error(name: str, tmp_path: Path) -> None:
     """In a file, over one line or several, and in memory."""
     snippet, help = SNIPPETS[name]
+    path = tmp_path / "seed.json"
     for indent in (None, 2):
-        path = tmp_path / "seed.json"
         path.write_text(json.dumps(snippet, indent=indent), encoding="utf-8")
-        (found,) = analyse_file(path).diagnostics
-        assert (found.code, found.help) == ("FS008", help)
-        assert found.message.endswith(", not a whole seed")
+        (error,) = analyse_file(path).diagnostics
+        assert (error.code, error.help) == ("FS008", help)
+        assert error.message.endswith(", not a whole seed")
     if isinstance(snippet, dict):
-        (found,) = analyse(snippet).diagnostics
-        assert (found.code, found.help) == ("FS008", help)
+        (error,) = analyse(snippet).diagnostics
+        assert (error.code, error.help) == ("FS008", help)
 
 
-def test_snippets_that_are_put_where_the_help_says_are_taken(tmp_path: Path) -> None:
-    """A step, a field and a rule; the list of rules is a file of rules."""
-    step, field = STEPS["N_MILD"], SEED["extract"]["fields"]
-    seed = {"task_name": "T", "extract": {"fields": field}, "compute": [step], "output": ["N_MILD"]}
-    assert not analyse_file(write_json(tmp_path / "seed.json", seed)).has_errors
-    rules = write_json(tmp_path / "rules.json", [{"name": "double", "formula": "stars * 2"}])
-    assert analyse_file(rules).kind.name == "rules"
+def test_a_seed_is_no_snippet(tmp_path: Path) -> None:
+    """Snippets that are put where the help says are taken; missing and misspelt keys of a seed are reported as such."""
 
+    def codes_of(value: object) -> set[str]:
+        return {d.code for d in analyse_file(write_json(tmp_path / "seed.json", value)).diagnostics}
 
-def test_what_is_nearly_a_seed_is_checked_as_one(tmp_path: Path) -> None:
-    """Missing and misspelt keys are reported as such."""
+    field = SEED["extract"]["fields"]
+    seed = {"task_name": "T", "extract": {"fields": field}, "compute": [STEPS["N_MILD"]], "output": ["N_MILD"]}
+    assert not {code for code in codes_of(seed) if code < "FS6"}
+    assert codes_of([{"name": "double", "formula": "stars * 2"}]) == set()
     for change in ({"task_nme": "T"}, {"filter": 1}, {"extract": []}):
-        seed = {key: value for key, value in SEED.items() if key != "task_name"} | change
-        assert "FS008" not in {d.code for d in analyse_file(write_json(tmp_path / "s.json", seed)).diagnostics}
-    for seed in ({}, {"task_name": "T"}, {"task_name": "T", "rows": []}, {"unknown": "x"}):
-        found = analyse_file(write_json(tmp_path / "s.json", seed)).diagnostics
-        assert {d.code for d in found} <= {"FS501", "FS502"}
+        assert "FS008" not in codes_of({key: value for key, value in SEED.items() if key != "task_name"} | change)
+    for part in ({}, {"task_name": "T"}, {"task_name": "T", "rows": []}, {"unknown": "x"}):
+        assert codes_of(part) <= {"FS501", "FS502"}
+
+
+# --- how a kind is recognised
 
 
 def test_no_kind_is_taken_for_another() -> None:
-    """Of each file of the table; and every kind has an example there or among the snippets."""
-    kinds = {noun: kind_of_text(text if isinstance(text, str) else text.decode("latin-1"), name)
-             for noun, (name, text) in FILES.items()}  # fmt: skip
+    """Each file of the table is of its own kind; and every kind has an example there or among the snippets."""
+    kinds = {noun: kind_of_text(text_of(noun), name) for noun, (name, _) in FILES.items()}
     assert {noun: kind and kind.noun for noun, kind in kinds.items()} == {noun: noun for noun in FILES}
-    seen = {kind.name for kind in kinds.values() if kind} | {
-        kind.name for value, _ in SNIPPETS.values() if (kind := kind_of(value))
-    }
-    assert {*KINDS, *KINDS_OF_TEXT} <= seen
+    examples = [*kinds.values(), *(kind_of(value) for value, _ in SNIPPETS.values())]
+    assert {*KINDS, *KINDS_OF_TEXT} <= {kind.name for kind in examples if kind is not None}
 
 
-@pytest.mark.parametrize("text", ['{"a": 1', "[1, 2", "", "  ", "null", "3", '"x"', "// comment", "{]"])
+@pytest.mark.parametrize("noun", FILES)
+def test_invalid_json_is_of_the_kind_that_its_keys_say(noun: str) -> None:
+    """A comma too many, or the end of the file within the first object, changes nothing."""
+    name, text = FILES[noun][0], text_of(noun)
+    kind = kind_of_text(text, name)
+    assert kind is not None
+    if kind.name in KINDS and text.startswith("{") and noun != "a file of several seeds":
+        _, end = json.JSONDecoder().raw_decode(text)
+        for broken in (text[: end - 1] + ",}", "[" + text[: end - 1] + ",}", text[: end - 1]):
+            assert kind_of_text(broken, name) is kind
+
+
+UNCERTAIN = ['{"a": 1', "[1, 2", "", "  ", "null", "3", '"x"', "// comment", "{]"]
+LONG = ["[" * 1_000_000, '{"' + '\\"' * 500_000, '{"a": {' * 200_000, '{"a":' + "x" * 1_000_000]
+
+
+@pytest.mark.parametrize("text", [*UNCERTAIN, *LONG], ids=lambda text: text[:8])
 def test_what_is_not_certain_has_no_kind(text: str) -> None:
+    """Which is found in linear time."""
+    start = time.perf_counter()
     assert kind_of_text(text, "seed.json") is None
+    assert time.perf_counter() - start < 1
+
+
+def test_help_names_commands_and_options_that_exist() -> None:
+    with click.Context(cli) as context:
+        for kind in (KINDS | KINDS_OF_TEXT).values():
+            for line in re.findall(r"`formulaseed ([^`]*)`", kind.help):
+                name, *arguments = line.split()
+                named = cli.get_command(context, name)
+                assert named is not None, line
+                options = {option for parameter in named.params for option in parameter.opts}
+                assert {word for word in arguments if word.startswith("--")} <= options, line
 
 
 def test_a_suffix_says_nothing_of_json(tmp_path: Path) -> None:
@@ -226,44 +267,74 @@ def test_a_suffix_says_nothing_of_json(tmp_path: Path) -> None:
         assert not analyse_file(write_json(tmp_path / name, SEED)).has_errors
     path = tmp_path / "seed.json"
     path.write_text("# a comment\n" + json.dumps(SEED), encoding="utf-8")
-    (found,) = analyse_file(path).diagnostics
-    assert found.message == "comments are not allowed in JSON"
+    (error,) = analyse_file(path).diagnostics
+    assert error.message == "comments are not allowed in JSON"
 
 
-def test_a_stray_line_fails_alone(tmp_path: Path) -> None:
-    """A file that is called JSON Lines is read line by line, also where the first is not JSON."""
+def test_a_stray_line_fails_alone(folder: Path, tmp_path: Path) -> None:
+    """A file that is called JSON Lines is read line by line, also if the first line is not JSON."""
     rows = tmp_path / "rows.jsonl"
-    rows.write_text("# rows\n" + (EXAMPLES / "rows-g1a_v2.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
-    done = command("evaluate", TASKS / "g1a_v2" / "seed.json", "--rows", rows)
-    assert done.status == 3
-    assert "14 restaurants, 0 failed; 1 line unreadable" in done.err
+    rows.write_text("# rows\n" + text_of("a file of rows"), encoding="utf-8")
+    done = command("evaluate", "seed.json", "--rows", rows, cwd=folder)
+    assert (done.status, "3 restaurants, 0 failed; 1 line unreadable" in done.err) == (3, True)
+
+
+def test_a_fault_of_json_in_requests_is_the_only_error(tmp_path: Path) -> None:
+    """Nothing is missing from a seed that it is not."""
+    text = json.dumps(REQUESTS[0], indent=2)
+    placeholder = json.dumps({**REQUESTS[0], "structure": {}}, indent=2).replace("{}", "{ ... }")
+    path = tmp_path / "request.json"
+    for broken, line in (
+        (text[:-2] + ",\n}", text.count("\n")), (text[:-20], text.count("\n")), (placeholder, 7),
+        ('{"op": "AND" | "OR", "args": [ ... ]}', 1), (f"[{text}, {text}", text.count("\n") * 2 + 1),
+    ):  # fmt: skip
+        path.write_text(broken)
+        diagnostics = json.loads(command("check", path, "--format", "json").out)
+        assert (diagnostics[-1]["code"], diagnostics[-1]["line"]) == ("FS001", line)
+        assert all("seed" not in d["message"] for d in diagnostics)
+
+
+def test_a_reference_that_cannot_be_read_is_no_internal_error(tmp_path: Path) -> None:
+    rules = write_json(tmp_path / "rules.json", {"rules": [{"name": "a", "formula": "1 + 1"}]})
+    for path in (tmp_path, tmp_path / "absent.json"):
+        done = command("check", rules, "--reference", path)
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith(f"formulaseed: cannot read {path}: ")
+
+
+# --- Python
 
 
 @pytest.mark.parametrize(
     "call",
     [
         lambda: load_seed({"name": "N", "op": "count"}),
+        lambda: load_seed(CONTEXTS[0]),
         lambda: load_seed(EXAMPLES / "requests.jsonl"),
         lambda: load_seed(EXAMPLES / "rows-g1a_v2.jsonl"),
         lambda: load_requests(TASKS / "g1a_v2" / "seed.json"),
+        lambda: load_requests([CONTEXTS[0]]),
+        lambda: load_requests([SEED]),
         lambda: load_evaluator(EXAMPLES / "contexts.jsonl"),
     ],
 )
-def test_documents_in_python(call: Callable[[], Any]) -> None:
-    with pytest.raises(SeedError) as refused:
+def test_documents_of_another_kind_are_refused_in_python(call: Callable[[], Any]) -> None:
+    with pytest.raises(SeedError) as error:
         call()
-    assert [d.code for d in refused.value.diagnostics] == ["FS008"]
+    assert [d.code for d in error.value.diagnostics] == ["FS008"]
 
 
-def test_data_in_python() -> None:
-    """Of a path the help names a command, of a list of objects a function."""
-    given: list[tuple[Any, str]] = [
+@pytest.mark.parametrize(
+    ("contexts", "help"),
+    [
         (EXAMPLES / "rows-g1a_v2.jsonl", "formulaseed evaluate SEED --rows "),
         ([tiny_rows("a", tiny_row("r1"))], "formulaseed.load_evaluator(seed).evaluate(rows, context)"),
-    ]
-    for contexts, help in given:
-        with pytest.raises(DataError, match=re.escape(f"it is a file of rows, not a file of contexts; `{help}")):
-            list(run(SEED, contexts))
+    ],
+)
+def test_the_help_for_data_in_python(contexts: Any, help: str) -> None:
+    """For a path the help names a command, for a list of objects a function."""
+    with pytest.raises(DataError, match=re.escape(f"it is a file of rows, not a file of contexts; `{help}")):
+        list(run(SEED, contexts))
 
 
 def test_an_option_of_another_command_is_named(folder: Path) -> None:
@@ -275,102 +346,43 @@ def test_an_option_of_another_command_is_named(folder: Path) -> None:
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err
 
 
-# --- what is written
-
-OUTPUTS = (
-    (("evaluate", "seed.json", "--rows", "rows.jsonl", "--out"), ".jsonl, .csv or .parquet, or pass --format"),
-    (("run", "seed.json", "--contexts", "contexts.jsonl", "--out"), ".jsonl, .csv or .parquet, or pass --format"),
-    (("run", "seed.json", "--contexts", "contexts.jsonl", "--rows-out"), ".jsonl or .parquet"),
-    (("run", "seed.json", "--contexts", "contexts.jsonl", "--extractions-out"), ".jsonl"),
-    (("extract", "seed.json", "--contexts", "contexts.jsonl", "--out"), ".jsonl or .parquet, or pass --format"),
-    (("explain", "seed.json", "--rows", "rows.jsonl", "--id", "lotus-garden", "--out"),
-     ".txt, .md, .html or .json, or pass --format"),
-    (("report", "seed.json", "--rows", "rows.jsonl", "--out"), ".html"),
-    (("validate", "requests.jsonl", "--restaurants", "contexts.jsonl", "--out"), ".jsonl"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "formats"), OUTPUTS)
-def test_an_unknown_suffix_is_refused(arguments: tuple[str, ...], formats: str, folder: Path) -> None:
-    """Before anything is written; the formats that exist are listed."""
-    for name in ("x.xlsx", "x.xlsx.gz", "x.pdf"):
-        done = command(*arguments, name, cwd=folder)
-        suffix = "xlsx" if "xlsx" in name else "pdf"
-        option = arguments[-1]
-        assert done.status == 2
-        assert f"Error: {option} {name}: no format has the suffix `.{suffix}`; end the name in {formats}\n" in done.err
-        assert not (folder / name).exists()
-
-
-def test_names_that_are_taken(folder: Path, tmp_path: Path) -> None:
-    """Names without a suffix, or with a number for one, are JSON Lines; --format decides for any name."""
-    for name in ("results", "results.2026", "results.jsonl", "results.ndjson", "results.json.gz"):
-        out = tmp_path / name
-        assert command("evaluate", "seed.json", "--rows", "rows.jsonl", "--out", out, cwd=folder).status == 0, name
-    out = tmp_path / "table.xlsx"
-    done = command("evaluate", "seed.json", "--rows", "rows.jsonl", "--out", out, "--format", "csv", cwd=folder)
-    assert done.status == 0
-    assert out.read_text().startswith('"business_id"') or out.read_text().startswith("business_id")
-    page = tmp_path / "page.md"
-    explained = ("explain", "seed.json", "--rows", "rows.jsonl", "--id", "lotus-garden", "--out", page)
-    assert command(*explained, cwd=folder).status == 0
-    assert page.read_text(encoding="utf-8").startswith("# Lotus Garden")
-
-
 # --- fmt
 
 
+def shuffled(requests: list[dict[str, Any]]) -> str:
+    """Return requests, one a line, with other white space and another order of keys."""
+    return "\n".join(json.dumps(dict(reversed(request.items())), separators=(",", ":")) for request in requests)
+
+
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "beginning"),
     [
-        ("requests.jsonl", lines(*REQUESTS)),
-        ("one.jsonl", lines(REQUESTS[0])),
-        ("one.json", lines(REQUESTS[0])),
+        ("requests.jsonl", shuffled(REQUESTS), lines(*REQUESTS)),
+        ("one.jsonl", shuffled(REQUESTS[:1]), lines(REQUESTS[0])),
+        ("one.json", shuffled(REQUESTS[:1]), lines(REQUESTS[0])),
+        ("list.json", json.dumps(REQUESTS), "[\n"),
+        ("list.json", json.dumps(REQUESTS, indent=4), "[\n"),
+        ("objects.json", "\n".join(json.dumps(request, indent=4) for request in REQUESTS), "{\n"),
     ],
 )
-def test_fmt_keeps_one_request_a_line(name: str, text: str, tmp_path: Path) -> None:
-    """Also a file of one; spaces and the order of keys change, the meaning does not."""
+def test_fmt_keeps_the_layout_of_requests(name: str, text: str, beginning: str, tmp_path: Path) -> None:
+    """One request a line, also in a file of one, a list, or several lines each; the meaning stays, too."""
     path = tmp_path / name
-    shuffled = [dict(reversed(json.loads(line).items())) for line in text.splitlines()]
-    path.write_text("\n".join(json.dumps(value, separators=(",", ":")) for value in shuffled), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     before = load_requests(path)
     assert command("fmt", path).out == f"{path}\n"
-    assert path.read_text(encoding="utf-8") == text
+    assert path.read_text(encoding="utf-8").startswith(beginning)
     after = load_requests(path)
-    assert [r.id for r in after.program.requests] == [r.id for r in before.program.requests]
-    assert command("fmt", "--check", path).status == 0
-    assert command("check", path).status == 0
+    assert [request.id for request in after.program.requests] == [request.id for request in before.program.requests]
+    assert after.sha256 == before.sha256 or text.startswith('{"gold_restaurant":')  # the hash is of keys in their order
+    assert command("fmt", "--check", path).status == command("check", path).status == 0
 
 
-@pytest.mark.parametrize("indent", [None, 4])
-def test_fmt_keeps_a_list_and_requests_laid_out(indent: int | None, tmp_path: Path) -> None:
-    path = tmp_path / "requests.json"
-    for text, opening in (
-        (json.dumps(REQUESTS, indent=indent), "["),
-        ("\n".join(json.dumps(request, indent=4) for request in REQUESTS), "{"),
-    ):
-        path.write_text(text, encoding="utf-8")
-        before = load_requests(path).sha256
-        assert command("fmt", path).status == 0
-        assert path.read_text(encoding="utf-8").startswith(f"{opening}\n")
-        assert load_requests(path).sha256 == before
-        assert command("fmt", "--check", path).status == 0
-
-
-def test_fmt_prints_what_it_cannot_write_back(tmp_path: Path) -> None:
-    """Standard input, and the text of a compressed file."""
-    import gzip
-
+def test_fmt_prints_what_it_cannot_write_back_and_sorts_seeds_alone(folder: Path, tmp_path: Path) -> None:
     packed = tmp_path / "seed.json.gz"
     data = gzip.compress(json.dumps(SEED).encode())
     packed.write_bytes(data)
-    done = command("fmt", packed)
-    assert json.loads(done.out) == SEED
+    assert json.loads(command("fmt", packed).out) == SEED
     assert packed.read_bytes() == data
-
-
-def test_fmt_sorts_seeds_alone(tmp_path: Path) -> None:
-    path = tmp_path / "requests.jsonl"
-    path.write_text(lines(*REQUESTS), encoding="utf-8")
-    done = command("fmt", "--sort", path)
+    done = command("fmt", "--sort", "requests.jsonl", cwd=folder)
     assert (done.status, "--sort is for seeds" in done.err) == (2, True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from helpers import ROOT, Outcome, command, tiny_seed, write_json
@@ -15,27 +15,26 @@ CONFIGURATIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Hook:
+class Hook(NamedTuple):
     entry: str
     files: str
 
     def run(self, folder: Path, *staged: str) -> Outcome:
-        """Do what pre-commit does with these files, or all: run the entry with those whose paths the pattern is found in."""
+        """Do what pre-commit does with these files, or all: run the entry with those whose paths match the pattern."""
         paths = staged or sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
         program, *arguments = self.entry.split()
         assert program == "formulaseed"
         return command(*arguments, *(path for path in paths if re.search(self.files, path)), cwd=folder)
 
 
-def hooks(configuration: Path) -> dict[str, Hook]:
-    """The hooks of a file by their ids; the values are plain scalars, with a comment behind some of them."""
-    found = {}
+def read_hooks(configuration: Path) -> dict[str, Hook]:
+    """Return the hooks of a file by their ids; the values are plain scalars, some of them followed by a comment."""
+    hooks = {}
     for block in configuration.read_text(encoding="utf-8").split("- id: ")[1:]:
         name, *lines = block.splitlines()
         values = {key: value.partition(" #")[0] for key, _, value in (line.strip().partition(": ") for line in lines)}
-        found[name] = Hook(values["entry"], values["files"])
-    return found
+        hooks[name] = Hook(values["entry"], values["files"])
+    return hooks
 
 
 @pytest.fixture
@@ -53,9 +52,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_hooks_pass_what_is_current(configuration: Path, folder: Path) -> None:
     """Each has a pattern that selects the seed, and nothing that it does not understand."""
-    found = hooks(configuration)
-    assert set(found) == {"formulaseed-check", "formulaseed-fmt", "formulaseed-compile"}
-    for hook in found.values():
+    hooks = read_hooks(configuration)
+    assert set(hooks) == {"formulaseed-check", "formulaseed-fmt", "formulaseed-compile"}
+    for hook in hooks.values():
         assert re.search(hook.files, "tasks/tiny/seed.json")
         done = hook.run(folder)
         assert done.status == 0, done.out + done.err
@@ -64,21 +63,19 @@ def test_hooks_pass_what_is_current(configuration: Path, folder: Path) -> None:
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 @pytest.mark.parametrize("edited", ["generated/tiny_1.py", "generated/tests/test_tiny_1.py", "elsewhere/module.py"])
 def test_an_edited_module_alone_is_refused(configuration: Path, edited: str, folder: Path) -> None:
-    """Where the seed is not staged: the module in whatever folder, and its tests; the line says how to write it again."""
+    """If the seed is not staged: the module in whatever folder, and its tests; the line says how to write the file again."""
     path = folder / edited
     path.parent.mkdir(exist_ok=True)
-    source = folder / edited if path.exists() else folder / "generated" / "tiny_1.py"
-    path.write_text(
-        source.read_text(encoding="utf-8").replace("0.5", "0.25").replace("import seed_tests", "import  seed_tests")
-    )
+    text = (path if path.exists() else folder / "generated" / "tiny_1.py").read_text(encoding="utf-8")
+    path.write_text(text.replace("0.5", "0.25").replace("import seed_tests", "import  seed_tests"))
     (folder / "tasks").rename(folder / "not-staged")
-    hook = hooks(configuration)["formulaseed-compile"]
+    hook = read_hooks(configuration)["formulaseed-compile"]
     assert hook.run(folder, edited).status == 1  # the seed is gone altogether
     (folder / "not-staged").rename(folder / "tasks")
-    found = hook.run(folder, edited, "own.py")
-    assert found.status == 1
-    written_again = found.out.partition("`formulaseed ")[2].rstrip("`\n")
-    assert found.out == f"{edited}: not what tasks/tiny/seed.json compiles to; run `formulaseed {written_again}`\n"
+    done = hook.run(folder, edited, "own.py")
+    advice = done.out.partition("`formulaseed ")[2].rstrip("`\n")
+    line = f"{edited}: not what tasks/tiny/seed.json compiles to; run `formulaseed {advice}`\n"
+    assert (done.status, done.out) == (1, line)
     if edited.startswith("generated/"):
-        assert command(*written_again.split(), cwd=folder).status == 0
+        assert command(*advice.split(), cwd=folder).status == 0
         assert hook.run(folder).status == 0

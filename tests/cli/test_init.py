@@ -9,22 +9,20 @@ import forking
 from helpers import formulaseed
 
 
-def written(folder: Path) -> set[str]:
+def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_new_project_passes_its_own_checks(tmp_path: Path) -> None:
     """Its seed has no problem, its module is current, its tests pass, and the commands of its README give a verdict and why."""
-    made = formulaseed("init", tmp_path)
-    assert made.status == 0
-    assert written(tmp_path) == {
+    assert formulaseed("init", tmp_path).status == 0
+    assert files_in(tmp_path) == {
         "README.md", "pyproject.toml", ".pre-commit-config.yaml", ".github/workflows/policies.yml", "data/contexts.jsonl",
         "data/extractions.jsonl", "tasks/my_policy/task.md", "tasks/my_policy/seed.json", "tests/test_policies.py",
         "generated/my_policy.py",
     }  # fmt: skip
-    assert formulaseed("check", "--strict", "tasks/my_policy/seed.json", cwd=tmp_path).status == 0
-    assert formulaseed("fmt", "--check", "tasks/my_policy/seed.json", cwd=tmp_path).status == 0
-    assert formulaseed("compile", "--check", "tasks/my_policy/seed.json", cwd=tmp_path).status == 0
+    for arguments in (("check", "--strict"), ("fmt", "--check"), ("compile", "--check")):
+        assert formulaseed(*arguments, "tasks/my_policy/seed.json", cwd=tmp_path).status == 0
     data = ("--contexts", "data/contexts.jsonl")
     recorded = ("--extractor", "recorded", "--extractions", "data/extractions.jsonl")
     for extractor in ((), recorded):
@@ -41,7 +39,7 @@ def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine")
     refused = formulaseed("init", tmp_path)
     assert (refused.status, "README.md" in refused.err) == (2, True)
-    assert written(tmp_path) == {"README.md"}
+    assert files_in(tmp_path) == {"README.md"}
 
 
 def test_an_example_comes_along(tmp_path: Path) -> None:

@@ -18,13 +18,16 @@ V1 = {
     "compute_dag": [{"name": "n", "formula": "sum(1 for e in extractions if e['mood'] == 'good')"}], "output_fields": ["n"],
 }  # fmt: skip
 OUTPUTS = {
-    "evaluate seed.json --rows rows.jsonl --out {}": (".jsonl, .csv or .parquet", ".csv"),
-    "run seed.json --contexts contexts.jsonl --out {}": (".jsonl, .csv or .parquet", ".jsonl"),
+    "evaluate seed.json --rows rows.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".csv"),
+    "run seed.json --contexts contexts.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".jsonl"),
     "run seed.json --contexts contexts.jsonl --out out.jsonl --rows-out {}": (".jsonl or .parquet", ".jsonl"),
     "run seed.json --contexts contexts.jsonl --out out.jsonl --extractions-out {}": (".jsonl", ".jsonl"),
-    "extract seed.json --contexts contexts.jsonl --out {}": (".jsonl or .parquet", ".jsonl"),
+    "extract seed.json --contexts contexts.jsonl --out {}": (".jsonl or .parquet, or pass --format", ".jsonl"),
     "report seed.json --rows rows.jsonl --out {}": (".html", ".html"),
-    "explain seed.json --rows rows.jsonl --id lotus-garden --out {}": (".txt, .md, .html or .json", ".md"),
+    "explain seed.json --rows rows.jsonl --id lotus-garden --out {}": (
+        ".txt, .md, .html or .json, or pass --format",
+        ".md",
+    ),
     "validate requests.jsonl --restaurants contexts.jsonl --out {}": (".jsonl", ".jsonl"),
     "validate requests.jsonl --restaurants contexts.jsonl --matrix {}": (".json", ".json"),
     "validate requests.jsonl --restaurants contexts.jsonl --conditions {}": (".json", ".json"),
@@ -50,8 +53,9 @@ def test_an_output_file_is_named_for_its_format(folder: Path, tmp_path: Path, li
     """Another suffix is refused before anything is read, asked or written; with `.gz` the file is compressed."""
     suffixes, accepted = OUTPUTS[line]
     refused = command(*line.format(tmp_path / "x.xlsx").split(), cwd=folder)
-    assert refused.status == 2
-    assert f"{tmp_path / 'x.xlsx'}: no format has the suffix `.xlsx`; end the name in {suffixes}" in refused.err
+    help = f"no format has the suffix `.xlsx`; end the name in {suffixes}"
+    assert (refused.status, f"{tmp_path / 'x.xlsx'}: {help}" in refused.err) == (2, True)
+    assert help in command(*line.format("x.xlsx.gz").split(), cwd=folder).err
     assert list(tmp_path.iterdir()) == []
     if accepted:
         write_json(folder / "old.json", V1)
@@ -63,9 +67,13 @@ def test_an_output_file_is_named_for_its_format(folder: Path, tmp_path: Path, li
 
 
 def test_the_name_of_a_file_chooses_its_format(folder: Path, tmp_path: Path) -> None:
+    """Results without a suffix, or with a number for one, are JSON Lines; --format decides for any name."""
     for line, suffix, beginning in (
         ("graph seed.json", ".mmd", "flowchart"), ("graph seed.json", ".dot", "digraph"), ("reference", ".md", "# "),
         ("reference", ".json", "{"), ("graph seed.json --format dot", ".mmd", "digraph"),
+        ("explain seed.json --rows rows.jsonl --id lotus-garden", ".md", "# Lotus Garden"),
+        ("evaluate seed.json --rows rows.jsonl --format csv", ".xlsx", '"business_id"'),
+        *(("evaluate seed.json --rows rows.jsonl", suffix, '{"business_id"') for suffix in ("", ".2026", ".jsonl", ".ndjson")),
     ):  # fmt: skip
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}{suffix}"
         assert command(*line.split(), "--out", path, cwd=folder).status == 0

@@ -10,17 +10,27 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from asking import restaurant
-from formulaseed.cli import output, requests
+from formulaseed.cli import output, validate
 from formulaseed.cli.main import _COMMANDS
-from helpers import EXAMPLES, ROOT, command, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import (
+    EXAMPLES,
+    ROOT,
+    command,
+    formulaseed,
+    read_lines,
+    tiny_row,
+    tiny_rows,
+    tiny_seed,
+    write_json,
+    write_lines,
+)
 
 EVIL = "a\x1b[31m\x9b1m\r\x08\x7f\u202e\u2066\u200b\u2028\nfaked: b"
 """An escape sequence in both spellings, a carriage return, a backspace, marks of the writing direction, a line break."""
-
-LISTING = EXAMPLES / "formula_reference.json"
 
 
 def is_tame(text: str) -> bool:
@@ -36,40 +46,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("terminal")
     write_json(folder / f"good{EVIL}.json", tiny_seed())
     write_json(folder / f"warned{EVIL}.json", tiny_seed(output=["N_GOOD"]))
-    bad = [
-        {"name": EVIL, "op": "count", "where": {f"extraction.{EVIL}": EVIL}},
-        {EVIL: EVIL},
-        {"name": "A", "op": EVIL},
-    ]
+    count = {"name": EVIL, "op": "count", "where": {f"extraction.{EVIL}": EVIL}}
+    bad = [count, {EVIL: EVIL}, {"name": "A", "op": EVIL}]
     write_json(folder / f"bad{EVIL}.json", tiny_seed(compute=bad, output=[EVIL]))
     write_json(folder / f"older{EVIL}.json", {"task_name": "Old", "compute_dag": [{"name": "n", "formula": EVIL}]})
     (folder / f"text{EVIL}.json").write_text(EVIL)
     (folder / f"folder{EVIL}").mkdir()
-    write_json(
-        folder / f"folder{EVIL}" / "session.json", {"model": EVIL, "effort": "low", "max_repairs": 0, "note": EVIL}
-    )
+    session = {"model": EVIL, "effort": "low", "max_repairs": 0, "note": EVIL}
+    write_json(folder / f"folder{EVIL}" / "session.json", session)
     write_json(folder / f"folder{EVIL}" / "01-conditions.json", {EVIL: EVIL, "step": EVIL})
     lone = {**tiny_rows(EVIL, tiny_row(EVIL, EVIL)), "context": {"name": EVIL, "is_open": 1}}
     none = {**tiny_rows(f"{EVIL}2"), "context": {"name": EVIL, "is_open": 1}}
     write_lines(folder / f"rows{EVIL}.jsonl", lone, none, {EVIL: 1}, EVIL, EVIL.encode())
     evil = {**restaurant(EVIL, "soup"), "business": {"name": EVIL, "is_open": EVIL}}
-    write_lines(
-        folder / f"contexts{EVIL}.jsonl", evil, {**evil, "reviews": [{"review_id": EVIL, "text": 1}]}, {EVIL: 1}
-    )
-    write_lines(
-        folder / f"extractions{EVIL}.jsonl", {"business_id": EVIL, "review_id": EVIL, "fields": {EVIL: EVIL}}, EVIL
-    )
-    requests = [json.loads(line) for line in (EXAMPLES / "requests.jsonl").read_text("utf-8").splitlines()[:2]]
-    changed = [
-        {**requests[0], "scenario": EVIL, "gold_restaurant": EVIL, "text": EVIL},
-        {**requests[1], "shorthand": EVIL, EVIL: EVIL},
-    ]
-    write_lines(folder / f"requests{EVIL}.jsonl", changed[0])
-    write_lines(folder / f"unsound{EVIL}.jsonl", *changed)
+    reviews = [{"review_id": EVIL, "text": 1}]
+    write_lines(folder / f"contexts{EVIL}.jsonl", evil, {**evil, "reviews": reviews}, {EVIL: 1})
+    extraction = {"business_id": EVIL, "review_id": EVIL, "fields": {EVIL: EVIL}}
+    write_lines(folder / f"extractions{EVIL}.jsonl", extraction, EVIL)
+    first, second, *_ = read_lines(EXAMPLES / "requests.jsonl")
+    valid = {**first, "scenario": EVIL, "gold_restaurant": EVIL, "text": EVIL}
+    write_lines(folder / f"requests{EVIL}.jsonl", valid)
+    write_lines(folder / f"unsound{EVIL}.jsonl", valid, {**second, "shorthand": EVIL, EVIL: EVIL})
     write_json(folder / f"rules{EVIL}.json", {"reference": EVIL, "rules": [{"name": EVIL, "formula": EVIL}]})
-    write_json(
-        folder / f"schema{EVIL}.json", {EVIL: EVIL, "entities": {EVIL: {"fields": [{"name": EVIL, "type": EVIL}]}}}
-    )
+    entity = {"fields": [{"name": EVIL, "type": EVIL}]}
+    write_json(folder / f"schema{EVIL}.json", {EVIL: EVIL, "entities": {EVIL: entity}})
     write_json(folder / f"prices{EVIL}.json", {EVIL: EVIL})
     return folder
 
@@ -128,7 +128,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
     )  # fmt: skip
 
 
-FILES = (
+FILES = [
     "{good}",
     "{warned}",
     "{bad}",
@@ -139,7 +139,7 @@ FILES = (
     "{schema}",
     "{requests}",
     "{unsound}",
-)
+]
 
 
 @pytest.mark.parametrize("arguments", dict.fromkeys(every_command()), ids=" ".join)
@@ -148,10 +148,10 @@ def test_nothing_that_is_printed_for_people_reaches_the_terminal_as_an_order(
 ) -> None:
     """Whether a command works or not: file names, arguments and what files hold are shown with escapes."""
     files = {path.name.split("a\x1b")[0]: path.name for path in folder.iterdir()}
-    given = [arg.replace("!", EVIL) for arg in arguments]
+    line = [argument.replace("!", EVIL) for argument in arguments]
     for name, file in files.items():
-        given = [arg.replace(f"{{{name}}}", file) for arg in given]
-    done = command(*given, cwd=folder, env={"ANTHROPIC_API_KEY": "never used"})
+        line = [argument.replace(f"{{{name}}}", file) for argument in line]
+    done = command(*line, cwd=folder, env={"ANTHROPIC_API_KEY": "never used"})
     assert is_tame(done.err), repr(done.err)
     is_machine_output = arguments[0] in ("migrate", "reference") or arguments[:2] == ("store", "export")
     assert is_tame(done.out) or is_machine_output, repr(done.out)
@@ -183,30 +183,22 @@ def test_wrong_usage_is_laid_out_as_click_does(tmp_path: Path) -> None:
         assert (done.status, (done.out + done.err).startswith("Usage: formulaseed ")) == (status, True)
 
 
-def test_an_interrupted_command_ends_with_status_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command does."""
-
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("formulaseed.cli.check.analyse_file", interrupt)
-    done = command("check", "x.json", cwd=tmp_path, env={})
-    assert (done.status, done.out, done.err.strip()) == (130, "", "formulaseed: interrupted")
-
-
-@pytest.mark.parametrize("debug", ["", "1"])
-def test_an_internal_error_is_one_line_and_a_traceback_where_it_is_wanted(
-    debug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "debug", "status", "message"),
+    [
+        (KeyboardInterrupt(), "", 130, "interrupted"),
+        (ZeroDivisionError("a bug"), "", 1, "internal error: ZeroDivisionError: a bug; "),
+        (ZeroDivisionError("a bug"), "1", 1, "internal error: ZeroDivisionError: a bug; "),
+    ],
+)
+def test_a_command_that_is_interrupted_or_has_a_bug_ends_with_one_line(
+    error: BaseException, debug: str, status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug of ours ends in a message that says so; `FORMULASEED_DEBUG=1` prints the traceback before it."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("formulaseed.cli.check.analyse_file", fail)
+    """`FORMULASEED_DEBUG=1` prints the traceback of a bug before it."""
+    monkeypatch.setattr("formulaseed.cli.check.analyse_file", Mock(side_effect=error))
     done = command("check", "x.json", cwd=tmp_path, env={"FORMULASEED_DEBUG": debug})
     *before, last = done.err.strip().splitlines()
-    assert (done.status, last.startswith("formulaseed: internal error: ZeroDivisionError: a bug; ")) == (1, True)
+    assert (done.status, done.out, last.startswith(f"formulaseed: {message}")) == (status, "", True)
     assert any(line.startswith("Traceback") for line in before) == bool(debug)
 
 
@@ -221,9 +213,9 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     for note in ("[/nothing] \x1b]0;owned\x07 \u202e", "[bold]\nfaked"):
-        with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
+        with redirect_stderr(shown), output.show_progress("restaurant", 2) as bar:
             bar.advance(partial(str, note))
-        with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
+        with redirect_stderr(shown), output.show_progress("restaurant", 2) as bar:
             bar.show(note)
     for seen in (r"[/nothing] \x1b]0;owned\x07 \u202e", r"[bold]\nfaked"):
         assert shown.getvalue().count(seen) >= 2
@@ -233,19 +225,20 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
 def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the report of `validate`, also where it is a table."""
     shown = io.StringIO()
-    monkeypatch.setattr(requests, "is_terminal", lambda _: True)
-    listed = requests.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
+    monkeypatch.setattr(validate, "is_terminal", lambda _: True)
+    listed = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
-        requests.print_group(EVIL, [listed], on_error=True)
+        validate.print_group(EVIL, [listed], on_error=True)
     assert is_tame(shown.getvalue()), shown.getvalue()
 
 
 def test_commands_print_through_one_place() -> None:
     """`cli/output.py` alone calls click's echo, so that no message can forget what it quotes."""
-    others: list[str] = []
-    for path in sorted((ROOT / "compiler" / "formulaseed" / "cli").glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if called in ("click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"):
-                others.append(f"{path.name}:{node.lineno}")
-    assert [place.split(":")[0] for place in others] == ["output.py"] * 4
+    printing = ("click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write")
+    files = [
+        path.name
+        for path in sorted((ROOT / "compiler" / "formulaseed" / "cli").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in printing
+    ]
+    assert files == ["output.py"] * 4

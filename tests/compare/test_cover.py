@@ -9,7 +9,7 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from formulaseed.compare.cover import Coverage, _parts, cover
+from formulaseed.compare.cover import Coverage, _find_parts, cover
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret
@@ -79,7 +79,7 @@ def test_counts_add_up(data: st.DataObject) -> None:
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
 def test_each_part_is_counted_alone(path: Path) -> None:
     """No two parts share what is counted, and each has its place."""
-    parts = [*_parts(library.load_seed(path))]
+    parts = [*_find_parts(library.load_seed(path))]
     assert len({key for *_, key in parts}) == len(parts) > 5
     spans = [span for *_, span, _ in parts]
     assert all(0 < span.start < span.end for span in spans)
@@ -145,7 +145,7 @@ def test_null_is_a_value() -> None:
 def test_what_is_never_reached_comes_first() -> None:
     """With its place in the file; in text, Markdown and HTML, of which the command prints a page."""
     found = cover(G1A, ROWS)
-    assert found.reached == len(found.items) - 4
+    assert found.reached_count == len(found.items) - 4
     page = formulaseed("cover", G1A, "--rows", ROWS, "--format", "html").out
     assert page == found.html
     assert f"<h1>Coverage of {G1A}</h1>" in page

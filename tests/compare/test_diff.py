@@ -13,7 +13,7 @@ from typing import Any
 import formulaseed as library
 import pytest
 from formulaseed.compare import changes
-from formulaseed.compare.changes import changes_between
+from formulaseed.compare.changes import find_changes
 from formulaseed.compare.diff import Difference, diff
 from formulaseed.documents import analyse
 from formulaseed.ir import nodes
@@ -58,8 +58,8 @@ def step(seed: dict[str, Any], name: str) -> dict[str, Any]:
 
 def found(old: Any, new: Any) -> list[tuple[str, str, str, str]]:
     """The changes: category, part, kind, name."""
-    between = changes_between(library.load_seed(old), library.load_seed(new))
-    return [(each.category, each.what, each.kind, each.name) for each in between.all]
+    between = find_changes(library.load_seed(old), library.load_seed(new))
+    return [(each.category, each.part, each.kind, each.name) for each in between.all]
 
 
 # --- the seeds
@@ -140,19 +140,19 @@ def test_what_is_extracted() -> None:
     new["filter"]["keywords"].append("celery")
     new["review_handling"] = {"max_length": 900, "strategy": "truncate_head"}
     difference = diff(OLD, new)
-    assert {(each.what, each.kind, each.name) for each in difference.changes.of("extraction")} == {
+    assert {(each.part, each.kind, each.name) for each in difference.changes.select("extraction")} == {
         ("field", "changed", "incident_severity"),
         ("field", "added", "note"),
         ("keywords", "changed", "keywords"),
         ("passes", "changed", "passes"),
         ("review_handling", "added", "review_handling"),
     }
-    changed = difference.changes.of("extraction")[0]
+    changed = difference.changes.select("extraction")[0]
     assert "VERDICT" in changed.affects
     assert "N_POSITIVE" not in changed.affects
     assert changed.after == ("value 'mild': Minor", "default 'none'")
-    assert difference.fails("extraction")
-    assert not difference.fails("outputs")
+    assert difference.has_changed("extraction")
+    assert not difference.has_changed("outputs")
 
 
 def test_inputs_and_outputs() -> None:
@@ -215,9 +215,9 @@ def test_every_part_of_a_program_is_compared() -> None:
         "meta",
         "context",
         "parameters",
-        *changes._QUESTION,
-        *changes._ABOUT,
-        *changes._WITHOUT_EFFECT,
+        *changes._EXTRACTION_ATTRIBUTES,
+        *changes._COSMETIC_ATTRIBUTES,
+        *changes._COSMETIC_KEYS,
     }
     assert {field.name for field in fields(nodes.Program)} - compared == {"record", "reference"}  # type: ignore[arg-type]
 
@@ -241,13 +241,13 @@ def test_the_matrix_counts_every_restaurant() -> None:
     pairs = [tuple(seed.evaluate(line["rows"], line["context"]) for seed in (before, after)) for line in lines]
     assert outcomes is not None
     assert outcomes.matrix == Counter((old["VERDICT"], new["VERDICT"]) for old, new in pairs)
-    assert sum(outcomes.matrix.values()) == outcomes.restaurants == len(lines)
-    assert {moved.business_id for moved in outcomes.moved} == {
+    assert sum(outcomes.matrix.values()) == outcomes.restaurant_count == len(lines)
+    assert {moved.business_id for moved in outcomes.changes} == {
         line["business_id"] for line, (old, new) in zip(lines, pairs, strict=True) if old != new
     }
     scores = [new["FINAL_RISK_SCORE"] - old["FINAL_RISK_SCORE"] for old, new in pairs]
     top = max(
-        outcomes.moved, key=lambda moved: moved.outputs["FINAL_RISK_SCORE"][1] - moved.outputs["FINAL_RISK_SCORE"][0]
+        outcomes.changes, key=lambda moved: moved.outputs["FINAL_RISK_SCORE"][1] - moved.outputs["FINAL_RISK_SCORE"][0]
     )
     assert top.outputs["FINAL_RISK_SCORE"][1] - top.outputs["FINAL_RISK_SCORE"][0] == max(scores)  # type: ignore[operator]
 
@@ -256,8 +256,8 @@ def test_where_computations_part() -> None:
     """It is the first step that differs and that an output differs by: not a weight that counts for nothing there."""
     outcomes = diff(OLD, new_threshold(), ROWS).outcomes
     assert outcomes is not None
-    assert outcomes.diverging() == {"MODERATE_WEIGHT": 6, "VERDICT": 1}
-    assert next(iter(outcomes.movers())).diverges_at == "VERDICT"
+    assert outcomes.count_divergences() == {"MODERATE_WEIGHT": 6, "VERDICT": 1}
+    assert next(iter(outcomes.rank_changes())).diverges_at == "VERDICT"
 
 
 def rows(*counts: int) -> list[dict[str, Any]]:
@@ -270,7 +270,7 @@ def test_two_settings_of_one_seed() -> None:
     assert difference.outcomes is not None
     assert difference.outcomes.matrix == {("few", "few"): 1, ("good", "few"): 1, ("good", "good"): 1}
     assert not difference.is_empty
-    assert difference.fails("verdicts")
+    assert difference.has_changed("verdicts")
     assert difference.json["new"]["parameters"] == {"LEAST": 3}
 
 
@@ -281,9 +281,9 @@ def test_a_restaurant_that_fails_is_counted() -> None:
     outcomes = diff(tiny_seed(), new, rows(0, 2)).outcomes
     assert outcomes is not None
     assert outcomes.matrix == {(None, "few"): 1, ("good", "good"): 1}
-    assert outcomes.flipped == outcomes.failed(0) == 1
+    assert outcomes.flip_count == outcomes.count_failures(0) == 1
     assert [line.endswith("(with the old seed)") for line in outcomes.failures.lines] == [True]
-    assert outcomes.moved[0].diverges_at == "SHARE"
+    assert outcomes.changes[0].diverges_at == "SHARE"
 
 
 def test_the_verdict_can_be_chosen() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import formulaseed as library
 import pytest
-from formulaseed.compare.changes import changes_between
-from formulaseed.compare.constants import Constant, constants_of, move_number
-from formulaseed.compare.sensitivity import Moved, Sensitivity, sensitivity
+from formulaseed.compare.changes import find_changes
+from formulaseed.compare.constants import Constant, find_constants, move_number
+from formulaseed.compare.sensitivity import MovedNumber, Sensitivity, sensitivity
 from formulaseed.documents import analyse_text
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings
@@ -22,8 +22,8 @@ G1A = TASKS / "g1a_v2" / "seed.json"
 LOADED = {path: library.load_seed(path) for path in SEEDS}
 
 
-def found(seed: Any, rows: Any, **options: Any) -> dict[tuple[str, str], Moved]:
-    return {(each.step, each.inside): each for each in sensitivity(seed, rows, **options).moved}
+def found(seed: Any, rows: Any, **options: Any) -> dict[tuple[str, str], MovedNumber]:
+    return {(each.step, each.enclosing_text): each for each in sensitivity(seed, rows, **options).numbers}
 
 
 # --- the constants
@@ -34,17 +34,17 @@ def found(seed: Any, rows: Any, **options: Any) -> dict[tuple[str, str], Moved]:
 def test_another_number_changes_its_step_alone(data: st.DataObject) -> None:
     """The edited text is a seed that differs in the step that the constant is said to be in, and nowhere else."""
     path = data.draw(st.sampled_from(SEEDS))
-    constant = data.draw(st.sampled_from(constants_of(LOADED[path])))
+    constant = data.draw(st.sampled_from(find_constants(LOADED[path])))
     value = move_number(constant.value, data.draw(st.sampled_from([-0.1, 0.1, 0.5])), is_year=constant.is_year)
-    edited = constant.write(value)
+    edited = constant.replace_with(value)
     if value == constant.value:
         assert edited.text == constant.span.source.text
         return
     analysis = analyse_text(edited)
     if analysis.program is None:
         return  # such as a threshold beside an equal one
-    between = changes_between(LOADED[path], library.load_seed(json.loads(edited.text)))
-    values = [change.name for change in between.of("values")]
+    between = find_changes(LOADED[path], library.load_seed(json.loads(edited.text)))
+    values = [change.name for change in between.select("values")]
     assert values == [constant.step]
 
 
@@ -52,7 +52,7 @@ def test_every_number_of_the_example_is_found() -> None:
     """As many as its steps have in the text, but for the digit in a name."""
     steps = json.loads(G1A.read_text(encoding="utf-8"))["compute"]
     text = json.dumps(steps)
-    assert len(constants_of(LOADED[G1A])) == len(re.findall(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?", text))
+    assert len(find_constants(LOADED[G1A])) == len(re.findall(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?", text))
 
 
 def test_what_is_a_constant() -> None:
@@ -75,12 +75,12 @@ def test_what_is_a_constant() -> None:
     seed["compute"].insert(2, {"name": "M", "op": "max", "field": "meta.stars", "default": -1})
     seed["compute"].insert(3, {"name": "C", "op": "case", "rules": [{"when": "M < 8", "then": 9}, {"else": 10}]})
     seed["output"] += ["K", "L", "C"]
-    constants = constants_of(library.load_seed(seed))
+    constants = find_constants(library.load_seed(seed))
     assert [(each.step, each.value) for each in constants] == [
         ("K", 2.5), ("L", 5), ("L", 6), ("L", 7), ("M", -1), ("C", 8), ("C", 9), ("C", 10), ("N_GOOD", 3), ("N_GOOD", 4),
         ("VERDICT", 0.5), ("VERDICT", 1),
     ]  # fmt: skip
-    assert {each.inside for each in constants if each.step in "KLMC"} == {
+    assert {each.enclosing_text for each in constants if each.step in "KLMC"} == {
         "value", "'a'", "'b'", "default", "M < 8", "result of rule 1", "else",
     }  # fmt: skip
     assert [each.value for each in constants if not each.is_json] == [8, 0.5, 1]
@@ -96,7 +96,7 @@ def test_what_is_a_constant() -> None:
         "compute_dag": steps,
         "output_fields": ["s"],
     }
-    constants = constants_of(library.load_seed(v1))
+    constants = find_constants(library.load_seed(v1))
     assert [(each.step, each.value, each.is_year) for each in constants] == [
         ("n", 2023, True),
         ("m", 2020, True),
@@ -106,7 +106,7 @@ def test_what_is_a_constant() -> None:
 
 def test_years() -> None:
     """A year that the years of the data are compared with, or taken from, moves by one; a number as large does not."""
-    years = {each.value for each in constants_of(LOADED[G1A]) if each.is_year}
+    years = {each.value for each in find_constants(LOADED[G1A]) if each.is_year}
     assert years == {2020, 2023, 2025}
     seed = tiny_seed()
     seed["compute"] += [
@@ -116,7 +116,7 @@ def test_years() -> None:
         {"name": "POINTS", "op": "expr", "expr": "TOTAL + 2000"},
     ]
     seed["output"] += ["AGE", "POINTS"]
-    constants = {each.step: each.is_year for each in constants_of(library.load_seed(seed)) if each.value >= 2000}
+    constants = {each.step: each.is_year for each in find_constants(library.load_seed(seed)) if each.value >= 2000}
     assert constants == {"NOW": True, "LAST": True, "POINTS": False}
 
 
@@ -140,9 +140,9 @@ def test_a_negative_number_in_a_formula_is_in_parentheses() -> None:
     """-1 ** 2 is not (-1) ** 2."""
     seed = tiny_seed()
     seed["compute"][3]["expr"] = "N_GOOD + 0 ** 2"
-    constant = next(each for each in constants_of(library.load_seed(seed)) if each.step == "SHARE")
+    constant = next(each for each in find_constants(library.load_seed(seed)) if each.step == "SHARE")
     assert isinstance(constant, Constant)
-    assert json.loads(constant.write(-1).text)["compute"][3]["expr"] == "N_GOOD + (-1) ** 2"
+    assert json.loads(constant.replace_with(-1).text)["compute"][3]["expr"] == "N_GOOD + (-1) ** 2"
 
 
 # --- what flips
@@ -186,18 +186,18 @@ def test_flips_are_those_of_the_edited_seed() -> None:
         for variant in variants:
             pairs = zip(verdicts(tabled(), lines), verdicts(tabled(**{name: variant.value}), lines), strict=True)
             assert variant.flips == Counter(pair for pair in pairs if pair[0] != pair[1])
-    assert all(ranking[step, inside].flipped > 0 for step, inside, _ in edits.values())
+    assert all(ranking[step, inside].flip_count > 0 for step, inside, _ in edits.values())
 
 
 def test_the_ranking() -> None:
     """Most verdicts first, then the largest change of the score, then the order of the file; parameters take part."""
     ranking = sensitivity(tiny_seed(), good((1, 1), (2, 0), (1, 0), (11, 10)), by=10)
-    assert [(each.step, each.inside, each.flipped) for each in ranking.moved] == [
+    assert [(each.step, each.enclosing_text, each.flip_count) for each in ranking.numbers] == [
         ("VERDICT", "context.is_open == 1", 4),
         ("", "param.LEAST", 3),
         ("VERDICT", "SHARE > 0.5", 2),
     ]
-    down, up = ranking.moved[2].variants
+    down, up = ranking.numbers[2].variants
     assert (down.value, down.flips, up.value, up.flips) == (0.45, {("bad", "good"): 1}, 0.55, {("good", "bad"): 1})
     assert ranking.restaurants == 4
 
@@ -208,7 +208,7 @@ def test_a_guard_that_does_not_guard() -> None:
     seed["compute"][3]["expr"] = "N_GOOD / N if N > 0 else 0.0"
     guard = found(seed, good((0, 0), (2, 0)))["SHARE", "N > 0"]
     assert guard.down is not None
-    assert (guard.down.failing, guard.down.flipped) == (1, 0)
+    assert (guard.down.failure_count, guard.down.flip_count) == (1, 0)
 
 
 def test_what_is_skipped_says_why() -> None:
@@ -228,7 +228,7 @@ def test_without_a_verdict_numbers_are_ranked() -> None:
     ranking = sensitivity(tiny_seed(), good((1, 1)), output="SHARE")
     assert ranking.verdict is None
     assert ranking.score == "SHARE"
-    assert all(each.flipped == 0 for each in ranking.moved)
+    assert all(each.flip_count == 0 for each in ranking.numbers)
     with pytest.raises(library.DataError, match="there is no output `NONE`"):
         sensitivity(tiny_seed(), good((1, 1)), output="NONE")
 

@@ -1,4 +1,4 @@
-"""What `check --fix` fixes, what `--strict` refuses, what a seed allows, and where an error is said to be."""
+"""Test the fixes of `check --fix`, typos and similar names, `--strict`, and the places of errors of evaluation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, load_evaluator
-from formulaseed.diagnostics.suggestions import close_matches, is_typo
+from formulaseed.diagnostics.suggestions import find_close_matches, is_typo
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.pipeline import fixed
 from formulaseed.source.text import Source
@@ -21,8 +21,36 @@ from hypothesis import strategies as st
 G1A = TASKS / "g1a_v2" / "seed.json"
 
 
-def analysed(text: str) -> SeedAnalysis:
+def analyse_json(text: str) -> SeedAnalysis:
     return analyse_text(Source("seed.json", text))
+
+
+def fix_json(text: str) -> str:
+    """Return the fixed text of a document that has errors, or the same text if nothing is fixed."""
+    before = analyse_json(text)
+    assert before.has_errors
+    return fixed(before).document.source.text
+
+
+def assert_left(*texts: str) -> None:
+    """Assert that each text has errors, of which `fixed` fixes none."""
+    for text in texts:
+        assert fix_json(text) == text
+
+
+def change_seed(changes: dict[str, Any]) -> str:
+    """Return the small seed with new values at JSON Pointers; a list grows by the value at `-`."""
+    seed = tiny_seed()
+    for pointer, value in changes.items():
+        place: Any = seed
+        *path, last = pointer.split("/")
+        for key in path:
+            place = place[int(key) if isinstance(place, list) else key]
+        if last == "-":
+            place.append(value)
+        else:
+            place[int(last) if isinstance(place, list) else last] = value
+    return json.dumps(seed)
 
 
 @pytest.mark.parametrize(
@@ -43,43 +71,33 @@ def analysed(text: str) -> SeedAnalysis:
     ],
 )
 def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
-    """The file is as it was before the mistake, to the byte."""
     text = G1A.read_text(encoding="utf-8")
-    words = [re.escape(word) for word in written.split()]
-    found = re.search(r"\s+".join(words), text)
-    assert found, written
-    wrong = text[: found.start()] + misspelt + text[found.end() :]
-    before = analysed(wrong)
-    assert before.has_errors
-    after = fixed(before)
-    assert not after.has_errors
-    assert json.loads(after.document.source.text) == json.loads(text)
+    place = re.search(r"\s+".join(map(re.escape, written.split())), text)
+    assert place, written
+    after = fix_json(text[: place.start()] + misspelt + text[place.end() :])
+    assert json.loads(after) == json.loads(text)
 
 
 @pytest.mark.parametrize(
     ("when", "then"), [("N = 3", "N == 3"), ("N=3", "N==3"), ("N > 1 and N = 3", "N > 1 and N == 3"), ("N = > 3", "")]
 )
 def test_a_single_equals_sign_in_a_condition_is_fixed(when: str, then: str) -> None:
-    """It can only compare there; beside another operator it may be a part of that."""
-    seed = tiny_seed()
+    """`=` can only mean `==` there; beside another operator, it may be a part of that."""
     rules = [{"when": when, "then": "a"}, {"else": "b"}]
-    seed["compute"].append({"name": "V", "op": "case", "rules": rules})
-    seed["output"].append("V")
-    before = analysed(json.dumps(seed))
-    after = fixed(before)
-    assert before.has_errors
-    assert after is before if not then else not after.has_errors
-    assert (then or when) in after.document.source.text
+    text = change_seed({"compute/-": {"name": "V", "op": "case", "rules": rules}, "output/-": "V"})
+    after = fix_json(text)
+    assert after == text.replace(when, then or when)
+    assert analyse_json(after).has_errors is (not then)
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
 def test_steps_out_of_order_are_fixed(path: Path) -> None:
-    """Whatever the order of the steps, the fixed seed has none of them too early, and each is as it was written."""
+    """The fixed seed has the same steps, none of them too early, each as it was written."""
     seed = json.loads(path.read_text(encoding="utf-8"))
     for number in range(5):
         shuffled = {**seed, "compute": random.Random(number).sample(seed["compute"], len(seed["compute"]))}
         text = json.dumps(shuffled, indent=3)
-        after = fixed(analysed(text))
+        after = fixed(analyse_json(text))
         assert not after.has_errors
         repaired = after.document.source.text
         assert sorted(repaired.splitlines()) == sorted(text.splitlines()) or len(repaired) == len(text)
@@ -87,97 +105,92 @@ def test_steps_out_of_order_are_fixed(path: Path) -> None:
         assert sorted(steps, key=json.dumps) == sorted(seed["compute"], key=json.dumps)
 
 
-def test_what_is_not_certain_is_left() -> None:
-    """A name with no near one, a circle, and a change that would leave more errors."""
-    seed = tiny_seed()
-    seed["compute"][3]["expr"] = "QUITE_ELSE / N"
-    assert fixed(before := analysed(json.dumps(seed))) is before
-    seed = tiny_seed()
-    seed["compute"][0] = {"name": "N", "op": "expr", "expr": "SHARE"}
-    assert fixed(before := analysed(json.dumps(seed))) is before
-    seed = tiny_seed()
-    seed["compute"][1]["where"] = {"extraction.mood": "good", "extraction.moods": "bad"}
-    assert fixed(before := analysed(json.dumps(seed))) is before
-    assert fixed(before := analysed("{")) is before
+X = {"name": "X"}
+UNCERTAIN: tuple[dict[str, Any], ...] = (
+    # no similar name, a cycle, a change that would leave more errors
+    {"compute/3/expr": "QUITE_ELSE / N"}, {"compute/0": {"name": "N", "op": "expr", "expr": "SHARE"}},
+    {"compute/1/where": {"extraction.mood": "good", "extraction.moods": "bad"}},
+    # a namespace, a filter or a field; the end of a range
+    *({"compute/0/where": where} for where in (
+        {"stars": 5}, {"business.stars": 5}, {"r.stars": 5}, {"extraction.meta.stars": 5}, {"$useful": 5}, {"moood": "good"},
+        {"meta.stars": {"min": 3}}, {"meta.stars": {"max": 3}}, {"meta.stars": {"not": 3}}, {"context.useful": 3})),
+    # an operation from elsewhere, a value under another key
+    *({"compute/-": {**X, **step}} for step in (
+        {"op": "const", "formula": "3"}, {"op": "ratio", "expr": "N"}, {"op": "if", "expr": "N"}, {"op": "filter", "expr": "N"},
+        {"op": "sum", "field": "meta.stars"}, {"op": "average", "expr": "N"})),
+    # a definition that is misspelt, and used more than once, or as an output; one of two equal names
+    {"compute/1/name": "N_GOOOD"},
+    {"compute/1/name": "N_GOOOD", "output": ["SHARE"], "compute/3/expr": "N_GOOD / N if N > 0 else N_GOOD",
+     "compute/-": {"name": "MORE", "op": "expr", "expr": "N_GOOD"}},
+    {"compute/-": {"name": "N_GOODS", "op": "count"}, "compute/1/name": "N_GOODS"},
+    # a fixed comparison that would be constant
+    {"compute/2/expr": "1 if extraction.mood == 'god' else 0"},
+    # signs that other languages have, which may mean something else there
+    *({"compute/3/expr": formula} for formula in (
+        "1 if N > 1 & N < 5 else 0", "1 if !(N > 1) == 2 else 0", "N ^ 2", "N * '3,5'", "(context.stars ?? 0) * 2", "N = 3",
+        "1 if '3' == N else 0")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", UNCERTAIN, ids=json.dumps)
+def test_an_uncertain_fix_is_left_to_the_author(changes: dict[str, Any]) -> None:
+    assert_left(change_seed(changes), "{")
 
 
 OPPOSITES = [
     ("unsafe", "safe"), ("N_UNSAFE", "N_SAFE"), ("not accommodated", "accommodated"), ("MAX_STARS", "MIN_STARS"),
     ("N_2023", "N_2022"), ("no_shows", "shows"), ("IS_NOT_LOUD", "IS_LOUD"), ("nonsmoking", "smoking"),
 ]  # fmt: skip
-OTHERS = [
+OTHER_WORDS = [
     ("$NOT_LOUD", "IS_LOUD"), ("$IS_LOUD", "N_LOUD"), ("GROUP_A", "GROUP_B"), ("slow", "low"), ("done", "one"), ("map", "max"),
     ("sin", "min"), ("employer", "employee"), ("atypical", "typical"), ("betrayed", "betrayal"), ("lowd", "loud"),
     ("A-", "A"), ("-1", "1"), ("W_1_5", "W_15"), ("N_2", "N_"),
 ]  # fmt: skip
-SLIPS = [
+TYPOS = [
     ("N_MODERATES", "N_MODERATE"), ("yaer", "year"), ("Substring-Max", "substring_max"), ("definefilter", "define_filter"),
     ("cuont", "count"), ("usefull", "useful"), ("betrayl", "betrayal"), ("mni", "min"), ("modarate", "moderate"),
     ("god", "good"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("written", "known"), OPPOSITES + OTHERS)
-def test_what_may_be_another_word_is_left(written: str, known: str) -> None:
+@pytest.mark.parametrize(("written", "known"), OPPOSITES + OTHER_WORDS)
+def test_another_word_is_no_typo_and_no_opposite_is_proposed(written: str, known: str) -> None:
     assert not is_typo(written, known, [known, "elsewhere"])
+    assert (written, known) not in OPPOSITES or find_close_matches(written, [known]) == []
 
 
-@pytest.mark.parametrize(("written", "known"), OPPOSITES)
-def test_no_opposite_is_proposed(written: str, known: str) -> None:
-    assert close_matches(written, [known]) == []
-
-
-@pytest.mark.parametrize(("written", "known"), SLIPS)
-def test_a_typo_is_certain_where_one_name_alone_fits(written: str, known: str) -> None:
+@pytest.mark.parametrize(("written", "known"), TYPOS)
+def test_a_typo_is_certain_if_one_name_alone_fits(written: str, known: str) -> None:
     assert is_typo(written, known, ["elsewhere", known])
     assert not is_typo(written, known, [known, known.swapcase()])
 
 
-def test_another_name_within_one_character_leaves_it_open() -> None:
-    """A definition may be what is misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`."""
+def test_another_name_within_one_character_makes_a_typo_uncertain() -> None:
+    """The definition may be misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`."""
     assert is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "elsewhere"])
     assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "N_LUD"])
     assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "_LOUD"])
 
 
-AMBIGUOUS = {
-    "business.stars - meta.stars": ["context.stars", "meta.stars"],
-    "restaurant.stars": ["context.stars", "meta.stars"],
-    "item.stars": ["context.stars", "meta.stars"],
-    "biz.stars": ["context.stars", "meta.stars"],
-    "shop.stars": ["context.stars", "meta.stars"],
-    "place.stars": ["context.stars", "meta.stars"],
-    "this.stars": ["meta.stars", "context.stars"],
-    "r.stars": ["meta.stars", "context.stars"],
-    "review.stars": ["meta.stars", "context.stars"],
-    "rating.stars": ["meta.stars", "context.stars"],
-    "metas.stars": ["meta.stars"],
-    "Context.stars": ["context.stars"],
-    "contxt.stars": ["context.stars"],
-    "stars": ["meta.stars", "context.stars"],
-    "extraction.stars": ["meta.stars", "context.stars"],
-    "param.stars": ["meta.stars", "context.stars"],
-    "context.useful": ["meta.useful"],
-    "e.score": ["extraction.score"],
-    "fields.score": ["extraction.score"],
-    "settings.LEAST": ["param.LEAST"],
-    "steps.stars": ["meta.stars", "context.stars"],
-    "meta.score": ["extraction.score"],
-    "np.max(meta.stars, 0)": [],
-    "math.sqrt(meta.stars)": [],
-    "N.round(2)": [],
-}
-"""Formulas for which another one may be meant, and the candidates that the help names, in their order."""
+STARS = ["context.stars", "meta.stars"]
+AMBIGUOUS: dict[str, list[str]] = {
+    **dict.fromkeys(("business.stars - meta.stars", "restaurant.stars", "item.stars", "biz.stars", "shop.stars",
+                     "place.stars"), STARS),
+    **dict.fromkeys(("this.stars", "r.stars", "review.stars", "rating.stars", "stars", "extraction.stars", "param.stars",
+                     "steps.stars"), STARS[::-1]),
+    "metas.stars": ["meta.stars"], "Context.stars": ["context.stars"], "contxt.stars": ["context.stars"],
+    "context.useful": ["meta.useful"], "e.score": ["extraction.score"], "fields.score": ["extraction.score"],
+    "settings.LEAST": ["param.LEAST"], "meta.score": ["extraction.score"],
+    "np.max(meta.stars, 0)": [], "math.sqrt(meta.stars)": [], "N.round(2)": [],
+}  # fmt: skip
+"""Formulas with a wrong namespace, and the candidates that the help names, the most likely first."""
 
 
 @pytest.mark.parametrize("formula", AMBIGUOUS)
 def test_no_fix_chooses_among_namespaces(formula: str) -> None:
-    """The help names every candidate, the likeliest first, and the seed stays as it is."""
-    seed = tiny_seed()
-    seed["compute"][2]["expr"] = formula
-    before = analysed(json.dumps(seed))
-    (error,) = [d for d in before.diagnostics if d.severity == "error"]
-    assert fixed(before) is before
+    text = change_seed({"compute/2/expr": formula})
+    assert_left(text)
+    (error,) = [d for d in analyse_json(text).diagnostics if d.severity == "error"]
     assert re.findall(r"`(\w+\.\w+)`", error.help) == AMBIGUOUS[formula]
 
 
@@ -187,79 +200,25 @@ def test_no_fix_chooses_among_namespaces(formula: str) -> None:
      ("meta.usefull", "meta.useful"), ("self.N", "N"), ("parm.LEAST", "param.LEAST"), ("params.LEAST", "param.LEAST")],
 )  # fmt: skip
 def test_a_name_with_one_reading_is_fixed(wrong: str, right: str) -> None:
-    """A namespace that is left out, where one alone has the field; one typo in a namespace, where no other has it."""
-    seed = tiny_seed()
-    seed["compute"][2]["expr"] = wrong
-    seed["parameters"]["CUT"] = {"type": "integer", "default": 1}
-    after = json.loads(fixed(analysed(json.dumps(seed))).document.source.text)
-    assert after["compute"][2]["expr"] == right
+    """A namespace is left out, and one alone has the field; or it has a typo, and no other has the field."""
+    text = change_seed({"compute/2/expr": wrong, "parameters/CUT": {"type": "integer", "default": 1}})
+    assert json.loads(fix_json(text))["compute"][2]["expr"] == right
 
 
-@pytest.mark.parametrize(
-    "where",
-    [{"stars": 5}, {"business.stars": 5}, {"r.stars": 5}, {"extraction.meta.stars": 5}, {"$useful": 5}, {"moood": "good"},
-     {"meta.stars": {"min": 3}}, {"meta.stars": {"max": 3}}, {"meta.stars": {"not": 3}}, {"context.useful": 3}],
-)  # fmt: skip
-def test_no_fix_chooses_in_conditions(where: dict[str, Any]) -> None:
-    """Neither a namespace, nor a filter or field, nor whether a bound belongs to the range."""
-    seed = tiny_seed()
-    seed["compute"][0]["where"] = where
-    before = analysed(json.dumps(seed))
-    assert before.has_errors
-    assert fixed(before) is before
-
-
-@pytest.mark.parametrize(
-    "step",
-    [{"op": "const", "formula": "3"}, {"op": "ratio", "expr": "N"}, {"op": "if", "expr": "N"}, {"op": "filter", "expr": "N"},
-     {"op": "sum", "field": "meta.stars"}, {"op": "average", "expr": "N"}],
-)  # fmt: skip
-def test_no_fix_chooses_an_operation_or_a_key(step: dict[str, Any]) -> None:
-    """Of what is known from elsewhere the help says what to write; what was under another key may be something else."""
-    seed = tiny_seed()
-    seed["compute"].insert(1, {"name": "X", **step})
-    before = analysed(json.dumps(seed))
-    assert before.has_errors
-    assert fixed(before) is before
-
-
-def test_a_misspelt_definition_is_not_spread() -> None:
-    """A name that is defined in one way and used in another, several times or as an output, is for the author to settle."""
-    seed = tiny_seed()
-    seed["compute"][1]["name"] = "N_GOOOD"
-    assert fixed(before := analysed(json.dumps(seed))) is before
-    seed["output"].remove("N_GOOD")
-    after = fixed(analysed(json.dumps(seed)))
-    assert (after.has_errors, after.fixed) == (False, 1)
-    seed["compute"][3]["expr"] = "N_GOOD / N if N > 0 else N_GOOD"
-    seed["compute"].append({"name": "MORE", "op": "expr", "expr": "N_GOOD"})
-    assert fixed(before := analysed(json.dumps(seed))) is before
-
-
-def test_a_name_that_is_defined_twice_is_not_fixed() -> None:
-    """One of the two may be the one that is missing."""
-    seed = tiny_seed()
-    seed["compute"].insert(1, {"name": "N_GOODS", "op": "count"})
-    seed["compute"][2]["name"] = "N_GOODS"
-    assert fixed(before := analysed(json.dumps(seed))) is before
-
-
-def test_no_fix_makes_anything_constant() -> None:
-    """A value that would always be so is one that the author did not mean."""
-    seed = tiny_seed()
-    seed["compute"][2]["expr"] = "1 if extraction.mood == 'god' else 0"
-    assert fixed(before := analysed(json.dumps(seed))) is before
+def test_a_misspelt_definition_that_is_used_once_gives_its_name_to_the_use() -> None:
+    after = fixed(analyse_json(change_seed({"compute/1/name": "N_GOOOD", "output": ["SHARE"]})))
+    assert (after.has_errors, after.fixed_count) == (False, 1)
 
 
 def test_the_fixes_are_counted() -> None:
-    """Each error that a fix removes counts, whatever the number of errors that vanish with it."""
-    seed = tiny_seed()
-    seed["compute"][2]["op"] = "smu"
-    seed["compute"][3]["expr"] = "N_GOOOD / N + N_GOOOD"
-    seed["compute"][1]["wheer"] = seed["compute"][1].pop("where")
-    after = fixed(analysed(json.dumps(seed)))
+    """Each error that a fix removes counts, also if other errors vanish with it."""
+    condition = {"extraction.mood": "good"}
+    seed = json.loads(change_seed({"compute/2/op": "smu", "compute/3/expr": "N_GOOOD / N + N_GOOOD"}))
+    del seed["compute"][1]["where"]
+    after = fixed(analyse_json(json.dumps({**seed, "compute": [
+        seed["compute"][0], {**seed["compute"][1], "wheer": condition}, *seed["compute"][2:]]})))  # fmt: skip
     assert not after.has_errors
-    assert after.fixed == 4
+    assert after.fixed_count == 4
 
 
 _TOKEN = re.compile(r"\$?[A-Za-z_][A-Za-z_0-9]+(?:\.[A-Za-z_]\w*)*")
@@ -268,11 +227,11 @@ _NAMESPACES = ("extraction", "meta", "context", "param")
 _ELSEWHERE = ("business", "restaurant", "item", "biz", "r", "review", "e", "extractions", "steps", "self", "Meta", "")
 
 
-def planted(text: str, chosen: random.Random) -> tuple[str, str, str]:
-    """A seed's text with one typo, namespace or sign more; the token that was there, and the one that is."""
+def plant_mistake(text: str, chosen: random.Random) -> tuple[str, str, str]:
+    """Return a seed's text with one typo, wrong namespace or sign; the right token, and the wrong one."""
     tokens: list[re.Match[str]] = []
     while not tokens:
-        string = chosen.choice([found for found in _STRING.finditer(text) if len(found[1]) < 300])
+        string = chosen.choice([string for string in _STRING.finditer(text) if len(string[1]) < 300])
         tokens = list(_TOKEN.finditer(string[1]))
     token = chosen.choice(tokens)
     old, rest = token.group(), token.group().partition(".")[2]
@@ -296,16 +255,16 @@ def planted(text: str, chosen: random.Random) -> tuple[str, str, str]:
 @settings(max_examples=40)
 @given(st.sampled_from(SEEDS), st.randoms(use_true_random=False))
 def test_a_fix_gives_the_seed_that_was_there_or_leaves_it(path: Path, chosen: random.Random) -> None:
-    """Whatever one mistake is made in a sound seed, the fixed one is the sound one, or the place is as it was typed.
+    """After one mistake, the fixed seed is the sound one, or still has the mistake.
 
-    Where a definition is misspelt that is used once, the use may follow it: the seed is the same under another name.
+    A misspelt definition that is used once may give its name to the use: the seed is the same under another name.
     """
     sound = json.dumps(json.loads(path.read_text(encoding="utf-8")), ensure_ascii=False)
-    wrong, old, new = planted(sound, chosen)
-    after = fixed(analysed(wrong)).document.source.text
-    bare = [token.rpartition(".")[2].lstrip("$") for token in (old, new)]
-    renamed = re.sub(rf"(?<!\w){re.escape(bare[1])}(?!\w)", bare[0], after) if bare[1] else after
-    assert after in (wrong, sound) or renamed == sound
+    wrong, old, new = plant_mistake(sound, chosen)
+    after = fixed(analyse_json(wrong)).document.source.text
+    right, name = (token.rpartition(".")[2].lstrip("$") for token in (old, new))
+    renamed = [re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", right, text) if name else text for text in (after, sound)]
+    assert after in (wrong, sound) or renamed[0] == renamed[1]
 
 
 def test_fix_writes_through_a_link(tmp_path: Path) -> None:
@@ -318,37 +277,38 @@ def test_fix_writes_through_a_link(tmp_path: Path) -> None:
     assert target.read_bytes() == G1A.read_bytes()
 
 
-def test_texts_in_formulas_keep_their_quotes() -> None:
-    """A value is fixed inside the quotes that it stands in, escaped ones too."""
-    for written, expected in (("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("goood", "'good'")):
-        seed = tiny_seed()
-        del seed["compute"][2]["where"]
-        seed["compute"][2]["expr"] = "1 if extraction.mood == VALUE else 0"
-        after = fixed(analysed(json.dumps(seed).replace("VALUE", written)))
-        assert not after.has_errors
-        assert f"extraction.mood == {expected} else" in after.document.source.text
+@pytest.mark.parametrize(
+    ("written", "expected"), [("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("goood", "'good'")]
+)
+def test_strings_in_formulas_keep_their_quotes(written: str, expected: str) -> None:
+    seed = tiny_seed()
+    del seed["compute"][2]["where"]
+    seed["compute"][2]["expr"] = "1 if extraction.mood == VALUE else 0"
+    after = fix_json(json.dumps(seed).replace("VALUE", written))
+    assert f"extraction.mood == {expected} else" in after
+    assert not analyse_json(after).has_errors
 
 
-QUOTED = {
-    "a parameter's default and bounds": (
-        '"parameters": {"LEAST": {"type": "integer", "default": 3, "minimum": -1, "maximum": 9}}',
-        '"parameters": {"LEAST": {"type": "integer", "default": "3", "minimum": "-1", "maximum": "9"}}',
-    ),
-    "a step's default": ('"field": "meta.year", "default": 2020', '"field": "meta.year", "default": "2020"'),
-    "an operator's operand": ('{">=": 2023}', '{">=": "2023"}'),
-    "a value, and a list": (
-        '"meta.stars": 5, "meta.useful": {"in": [1, 2]}',
-        '"meta.stars": "5", "meta.useful": {"in": ["1", "2"]}',
-    ),
-    "a result of a case": ('"then": 1.5}, {"else": 1.0}', '"then": "1.5"}, {"else": 1.0}'),
-    "a formula": ('"when": "N > 3"', '"when": "N > \'3\'"'),
-    "a table": ('{"Thai": 2.0, "Bars": -1}', '{"Thai": "2.0", "Bars": -1}'),
-    "a boolean field": ('"type": "boolean", "default": true', '"type": "boolean", "default": "true"'),
-    "a setting": ('"passes": 3', '"passes": "3"'),
-    "a tuple": ("context.city in ['Reno', \\\"it's\\\"]", "context.city in ('Reno', \\\"it's\\\")"),
-    "a tuple of numbers": ("N not in [1, -2.5]", "N not in (1, -2.5)"),
-}
-"""What a sound seed has, and what is written in its place."""
+QUOTED = [
+    ('"default": 3, "minimum": -1, "maximum": 9', '"default": "3", "minimum": "-1", "maximum": "9"'),
+    ('"field": "meta.year", "default": 2020', '"field": "meta.year", "default": "2020"'),
+    ('{">=": 2023}', '{">=": "2023"}'),
+    ('"meta.stars": 5, "meta.useful": {"in": [1, 2]}', '"meta.stars": "5", "meta.useful": {"in": ["1", "2"]}'),
+    ('"then": 1.5}, {"else": 1.0}', '"then": "1.5"}, {"else": 1.0}'),
+    ('"when": "N > 3"', '"when": "N > \'3\'"'),
+    ('{"Thai": 2.0, "Bars": -1}', '{"Thai": "2.0", "Bars": -1}'),
+    ('"type": "boolean", "default": true', '"type": "boolean", "default": "true"'),
+    ('"passes": 3', '"passes": "3"'),
+    ("context.city in ['Reno', \\\"it's\\\"]", "context.city in ('Reno', \\\"it's\\\")"),
+    ("N not in [1, -2.5]", "N not in (1, -2.5)"),
+]
+"""Parts of the sound seed, and the same with values in quotes, or with a tuple."""
+NO_VALUES = [
+    ('"default": 3, "min', '"default": "3.5", "min'), ('"default": 3, "min', '"default": "03", "min'),
+    ('"default": 3, "min', '"default": "three", "min'), ('"default": 2020', '"default": "1e3"'),
+    ('"default": true', '"default": "yes"'), ("['Reno', \\\"it's\\\"]", "('Reno', ('Elko'))"),
+]  # fmt: skip
+"""Parts of the sound seed, and values in quotes that are none of the field's."""
 SOUND = """{
   "task_name": "Quoted",
   "parameters": {"LEAST": {"type": "integer", "default": 3, "minimum": -1, "maximum": 9}},
@@ -366,45 +326,19 @@ SOUND = """{
 }"""
 
 
-def test_the_sound_seed_is_sound() -> None:
-    assert not analysed(SOUND).has_errors
+def test_values_in_quotes_and_tuples_are_fixed() -> None:
+    """The seed is as it was before, to the byte; a text that is no value stays."""
+    assert not analyse_json(SOUND).has_errors
+    for sound, wrong in QUOTED + NO_VALUES:
+        assert sound in SOUND
+        text = SOUND.replace(sound, wrong)
+        assert fix_json(text) == (SOUND if (sound, wrong) in QUOTED else text), wrong
 
 
-@pytest.mark.parametrize("name", QUOTED)
-def test_values_in_quotes_and_tuples_are_fixed(name: str) -> None:
-    """The seed is as it was before, to the byte."""
-    sound, wrong = QUOTED[name]
-    assert sound in SOUND
-    before = analysed(SOUND.replace(sound, wrong))
-    assert before.has_errors
-    assert fixed(before).document.source.text == SOUND
-
-
-@pytest.mark.parametrize(
-    ("sound", "wrong"),
-    [
-        ('"default": 3, "min', '"default": "3.5", "min'), ('"default": 3, "min', '"default": "03", "min'),
-        ('"default": 3, "min', '"default": "three", "min'), ('"default": 2020', '"default": "1e3"'),
-        ('"default": true', '"default": "yes"'), ("['Reno', \\\"it's\\\"]", "('Reno', ('Elko'))"),
-    ],
-)  # fmt: skip
-def test_what_is_no_value_in_quotes_is_left(sound: str, wrong: str) -> None:
-    assert sound in SOUND
-    before = analysed(SOUND.replace(sound, wrong))
-    assert before.has_errors
-    assert fixed(before) is before
-
-
-def v1(formula: str) -> str:
+def write_v1(formula: str) -> str:
     fields = [{"name": "kind", "values": ["none", "mild"]}, {"name": "size", "type": "integer", "default": 1}]
-    return json.dumps(
-        {
-            "task_name": "T",
-            "extraction_fields": fields,
-            "compute_dag": [{"name": "n", "formula": formula}],
-            "output_fields": ["n"],
-        }
-    )
+    steps = [{"name": "n", "formula": formula}]
+    return json.dumps({"task_name": "T", "extraction_fields": fields, "compute_dag": steps, "output_fields": ["n"]})
 
 
 @pytest.mark.parametrize(
@@ -420,59 +354,51 @@ def v1(formula: str) -> str:
     ],
 )  # fmt: skip
 def test_get_of_a_review_is_fixed(wrong: str, right: str) -> None:
-    """A declared field always has a value; where the formula says what an absent one is, the author decides."""
-    before = analysed(v1(wrong))
-    assert before.has_errors
-    assert fixed(before).document.source.text == v1(right or wrong)
+    """A declared field always has a value; if the formula has a default for an absent one, the author decides."""
+    assert fix_json(write_v1(wrong)) == write_v1(right or wrong)
 
 
 def test_fix_rewrites_the_file(tmp_path: Path) -> None:
-    """The command fixes the file in place, says so, and reports what is left."""
-    text = (
-        G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "min(20.0, RAW_RSIK)").replace('"sum"', '"avg"')
-    )
+    """The command fixes the file in place, says so, and reports what remains."""
+    misspelt = G1A.read_text(encoding="utf-8").replace('"sum"', '"avg"')
     path = tmp_path / "seed.json"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(misspelt.replace("min(20.0, RAW_RISK)", "min(20.0, RAW_RSIK)"), encoding="utf-8")
     outcome = formulaseed("check", path, "--fix")
     assert outcome.status == 1
     assert f"{path}: 1 error fixed" in outcome.err
-    assert path.read_text(encoding="utf-8") == G1A.read_text(encoding="utf-8").replace('"sum"', '"avg"')
     assert "FS504" in outcome.out
+    assert path.read_text(encoding="utf-8") == misspelt
     again = formulaseed("check", path, "--fix")
     assert again.err == f"{path}: 0 errors fixed; no safe fix for FS504 at 113:13\n"
 
 
 def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(tmp_path: Path) -> None:
-    """A sound one, and one whose errors have no safe fix: neither is written, and of the second the errors are named."""
+    """Neither a sound file is written, nor one whose errors have no safe fix; the command names these errors."""
     path = tmp_path / "seed.json"
-    unfixed = "0 errors {}; no safe fix for FS204 at 114:21\n"
-    for text, status, said, shown in (
-        (G1A.read_text("utf-8"), 0, "", "there are no errors to fix\n"),
-        (
-            G1A.read_text("utf-8").replace("(5 - meta.s", "(5 - review.s"),
-            1,
-            unfixed.format("fixed"),
-            unfixed.format("can be fixed"),
-        ),
+    sound = G1A.read_text("utf-8")
+    left = "0 errors {}; no safe fix for FS204 at 114:21\n"
+    for text, status, fix, diff in (
+        (sound, 0, "", "there are no errors to fix\n"),
+        (sound.replace("(5 - meta.s", "(5 - review.s"), 1, left.format("fixed"), left.format("can be fixed")),
     ):
         path.write_text(text, "utf-8")
         before = path.stat()
         outcome = formulaseed("check", path, "--fix")
-        assert (outcome.status, outcome.err) == (status, said and f"{path}: {said}")
+        assert (outcome.status, outcome.err) == (status, fix and f"{path}: {fix}")
         changes = formulaseed("check", path, "--fix", "--diff")
-        assert (changes.status, changes.out, changes.err) == (status, "", f"{path}: {shown}")
+        assert (changes.status, changes.out, changes.err) == (status, "", f"{path}: {diff}")
         assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
 def test_strict_takes_warnings_as_errors(tmp_path: Path) -> None:
-    """Warnings fail `check` and `compile` then; what the seed allows does not."""
+    """Warnings then fail `check` and `compile`, except those that the seed suppresses."""
     step = {"name": "IDLE", "op": "expr", "expr": "N + 1"}
     seed = tiny_seed()
     path = write_json(tmp_path / "seed.json", {**seed, "compute": [*seed["compute"], step]})
     assert formulaseed("check", path).status == 0
     strict = formulaseed("check", path, "--strict", "--format", "json")
     assert strict.status == 1
-    assert {found["severity"] for found in json.loads(strict.out)} == {"error"}
+    assert {d["severity"] for d in json.loads(strict.out)} == {"error"}
     refused = formulaseed("compile", path, "--strict", "--out", tmp_path / "out")
     assert refused.status == 1
     assert not (tmp_path / "out").exists()
@@ -484,14 +410,14 @@ def test_strict_takes_warnings_as_errors(tmp_path: Path) -> None:
 
 
 def test_compile_counts_warnings(tmp_path: Path) -> None:
-    """It names the command that shows them, and compiles."""
+    """The command compiles, and names the command that shows the warnings."""
     outcome = formulaseed("compile", G1A, "--out", tmp_path)
     assert outcome.status == 0
     assert re.fullmatch(r"(\S+): \d+ warnings; see `formulaseed check \1`\n", outcome.err)
 
 
 def test_an_error_has_its_place(tmp_path: Path) -> None:
-    """`evaluate` tells file, line and column of the operation that failed, for a seed and for its module."""
+    """`evaluate` reports the file, line and column of the operation that failed, for a seed and for its module."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
     rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("empty"), tiny_rows("fine", tiny_row("r1")))
     (tmp_path / "pyproject.toml").write_text("")
@@ -509,7 +435,7 @@ def test_an_error_has_its_place(tmp_path: Path) -> None:
 
 
 def test_an_error_has_its_operands() -> None:
-    """The Python interface gives the values at fault, and the place."""
+    """The error of the Python interface has the operands, and the place."""
     with pytest.raises(EvaluationError) as raised:
         load_evaluator(tiny_seed()).evaluate([], {"is_open": 1})
     error = raised.value
@@ -530,44 +456,26 @@ EXACT = [
     ('"expr": "N * \\"3\\""', '"expr": "N * 3"'),
     ('“expr”: “N”,', '"expr": "N"'),
 ]  # fmt: skip
-"""What a help states exactly, as it is written and as it is fixed."""
-OPEN = [
-    '"expr": "1 if N > 1 & N < 5 else 0"', '"expr": "1 if !(N > 1) == 2 else 0"', '"expr": "N ^ 2"', '"expr": "N * \'3,5\'"',
-    '"expr": "(context.stars ?? 0) * 2"', '"expr": "N = 3"', '"expr": "1 if \'3\' == N else 0"',
-]  # fmt: skip
-"""What may mean something else, also by what binds more closely where it comes from."""
+"""Mistakes whose help states the fix exactly, as they are written and as they are fixed."""
 
 
 @pytest.mark.parametrize(("written", "right"), EXACT)
-def test_what_a_help_states_exactly_is_fixed(written: str, right: str) -> None:
-    """Where nothing else can be meant, and to the letter."""
+def test_an_exact_help_is_applied(written: str, right: str) -> None:
     seed = tiny_seed()
     seed["compute"][3] = {"name": "SHARE", "op": "expr", "HERE": 0}
     text = json.dumps(seed, ensure_ascii=False)
-    before = analysed(text.replace('"HERE": 0', written))
-    after = fixed(before)
-    assert before.has_errors
-    assert not after.has_errors, after.diagnostics
-    assert after.document.source.text == text.replace('"HERE": 0', right)
+    after = fix_json(text.replace('"HERE": 0', written))
+    assert after == text.replace('"HERE": 0', right)
+    assert not analyse_json(after).has_errors
 
 
-@pytest.mark.parametrize("written", OPEN)
-def test_what_may_mean_something_else_is_not_fixed(written: str) -> None:
-    """The help says what to write, and the author decides."""
-    seed = tiny_seed()
-    seed["compute"][3] = {"name": "SHARE", "op": "expr", "HERE": 0}
-    before = analysed(json.dumps(seed).replace('"HERE": 0', written))
-    assert before.has_errors
-    assert fixed(before) is before
-
-
-def test_what_json_does_not_allow_is_fixed() -> None:
-    """Commas behind the last of a list or object, words of Python, types of other languages: all in one go."""
+def test_mistakes_in_json_are_fixed_together() -> None:
+    """Trailing commas, words of Python and types of other languages are."""
     seed = tiny_seed()
     seed["extract"]["fields"].append({"name": "late", "type": "boolean", "default": False})
     text = json.dumps(seed)
     typed = text.replace('"boolean"', '"bool"').replace("false", "False").replace("]}", "],}").replace('"}', '",}')
     assert typed.count(",}") > 4
-    before = analysed(typed)
+    before = analyse_json(typed)
     assert len(before.diagnostics) >= typed.count(",}") + 2
     assert fixed(before).document.source.text == text

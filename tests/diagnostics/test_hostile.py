@@ -1,9 +1,8 @@
-"""The hostile corpus: each seed is refused with the codes that it deserves, or does what it says and nothing else."""
+"""Test the hostile corpus: each seed is refused with the expected codes, or gives the expected values and no side effect."""
 
 from __future__ import annotations
 
 import json
-import keyword
 import re
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 from formulaseed.backends.python import expressions
 from formulaseed.backends.python.names import module_name
-from formulaseed.backends.python.render import function_helpers
+from formulaseed.backends.python.render import render_function_helpers
 from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.errors import EvaluationError, SeedError
 from formulaseed.runtime.evaluator import Evaluator
@@ -32,14 +31,14 @@ SECONDS = 3
 
 REFUSED = [name for name, entry in CORPUS.items() if not entry.is_fine]
 COMPILED = [entry for entry in CORPUS.values() if entry.is_fine and entry.canary][::2]
-"""Of those that a careless compiler would run, the ones that the command compiles, formatted, while it is watched."""
+"""Half of the seeds with a payload that a careless compiler would run: the watched command compiles them, formatted."""
 
 FINE = [entry.id for entry in CORPUS.values() if entry.is_fine and entry not in COMPILED]
 
 
-def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
-    """Whether the expected values are there, each of its type: to Python 1, 1.0 and True are equal."""
-    return all(name in found and repr(found[name]) == repr(value) for name, value in expected.items())
+def are_same(values: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Return True if all expected values are there, also of the same type: to Python 1, 1.0 and True are equal."""
+    return all(name in values and repr(values[name]) == repr(value) for name, value in expected.items())
 
 
 # --- a process that is watched
@@ -47,7 +46,7 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 
 @dataclass
 class Watched:
-    """What a process was seen to do, and where."""
+    """The events of a watched process, and the files of its plan."""
 
     folder: Path
     report: dict[str, Any]
@@ -55,24 +54,19 @@ class Watched:
     seeds: dict[str, Path]
     modules: dict[str, Path]
 
-    @property
-    def events(self) -> list[list[str]]:
-        found: list[list[str]] = self.report["events"]
-        return found
-
-    def of(self, kind: str) -> list[list[str]]:
-        return [event[1:] for event in self.events if event[0] == kind]
+    def events_of(self, kind: str) -> list[list[str]]:
+        return [event[1:] for event in self.report["events"] if event[0] == kind]
 
     @cached_property
     def reported(self) -> dict[str, list[dict[str, Any]]]:
-        """What `check` has reported of each seed."""
-        found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        """The diagnostics that `check` printed, by seed."""
+        by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for diagnostic in json.loads(self.report["commands"][0]["out"]):
-            found[diagnostic["file"]].append(diagnostic)
-        return {name: found[str(path)] for name, path in self.seeds.items()}
+            by_file[diagnostic["file"]].append(diagnostic)
+        return {name: by_file[str(path)] for name, path in self.seeds.items()}
 
-    def took(self, name: str) -> float:
-        """The processor time between the opening of a seed's file and that of the next one."""
+    def time_of(self, name: str) -> float:
+        """Return the processor time from the opening of a seed's file to that of the next one, in seconds."""
         files = [*map(str, self.seeds.values()), str(self.folder / "honest.json")]
         place, opened = files.index(str(self.seeds[name])), self.report["opened"]
         return float(opened[files[place + 1]] - opened[files[place]])
@@ -81,24 +75,17 @@ class Watched:
 def watch(folder: Path, plan: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Run the plan in a process of its own, whose working directory is `folder/work`."""
     (folder / "work").mkdir()
-    command = [
-        sys.executable,
-        "-B",
-        FOLDER / "watch.py",
-        write_json(folder / "plan.json", plan),
-        folder / "report.json",
-    ]
+    plan_file = write_json(folder / "plan.json", plan)
+    command = [sys.executable, "-B", FOLDER / "watch.py", plan_file, folder / "report.json"]
     environment = {"PYTHONPATH": str(ROOT / "compiler"), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        command, cwd=folder / "work", env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = subprocess.run(command, cwd=folder / "work", env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "report.json").read_text(encoding="utf-8")), done.stderr
 
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    """The command over the whole corpus, files as they would come: check, compile, and what was compiled evaluated."""
+    """The watched run of the command over the whole corpus: check, compile, and evaluate the compiled modules."""
     folder = tmp_path_factory.mktemp("watched")
     (folder / "seeds").mkdir()
     seeds = {}
@@ -106,9 +93,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         seeds[name] = folder / "seeds" / f"{name}.json"
         seeds[name].write_bytes(entry.data)
     honest = str(write_json(folder / "honest.json", base()["seed"]))
-    formulas = [
-        {"name": f"A{at}", "op": "expr", "expr": text} for at, text in enumerate(("1 +", "f(1)", "meta.date.year"))
-    ]
+    texts = ("1 +", "f(1)", "meta.date.year")
+    formulas = [{"name": f"A{at}", "op": "expr", "expr": text} for at, text in enumerate(texts)]
     mistaken = str(write_json(folder / "mistaken.json", {**base()["seed"], "compute": formulas, "output": ["A0"]}))
     v1 = {"task_name": "V1", "compute_dag": [{"name": "A", "formula": "len(extractions)"}], "output_fields": ["A"]}
     older = str(write_json(folder / "older.json", v1))
@@ -133,20 +119,19 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 
 
 def test_the_corpus_is_large_and_has_no_seed_twice() -> None:
-    """At least 300 seeds, no two of one content, each with an expectation and a sentence about it."""
+    """At least 300 seeds, no two with one content, each with an expectation and a sentence about it."""
     assert len(CORPUS) >= 300
-    contents = {json.dumps([entry.given.get("set"), entry.given.get("text"), entry.given.get("drop"),
-                            entry.given.get("encoding"), entry.given.get("rows"), entry.given.get("parameters")])
-                for entry in CORPUS.values()}  # fmt: skip
+    keys = ("set", "text", "drop", "encoding", "rows", "parameters")
+    contents = {json.dumps([entry.entry.get(key) for key in keys]) for entry in CORPUS.values()}
     assert len(contents) == len(CORPUS)
     for entry in CORPUS.values():
-        assert entry.given["about"]
+        assert entry.entry["about"]
         assert bool(entry.errors) is not entry.is_fine
 
 
 @pytest.mark.parametrize("name", FINE)
 def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
-    """No error; a module, verified as it is compiled, shows all that it holds and gives the very values. In time."""
+    """The seed compiles in time, its module has only printable lines, and gives the expected values."""
     entry = CORPUS[name]
     seed: Any = entry.seed
     if seed is None:
@@ -160,7 +145,7 @@ def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
     evaluator = Evaluator(module_from_source(source, loaded.task_name))
     if entry.raises is None:
         values = evaluator.trace(entry.rows, entry.context, entry.parameters)
-        assert same(values, entry.values), values
+        assert are_same(values, entry.values), values
     else:
         with pytest.raises(EvaluationError) as raised:
             evaluator.trace(entry.rows, entry.context, entry.parameters)
@@ -169,23 +154,22 @@ def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", sorted({name.partition("-")[0] for name in REFUSED}))
 def test_hostile_seeds_are_refused(kind: str, watched: Watched) -> None:
-    """Each with the very codes that it deserves, in words that can be printed, and in time."""
+    """Each is refused with the expected codes, in printable words, and in time."""
     for name in REFUSED:
         if name.partition("-")[0] == kind:
-            found = watched.reported[name]
-            errors = {diagnostic["code"] for diagnostic in found if diagnostic["severity"] == "error"}
-            assert errors == CORPUS[name].errors, (name, found)
-            for diagnostic in found:
+            diagnostics = watched.reported[name]
+            errors = {d["code"] for d in diagnostics if d["severity"] == "error"}
+            assert errors == CORPUS[name].errors, (name, diagnostics)
+            for diagnostic in diagnostics:
                 assert diagnostic["message"].isprintable(), (name, diagnostic)
                 assert diagnostic["help"].isprintable(), (name, diagnostic)
-            assert watched.took(name) < SECONDS, name
+            assert watched.time_of(name) < SECONDS, name
 
 
 def test_a_dictionary_is_refused_like_a_file() -> None:
-    """A sample of the refused seeds, given as values in place of text: the same codes."""
-    sample = [CORPUS[name] for name in REFUSED if CORPUS[name].seed is not None and len(CORPUS[name].data) < 10_000][
-        ::10
-    ]
+    """A sample of the refused seeds has the same codes if it is passed as a dictionary."""
+    refused = [CORPUS[name] for name in REFUSED if CORPUS[name].seed is not None]
+    sample = [entry for entry in refused if len(entry.data) < 10_000][::10]
     assert len(sample) >= 30
     for entry in sample:
         codes = {d.code for d in analyse(entry.seed or {}).diagnostics if d.severity == "error"}
@@ -202,7 +186,7 @@ NESTED = {
 
 @pytest.mark.parametrize("formula", NESTED.values(), ids=NESTED)
 def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of long formulas are computed first; if they were not, it would be reported, and as no bug of ours."""
+    """Parts of long formulas are computed first; without that the compiler reports FS104, not a bug."""
     steps = [{"name": "C0", "op": "count"}]
     steps += [{"name": f"C{n + 1}", "op": "expr", "expr": f"C{n} * C{n}"} for n in range(12)]
     steps.append({"name": "X", "op": "expr", "expr": formula})
@@ -218,53 +202,43 @@ def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: py
     assert [d.code for d in refused.value.diagnostics] == ["FS104"]
 
 
-def test_no_task_takes_the_place_of_a_module_of_pythons() -> None:
-    """Whatever a task is called, its module's name is one, and is neither a word nor a module of Python."""
-    for entry in CORPUS.values():
-        if entry.is_fine and entry.seed is not None:
-            name = module_name(entry.seed["task_name"])
-            assert name.isidentifier()
-            assert not keyword.iskeyword(name)
-            assert name not in sys.stdlib_module_names | {"sitecustomize", "usercustomize"}
-
-
 # --- all of them in that process
 
 
 def test_the_command_is_calm(watched: Watched) -> None:
-    """check over all files in one process: status 1, nothing but the list, no error of an honest oddity."""
+    """`check` over all files ends with status 1, prints the list alone, and reports no error of an honest oddity."""
     checked = watched.report["commands"][0]
     assert (checked["status"], checked["err"], watched.err) == (1, "", "")
     fine = [name for name, entry in CORPUS.items() if entry.is_fine]
     assert [name for name in fine if any(d["severity"] == "error" for d in watched.reported[name])] == []
-    assert [name for name in fine if watched.took(name) >= SECONDS] == []
+    assert [name for name in fine if watched.time_of(name) >= SECONDS] == []
 
 
 def test_what_is_compiled_gives_right_values(watched: Watched) -> None:
-    """The formatted modules, read from their files and verified again, give the values that the corpus states."""
+    """The formatted modules, read from their files and verified again, give the values of the corpus."""
     compiled = watched.report["commands"][1]
     assert (compiled["status"], compiled["out"]) == (0, "".join(f"{path}\n" for path in watched.modules.values()))
     assert "Traceback" not in compiled["err"]
     for entry, values in zip(COMPILED, watched.report["values"], strict=True):
-        assert same(values, entry.values), entry.id
+        assert are_same(values, entry.values), entry.id
 
 
 def test_nothing_is_written_but_the_modules(watched: Watched) -> None:
-    """The folders hold what was put there and the modules; every file opened for writing is one of those, half done."""
-    left = {path for path in watched.folder.rglob("*") if path.is_file()}
+    """The folders have the files of the plan and the modules; all files opened for writing are modules, unfinished."""
+    files = {path for path in watched.folder.rglob("*") if path.is_file()}
     ours = ("honest.json", "mistaken.json", "older.json", "plan.json", "report.json")
-    given = {*watched.seeds.values(), *(watched.folder / name for name in ours)}
-    assert left - given == {*watched.modules.values(), watched.folder / "warm" / "hostile.py"}
+    planned = {*watched.seeds.values(), *(watched.folder / name for name in ours)}
+    assert files - planned == {*watched.modules.values(), watched.folder / "warm" / "hostile.py"}
     out = re.escape(str(watched.folder / "out"))
-    for (path,) in watched.of("write"):
+    for (path,) in watched.events_of("write"):
         assert re.fullmatch(rf"{out}/\.[\w.-]+\.tmp|[0-9]+", path), path
 
 
 def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
-    """No event but those of parsing and importing our own modules, and of the records in them; no canary anywhere."""
+    """All events are those of parsing and importing our modules and their records; no canary occurs."""
     sources = {path.read_text(encoding="utf-8") for path in watched.modules.values()}
     statements = {statement for source in sources for statement in code_alone(source)}
-    for event, *arguments in watched.events:
+    for event, *arguments in watched.report["events"]:
         match event:
             case "exec":
                 assert arguments == ["<string>"]
@@ -272,7 +246,7 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
                 text, file = arguments
                 is_parsed = file == "<unknown>" and text.startswith('"""')  # a module, looked at and not run
                 is_part = file == "<unknown>" and not is_parsed and statements.issuperset(code_alone(text))
-                is_helper = file == "<unknown>" and text == function_helpers()  # of the table of functions
+                is_helper = file == "<unknown>" and text == render_function_helpers()  # of the table of functions
                 is_module = file == "<string>" and text in sources
                 is_record = file == "<string>" and re.fullmatch(
                     r"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)", text
@@ -283,20 +257,20 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
                 assert str(watched.folder / "out") in " ".join(arguments) or event == "write", (event, arguments)
             case _:
                 raise AssertionError((event, arguments))
-    executed = watched.of("exec")
-    assert len(executed) == len(
-        [text for text, file in watched.of("compile") if file == "<string>" and text in sources]
-    ) + len([text for text, _ in watched.of("compile") if text.startswith("lambda _cls")])
+    compiled = watched.events_of("compile")
+    modules = [text for text, file in compiled if file == "<string>" and text in sources]
+    records = [text for text, _ in compiled if text.startswith("lambda _cls")]
+    assert len(watched.events_of("exec")) == len(modules) + len(records)
     assert watched.report["new builtins"] == []
 
 
 def test_the_canary_sings(tmp_path: Path) -> None:
-    """Each payload with a canary leaves something behind where its text is made code in the careless way that it is for."""
+    """Each payload with a canary leaves a trace if its text becomes code in the careless way that the canary names."""
     payloads = [
         (entry, text)
         for entry in CORPUS.values()
         if entry.canary
-        for text in (texts_of(entry.seed) if entry.seed is not None else [entry.data.decode()])
+        for text in texts_of(entry.seed or entry.data.decode())
     ]
     plan = {"plain": [[entry.canary, text] for entry, text in payloads]}
     report, _ = watch(tmp_path, plan)

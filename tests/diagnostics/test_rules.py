@@ -11,7 +11,7 @@ import pytest
 from formulaseed import limits
 from formulaseed.backends.python.target import BACKEND
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
 from formulaseed.diagnostics.render import render_text
 from formulaseed.documents import analyse, analyse_file, compile_seed
 from formulaseed.errors import SeedError
@@ -180,7 +180,7 @@ def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
 def _shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
     problems = Problems()
     assert parse_shorthand(Source("shorthand", text), problems) is None
-    return strictly(problems.sorted())
+    return promote_warnings(problems.sorted())
 
 
 MADE = {

@@ -1,4 +1,4 @@
-"""SARIF: valid against the published schema, with places that can be found again in the files."""
+"""Test SARIF logs: they match the published schema, and their places lead back to the text in the files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from case_files import blocks_of
 from formulaseed import __version__
-from formulaseed.diagnostics.codes import CODES, SEVERITIES, explanation, page
+from formulaseed.diagnostics.codes import CODES, SEVERITIES, read_explanation, read_page
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.documents import analyse, analyse_file
@@ -29,13 +30,13 @@ URI = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})+")
 
 
 def small_seed(**changes: object) -> dict[str, Any]:
-    """A seed that nothing is wrong with, but for the changes."""
+    """Return a seed without problems, with changes."""
     step = {"name": "N", "op": "count"}
     return {"task_name": "Small", "extract": {"fields": []}, "compute": [step], "output": ["N"], **changes}
 
 
 def log_of(*diagnostics: Diagnostic) -> Json:
-    """The log, checked against the published schema and against what code scanning services ask for."""
+    """Return the log, after checking it against the published schema and the demands of code scanning services."""
     log = json.loads(render_sarif(diagnostics, __version__))
     assert [error.message for error in VALIDATOR.iter_errors(log)] == []
     (run,) = log["runs"]
@@ -59,13 +60,10 @@ def results_of(*diagnostics: Diagnostic) -> list[Json]:
 
 
 def read_back(folder: Path, location: Json) -> str:
-    """The text at a physical location, found as a reader of the log would: by URI, lines and columns."""
+    """Return the text at a physical location, as a reader of the log finds it: by URI, lines and columns."""
     artifact, region = location["artifactLocation"], location["region"]
-    path = Path(
-        os.fsdecode(
-            unquote(urlsplit(artifact["uri"]).path, errors="surrogateescape").encode("utf-8", "surrogateescape")
-        )
-    )
+    uri = unquote(urlsplit(artifact["uri"]).path, errors="surrogateescape")
+    path = Path(os.fsdecode(uri.encode("utf-8", "surrogateescape")))
     assert path.is_absolute() != ("uriBaseId" in artifact)
     lines = (folder / path).read_bytes().decode("utf-8-sig", "replace").split("\n")
     first, last = region["startLine"] - 1, region["endLine"] - 1
@@ -75,17 +73,14 @@ def read_back(folder: Path, location: Json) -> str:
     return "\n".join(covered)
 
 
-def case(path: Path) -> str:
-    found = re.search(r"```(?:json seed|jsonl requests|json rules)\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
-    assert found
-    return found[1]
+def read_case(path: Path) -> str:
+    return blocks_of(path)[0].body.removesuffix("\n")
 
 
 # --- the published schema
 
 
 def test_the_schema_is_the_published_one() -> None:
-    """The standard's own text: its identifier, its title, all its definitions."""
     assert PUBLISHED["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
     assert PUBLISHED["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
     assert len(PUBLISHED["definitions"]) == 52
@@ -95,10 +90,10 @@ def test_the_schema_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.stem)
 def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each bad case gives a valid log whose regions hold the very text that the diagnostics are about."""
+    """Each bad case gives a valid log, whose regions have the text of the diagnostics' spans."""
     monkeypatch.chdir(tmp_path)
     name = "requests.jsonl" if path.stem.startswith("requests_") else "seed.json"
-    Path(name).write_text(case(path), encoding="utf-8")
+    Path(name).write_text(read_case(path), encoding="utf-8")
     diagnostics = analyse_file(name).diagnostics
     for diagnostic, result in zip(diagnostics, results_of(*diagnostics), strict=True):
         (location,) = result["locations"]
@@ -116,29 +111,21 @@ def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "two words.json",
-        "100%25.json",
-        "für & mich#1?.json",
-        "日本/ü.json",
-        "a:b.json",
-        "<x>.json",
-        os.fsdecode(b"\xff.json"),
-    ],
-)
+    ["two words.json", "100%25.json", "für & mich#1?.json", "日本/ü.json", "a:b.json", "<x>.json", os.fsdecode(b"\xff.json")],
+)  # fmt: skip
 def test_names_of_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a file is called, its URI leads back to it; so does the one of its absolute path."""
+    """The URI of a relative and of an absolute path leads back to the file."""
     monkeypatch.chdir(tmp_path)
     Path(name).parent.mkdir(exist_ok=True)
     write_json(Path(name), small_seed(output=["N", "NOPE"]))
-    for given in (name, str(tmp_path / name)):
-        (result,) = results_of(*analyse(given).diagnostics)
+    for path in (name, str(tmp_path / name)):
+        (result,) = results_of(*analyse(path).diagnostics)
         assert read_back(tmp_path, result["locations"][0]["physicalLocation"]) == '"NOPE"'
 
 
 @pytest.mark.parametrize(("encoding", "newline"), [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")])
 def test_byte_order_marks_and_line_breaks(encoding: str, newline: str, tmp_path: Path) -> None:
-    """Neither moves a column, nor do characters outside of the basic plane."""
+    """Neither of them moves a column, nor do characters outside of the basic plane."""
     path = tmp_path / "seed.json"
     seed = json.dumps(small_seed(description="🍜🍜", output=["N", "NOPE"]), ensure_ascii=False)
     path.write_text(seed.replace(', "output"', ',\n"output"'), encoding=encoding, newline=newline)
@@ -149,13 +136,12 @@ def test_byte_order_marks_and_line_breaks(encoding: str, newline: str, tmp_path:
 
 
 def test_a_seed_in_memory() -> None:
-    """It lies in no file, and its log is valid all the same."""
     (result,) = results_of(*analyse(small_seed(output=["N", "NOPE"])).diagnostics)
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "%3Cseed%3E"
 
 
 def test_nothing_found() -> None:
-    """A run without results says so; services then close what was open."""
+    """A run without results has an empty list, by which services close earlier alerts."""
     (run,) = log_of()["runs"]
     assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
 
@@ -166,37 +152,37 @@ def test_nothing_found() -> None:
 def test_every_rule_is_described() -> None:
     """Each code has a name, a summary, a text and a page."""
     place = Span(Source("seed.json", "{}"), 0, 2)
-    every = [Diagnostic(code, entry.severity, "m", place, "h") for code, entry in CODES.items()]
-    (run,) = log_of(*every)["runs"]
+    diagnostics = [Diagnostic(code, entry.severity, "m", place, "h") for code, entry in CODES.items()]
+    (run,) = log_of(*diagnostics)["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == sorted(CODES)
     for rule in rules:
         assert re.fullmatch(r"([A-Z][a-z0-9]*)+", rule["name"])
-        assert rule["fullDescription"]["text"] == rule["help"]["text"] == explanation(rule["id"])
-        assert rule["help"]["markdown"] == page(rule["id"])
+        assert rule["fullDescription"]["text"] == rule["help"]["text"] == read_explanation(rule["id"])
+        assert rule["help"]["markdown"] == read_page(rule["id"])
         assert rule["defaultConfiguration"] == {"level": CODES[rule["id"]].severity}
-        short = rule["shortDescription"]["text"]
-        assert rule["fullDescription"]["text"].startswith(short)
-        assert short.endswith((".", "?", "!"))
-        assert len(short) <= 250
+        summary = rule["shortDescription"]["text"]
+        assert rule["fullDescription"]["text"].startswith(summary)
+        assert summary.endswith((".", "?", "!"))
+        assert len(summary) <= 250
 
 
 # --- messages
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    ("written", "escaped"),
     [
         ("write `{0}`", "write `{{0}}`"),
         ('write {">=": 2020}', 'write {">=": 2020}'),
         ("no key `[here](https://example.org)`", "no key `[here]\\(https://example.org)`"),
     ],
 )
-def test_text_of_a_seed_is_no_markup(written: str, shown: str) -> None:
-    """Nothing in a message is taken for a placeholder or a link; what is to be typed stays as it is."""
+def test_text_of_a_seed_is_no_markup(written: str, escaped: str) -> None:
+    """A viewer finds neither a placeholder nor a link in a message; text to type stays as it is."""
     diagnostic = Diagnostic("FS501", "error", written, Span(Source("seed.json", "{}"), 0, 2), "help")
     (result,) = results_of(diagnostic)
-    assert result["message"]["text"] == f"{shown}\nhelp"
+    assert result["message"]["text"] == f"{escaped}\nhelp"
 
 
 # --- fingerprints
@@ -219,7 +205,7 @@ def test_fingerprints_survive_moved_lines(tmp_path: Path) -> None:
 
 
 def test_equal_problems_have_fingerprints_of_their_own() -> None:
-    """Two equal mistakes in one formula are two results; the same mistake in another file is distinguished by its file."""
+    """Equal mistakes in one formula are numbered; the same mistake in another file begins again."""
     source, other = Source("a.json", '["1/0 + 1/0"]'), Source("b.json", '["1/0"]')
     places = [Span(source, 2, 5, "/0"), Span(source, 8, 11, "/0"), Span(other, 2, 5, "/0")]
     results = results_of(*(Diagnostic("FS306", "error", "the divisor is 0", place, "h") for place in places))
@@ -231,7 +217,7 @@ def test_equal_problems_have_fingerprints_of_their_own() -> None:
 
 
 def test_fixes_fix_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fix names the text to replace and what to write: carried out, the problem is gone."""
+    """The problem is gone after the replacement that the fix states."""
     monkeypatch.chdir(tmp_path)
     path = write_json(Path("seed.json"), small_seed(compute=[{"name": "SCORE", "op": "count"}], output=["SCOER"]))
     (result,) = results_of(*analyse(path).diagnostics)
@@ -242,14 +228,12 @@ def test_fixes_fix_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert location == result["locations"][0]["physicalLocation"]
     text = path.read_text(encoding="utf-8")
     assert fix["description"]["text"] in result["message"]["text"]
-    path.write_text(
-        text.replace(read_back(tmp_path, location), replacement["insertedContent"]["text"]), encoding="utf-8"
-    )
+    text = text.replace(read_back(tmp_path, location), replacement["insertedContent"]["text"])
+    path.write_text(text, encoding="utf-8")
     assert analyse(path).diagnostics == ()
 
 
 def test_only_safe_suggestions_are_fixes() -> None:
-    """A diagnostic without a suggestion that is safe to apply gives a result without a fix."""
     place = Span(Source("seed.json", '{"a": 1}'), 1, 4)
     for suggestion in (None, Suggestion("h", '"b"', "unsafe"), Suggestion("h", '"b"', "display")):
         (result,) = results_of(Diagnostic("FS501", "error", "m", place, "h", suggestion))
@@ -264,7 +248,7 @@ def test_only_safe_suggestions_are_fixes() -> None:
 
 
 def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
-    """Several files, one of them without problems, give one log, the same each time; the status stays that of check."""
+    """Several files give one log, the same each time; the exit status is that of check."""
     write_json(tmp_path / "a.json", small_seed(output=["N", "NOPE"]))
     write_json(tmp_path / "b.json", small_seed(note=1))
     arguments = ("check", "a.json", SEEDS[0], "b.json", "--format", "sarif")
@@ -280,12 +264,9 @@ def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
     assert [uri for uri in uris if not uri.startswith("file:")] == ["a.json", "b.json"]
 
 
-def test_the_command_without_problems(tmp_path: Path) -> None:
+def test_the_command_for_a_sound_and_for_a_missing_file(tmp_path: Path) -> None:
     path = write_json(tmp_path / "a.json", small_seed())
-    outcome = formulaseed("check", path, "--format", "sarif")
-    log = json.loads(outcome.out)
-    assert outcome.status == 0
-    assert [*VALIDATOR.iter_errors(log)] == []
-    missing = formulaseed("check", tmp_path / "no.json", "--format", "sarif")
-    assert missing.status == 2
-    assert [*VALIDATOR.iter_errors(json.loads(missing.out))] == []
+    for file, status in ((path, 0), (tmp_path / "no.json", 2)):
+        outcome = formulaseed("check", file, "--format", "sarif")
+        assert outcome.status == status
+        assert [*VALIDATOR.iter_errors(json.loads(outcome.out))] == []

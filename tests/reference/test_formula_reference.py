@@ -19,7 +19,7 @@ from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.errors import DataError, SeedError, UnreadableError
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
-from formulaseed.pipeline import checked
+from formulaseed.pipeline import require_valid
 from formulaseed.reference.database import database_reference
 from formulaseed.reference.document import change, document_text, next_version, reference_json
 from formulaseed.reference.model import DatabaseLayout
@@ -400,7 +400,7 @@ def test_names_that_mean_two_things(source: str, clashes: dict[str, Path], tmp_p
     for text, value in expected.items():
         assert compile_formula(text, reference=reference).evaluate(VALUES) == value, text
     rules = write_json(tmp_path / "rules.json", [{"name": f"r{n}", "formula": text} for n, text in enumerate(expected)])
-    loaded = checked(analyse_rules(rules, reference))
+    loaded = require_valid(analyse_rules(rules, reference))
     module: Any = module_from_source(pipeline.compile(loaded, formatted=False), "clashes")
     assert list(module.evaluate(module.parse_record(VALUES)).values()) == list(expected.values())
 
@@ -409,7 +409,7 @@ def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path
     """What is given under the name alone is the entity: a number there is refused, not read as null."""
     formula = compile_formula("listing.shop or 0", reference=clashes["schema"])
     rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "listing.shop or 0"}])
-    loaded = checked(analyse_rules(rules, clashes["schema"]))
+    loaded = require_valid(analyse_rules(rules, clashes["schema"]))
     module: Any = module_from_source(pipeline.compile(loaded, formatted=False), "hidden")
     for values, value in (({"listing.shop": 3}, 3.0), ({"shop": {"rank": 1}}, 0.0), ({"shop": None}, 0.0)):
         assert formula.evaluate(values) == value

@@ -14,7 +14,7 @@ import pytest
 from formulaseed import EvaluationError, SeedError, pipeline
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.documents import analyse_rules
-from formulaseed.pipeline import checked
+from formulaseed.pipeline import require_valid
 from formulaseed.reference.evaluation import evaluate_steps
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, ROOT, command, write_json
@@ -27,7 +27,7 @@ GENERATED = ROOT / "generated" / "rules.py"
 
 def compiled(path: Path, reference: Path = REFERENCE) -> Any:
     """The module of a file of rules, imported."""
-    return module_from_source(pipeline.compile(checked(analyse_rules(path, reference))), path.stem)
+    return module_from_source(pipeline.compile(require_valid(analyse_rules(path, reference))), path.stem)
 
 
 def codes(path: Path, reference: Path | None = REFERENCE) -> list[str]:
@@ -52,7 +52,7 @@ def test_the_module_of_the_example_is_current() -> None:
 
 def test_modules_agree_with_the_interpreter(documented: Path) -> None:
     """Each rule's function gives what the interpreter gives, or fails with the same kind, for every listing."""
-    program = checked(analyse_rules(documented, REFERENCE)).program
+    program = require_valid(analyse_rules(documented, REFERENCE)).program
     module = compiled(documented)
     assert len(module.RULES) == len(DOCUMENTED)
     for index, values in enumerate(LISTINGS):
@@ -106,7 +106,7 @@ def test_a_module_stands_alone(tmp_path: Path) -> None:
 def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> None:
     """mypy's strict mode finds nothing, whatever the formulas are like."""
     path = tmp_path / "documented.py"
-    path.write_text(pipeline.compile(checked(analyse_rules(documented, REFERENCE))), encoding="utf-8")
+    path.write_text(pipeline.compile(require_valid(analyse_rules(documented, REFERENCE))), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)],
         capture_output=True, text=True, check=False,
@@ -131,7 +131,7 @@ def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
     trees = []
     for name, rules in (("plain", plain), ("described", described)):
         path = write_json(tmp_path / name / "rules.json" if (tmp_path / name).mkdir() is None else tmp_path, rules)
-        source = pipeline.compile(checked(analyse_rules(path, REFERENCE)))
+        source = pipeline.compile(require_valid(analyse_rules(path, REFERENCE)))
         assert verify_source(source) is None
         tree = ast.parse(source)
         for node in ast.walk(tree):
@@ -259,7 +259,7 @@ def test_one_rule_that_fails(tmp_path: Path) -> None:
     rules = [{"name": "fine", "formula": "1"}, {"name": "bad one", "formula": "1 / ram_gb"}]
     path = write_json(tmp_path / "rules.json", rules)
     with pytest.raises(EvaluationError) as failed:
-        evaluate_steps(checked(analyse_rules(path, REFERENCE)).program, BARE)
+        evaluate_steps(require_valid(analyse_rules(path, REFERENCE)).program, BARE)
     assert (failed.value.step, failed.value.kind) == ("bad one", "division_by_zero")
     assert failed.value.place == f"{path}:8:17"
 
@@ -268,7 +268,7 @@ def test_errors_of_rules_are_seed_errors(tmp_path: Path) -> None:
     """Rules with errors raise the exception that seeds raise, with every diagnostic."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "b"}])
     with pytest.raises(SeedError) as refused:
-        checked(analyse_rules(path, REFERENCE))
+        require_valid(analyse_rules(path, REFERENCE))
     assert [d.code for d in refused.value.diagnostics] == ["FS204"]
 
 

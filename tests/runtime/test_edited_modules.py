@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import SeedError, compile_seed, load_evaluator, load_seed
-from formulaseed.backends.python.identity import sealed
+from formulaseed.backends.python.identity import insert_hash
 from helpers import ROOT, Outcome, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 LINE = re.compile(r'^BODY_SHA256: Final = "([0-9a-f]{64})"\n', re.MULTILINE)
@@ -50,7 +50,7 @@ def threshold(source: str) -> str:
 
 EDITS: dict[str, tuple[Edit, str]] = {
     "a threshold": (threshold, "was edited after it was compiled"),
-    "a threshold and its hash": (lambda source: sealed(threshold(source)), "is not what tiny.json compiles to"),
+    "a threshold and its hash": (lambda source: insert_hash(threshold(source)), "is not what tiny.json compiles to"),
     "a comment": (lambda source: source.replace("# Points", "# points"), "was edited after it was compiled"),
     "a line at the end": (lambda source: f"{source}\n", "was edited after it was compiled"),
     "the hash": (lambda source: source.replace('BODY_SHA256: Final = "', 'BODY_SHA256: Final = "0'), "was edited after it"),
@@ -166,7 +166,7 @@ def test_an_older_seed_is_no_different(folder: Path) -> None:
     command("compile", "tiny.json", "--out", ".", cwd=folder)
     write_lines(folder / "rows.jsonl", {"business_id": "a", "rows": [{"extraction": {"n": 2}}]})
     assert evaluate(folder).results[0]["output"] == {"total": 2}
-    edit(folder, lambda source: sealed(source.replace("total += n", "total += n + 1")))
+    edit(folder, lambda source: insert_hash(source.replace("total += n", "total += n + 1")))
     assert "is not what tiny.json compiles to" in evaluate(folder).err
 
 

@@ -1,11 +1,11 @@
-"""The hostile corpus: seeds that try to get code, or too much work, past the compiler, and what must become of each.
+"""Read the hostile corpus: seeds that try to get code, or too much work, past the compiler, and the expected results.
 
-hostile/seeds.jsonl holds one entry a line, hostile/base.json the honest seed that most of them change. An entry has an
-`id`, says what it is `about`, and gives a file in one of two ways:
+hostile/seeds.jsonl has one entry on each line, hostile/base.json the honest seed that most of them change. An entry has an
+`id`, a sentence `about` it, and one of two forms of a file:
 
-    set     places of the base seed, as JSON Pointers in which an item of a list goes by its name, each with its new
-            value; `-` appends to a list, `+` appends several, `null` behind `drop` removes
-    text    the whole file, with an `encoding` where it is not UTF-8
+    set     places of the base seed, as JSON Pointers in which a name selects an item of a list, each with its new
+            value; `-` appends to a list, `+` appends several; `drop` lists places to remove
+    text    the whole file, with an `encoding` if it is not UTF-8
 
 Values may be built: `{"*text": ["ab", [3, "c"], {"*each": [2, "{i}"]}]}` is `abccc01`, `{"*list": [2, "S{i}"]}` is two texts,
 inside a list two items of it, and `{"*object": [2, "k{i}", 0]}` has two keys; `{i+1}` counts along. `expect` is
@@ -29,39 +29,39 @@ FOLDER = Path(__file__).parent / "hostile"
 
 @cache
 def base() -> dict[str, Any]:
-    """The honest seed, with rows, a context and the values that it gives for them."""
-    read: dict[str, Any] = json.loads((FOLDER / "base.json").read_text(encoding="utf-8"))
-    return read
+    """Return the honest seed, with rows, a context and its values for them."""
+    honest: dict[str, Any] = json.loads((FOLDER / "base.json").read_text(encoding="utf-8"))
+    return honest
 
 
 @dataclass(frozen=True)
 class Entry:
     """One seed of the corpus."""
 
-    given: dict[str, Any]
+    entry: dict[str, Any]
 
     @property
     def id(self) -> str:
-        return str(self.given["id"])
+        return str(self.entry["id"])
 
     @cached_property
     def seed(self) -> dict[str, Any] | None:
-        """The seed as a dictionary; None where the entry is the text of a file."""
-        if "text" in self.given:
+        """The seed as a dictionary; None if the entry is the text of a file."""
+        if "text" in self.entry:
             return None
         seed = copy.deepcopy(base()["seed"])
         seed["task_name"] = f"Hostile {self.id}"
-        for pointer in self.given.get("drop", ()):
+        for pointer in self.entry.get("drop", ()):
             _change(seed, pointer, None, drop=True)
-        for pointer, value in self.given["set"].items():
-            _change(seed, pointer, _built(value))
+        for pointer, value in self.entry["set"].items():
+            _change(seed, pointer, _build(value))
         return seed
 
     @cached_property
     def data(self) -> bytes:
-        """The seed as a file; characters stand in it as they are, but for halves of one, which only an escape can say."""
+        """The seed as a file, without escapes, except for halves of characters."""
         if self.seed is None:
-            return str(_built({"*text": self.given["text"]})).encode(self.given.get("encoding", "utf-8"))
+            return str(_build({"*text": self.entry["text"]})).encode(self.entry.get("encoding", "utf-8"))
         try:
             return json.dumps(self.seed, indent=1, ensure_ascii=False).encode()
         except UnicodeEncodeError:
@@ -69,55 +69,55 @@ class Entry:
 
     @property
     def errors(self) -> set[str]:
-        return set(self.given["expect"].get("errors", ()))
+        return set(self.entry["expect"].get("errors", ()))
 
     @property
     def is_fine(self) -> bool:
-        return bool(self.given["expect"].get("fine"))
+        return bool(self.entry["expect"].get("fine"))
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.given.get("rows", base()["rows"])
-        return found
+        rows: list[dict[str, Any]] = self.entry.get("rows", base()["rows"])
+        return rows
 
     @property
     def context(self) -> dict[str, Any]:
-        return {**base()["context"], **self.given.get("context", {})}
+        return {**base()["context"], **self.entry.get("context", {})}
 
     @property
     def parameters(self) -> dict[str, Any] | None:
-        return self.given.get("parameters")
+        return self.entry.get("parameters")
 
     @property
     def values(self) -> dict[str, Any]:
-        """What every step must come to, by name, for the entry's rows."""
+        """The expected value of every step, by name, for the entry's rows."""
         if self.seed is None:
-            return dict(self.given["expect"].get("values", {}))
+            return dict(self.entry["expect"].get("values", {}))
         names = {step["name"] for step in self.seed["compute"]}
-        kept = {name: value for name, value in base()["values"].items() if name in names}
-        return {**kept, **self.given["expect"].get("values", {})}
+        values = {name: value for name, value in base()["values"].items() if name in names}
+        return {**values, **self.entry["expect"].get("values", {})}
 
     @property
     def raises(self) -> list[str] | None:
-        """The step that has no value, and why; None where all have one."""
-        return self.given["expect"].get("raises")
+        """The step that has no value, and the kind of its error; None if all steps have one."""
+        return self.entry["expect"].get("raises")
 
     @property
     def canary(self) -> str | None:
-        return self.given.get("canary")
+        return self.entry.get("canary")
 
 
 @cache
 def entries() -> dict[str, Entry]:
-    """The corpus by id."""
+    """Return the corpus by id."""
     lines = (FOLDER / "seeds.jsonl").read_text(encoding="utf-8").split("\n")
-    found = [Entry(json.loads(line)) for line in lines if line]
-    assert len({entry.id for entry in found}) == len(found), "two entries have one id"
-    return {entry.id: entry for entry in found}
+    corpus = [Entry(json.loads(line)) for line in lines if line]
+    assert len({entry.id for entry in corpus}) == len(corpus), "two entries have one id"
+    return {entry.id: entry for entry in corpus}
 
 
 def texts_of(value: object) -> list[str]:
-    """Every text in a JSON value, keys included."""
+    """Return every string in a JSON value, keys included."""
     match value:
         case str():
             return [value]
@@ -149,38 +149,37 @@ def _key(place: Any, token: str) -> Any:
     return names.index(token) if token in names else int(token)
 
 
-def _built(value: Any, index: int | None = None) -> Any:
-    """The value with what is to be built in it built, and `{i}` counted."""
+def _build(value: Any, index: int | None = None) -> Any:
+    """Return the value with its constructions carried out, and `{i}` replaced by the index."""
     match value:
         case {"*text": str(text)}:
-            return _built(text, index)
+            return _build(text, index)
         case {"*text": list(parts)}:
-            return "".join(_built_text(part, index) for part in parts)
+            return "".join(_build_string(part, index) for part in parts)
         case {"*list": [int(times), item]}:
-            return [_built(item, i) for i in range(times)]
+            return [_build(item, i) for i in range(times)]
         case {"*object": [int(times), key, item]}:
-            return {_built(key, i): _built(item, i) for i in range(times)}
+            return {_build(key, i): _build(item, i) for i in range(times)}
         case dict():
-            return {_built(key, index): _built(item, index) for key, item in value.items()}
+            return {_build(key, index): _build(item, index) for key, item in value.items()}
         case list():
-            return [part for item in value for part in _built_items(item, index)]
+            return [part for item in value for part in _build_items(item, index)]
         case str() if index is not None:
-            return re.sub(r"\{i([+-]\d+)?\}", lambda found: str(index + int(found[1] or 0)), value)
+            return re.sub(r"\{i([+-]\d+)?\}", lambda offset: str(index + int(offset[1] or 0)), value)
         case _:
             return value
 
 
-def _built_text(part: Any, index: int | None) -> str:
+def _build_string(part: Any, index: int | None) -> str:
     match part:
         case [int(times), text]:
-            return times * str(_built(text, index))
+            return times * str(_build(text, index))
         case {"*each": [int(times), text]}:
-            return "".join(str(_built(text, i)) for i in range(times))
+            return "".join(str(_build(text, i)) for i in range(times))
         case _:
-            return str(_built(part, index))
+            return str(_build(part, index))
 
 
-def _built_items(item: Any, index: int | None) -> list[Any]:
-    built = _built(item, index)
-    is_many = isinstance(item, dict) and "*list" in item
-    return built if is_many else [built]
+def _build_items(item: Any, index: int | None) -> list[Any]:
+    value = _build(item, index)
+    return value if isinstance(item, dict) and "*list" in item else [value]

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, cast
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import KindName
 
-if TYPE_CHECKING:  # a command that compiles seeds does without what reads requests
+if TYPE_CHECKING:  # a command that compiles seeds does not import the reader of requests
     from formulaseed.requests.model import Requests
 
 Construct = tuple[Literal["function", "operator", "aggregate", "operation"], str]
-"""A row of one of the language's tables, by its name there."""
+"""A row of one of the language's tables: the table, and the name in it."""
 
 TARGETS = {"python": "formulaseed.backends.python.target"}
 """The module of each target, imported when it is first used."""
@@ -26,7 +26,7 @@ TARGETS = {"python": "formulaseed.backends.python.target"}
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A checked program to compile, with the path and the hash of its file as the output's header states them.
+    """A checked program to compile, with the path and the hash of its file, which the header of the output states.
 
     `style` is one of the target's; None for the newest.
     """
@@ -42,8 +42,8 @@ class Unit:
 class Identity:
     """The source of a generated file: a document of this kind and name, at the path in the file's header.
 
-    `path` is empty if the header states none. `tested` is the path, from the file's folder, of the module that generated
-    tests are of; None for any other file.
+    `path` is empty if the header states none. `tested` is the path, from the file's folder, of the module that the file
+    tests; None for any file but generated tests.
     """
 
     kind: KindName
@@ -53,11 +53,11 @@ class Identity:
 
 
 class Backend(Protocol):
-    """Compiles checked programs to one target.
+    """A compiler of checked programs to one target.
 
-    `suffix` ends the names of its files, as `.py` does. `kinds` are the kinds of documents that it takes, `options` the
-    options of the command `compile` that not every target has. Programs with a row of the language's tables that is in
-    `unsupported` are refused by name; every other row has a spelling.
+    `suffix` ends the names of the target's files, such as `.py`. `kinds` are the kinds of documents that the target takes,
+    `options` the options of the command `compile` that not every target has. A program with a row of the language's tables
+    that is in `unsupported` is refused, with the row's name; every other row has a spelling.
     """
 
     suffix: str
@@ -67,14 +67,17 @@ class Backend(Protocol):
 
     @abstractmethod
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
-        """Return the output and what its verification finds wrong with it; None where it is as it should be."""
+        """Return the output, and the first problem that its verification finds; None in place of it if there is no problem.
+
+        `formatted` says that lines which are too long are split.
+        """
 
     @abstractmethod
     def identify(self, text: str) -> Identity | None:
-        """Return what a file with this text was made from; None for a text that this target has not written."""
+        """Return the source that a file with this text was made from; None if this target has not written the text."""
 
 
 def load_backend(target: str) -> Backend:
-    """Return the backend of one of the `TARGETS`."""
+    """Return the backend of `target`, one of the `TARGETS`, and import its module."""
     module = import_module(TARGETS[target])
     return cast(Backend, module.BACKEND)

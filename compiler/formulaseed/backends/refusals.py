@@ -15,32 +15,33 @@ from formulaseed.language import typed
 from formulaseed.source.text import Span
 
 OPERATIONS = {nodes.Filter: "define_filter", nodes.Lookup: "lookup", nodes.Const: "const", nodes.Case: "case"}
-"""The operations that a target sees; every other one has become an expression."""
+"""The operations that a target compiles, by their nodes; every other operation has become an expression."""
 
 
-def refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
-    """Return what the target does not support of the program."""
+def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
+    """Return a diagnostic for each place of the program with a construct that the target does not support."""
     unsupported = load_backend(target).unsupported
     return [
-        catalogue.unsupported_construct(span, target, *construct)
+        catalogue.construct_not_supported(span, target, *construct)
         for step in program.steps
-        for construct, span in _constructs(step)
+        for construct, span in _list_constructs(step)
         if construct in unsupported
     ]
 
 
-def _constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
-    """Yield each use of a row of a table, in the order of evaluation."""
+def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
+    """Yield each use of a row of a table in a step, with its place, in the order of evaluation."""
     operation = OPERATIONS.get(type(step.operation))
     if operation is not None:
         yield ("operation", operation), step.span
     for expression in step.expressions():
         for node in typed.walk(expression):
-            for construct in _constructs_of(node):
+            for construct in _list_node_constructs(node):
                 yield construct, node.info.span
 
 
-def _constructs_of(node: typed.Expr) -> list[Construct]:
+def _list_node_constructs(node: typed.Expr) -> list[Construct]:
+    """Return the rows of tables that a node uses itself; a chained comparison uses several operators."""
     match node:
         case typed.Call(name):
             return [("function", name)]

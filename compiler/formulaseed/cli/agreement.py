@@ -1,4 +1,4 @@
-"""The command `agreement`: it measures how far an extractor agrees with recorded extractions."""
+"""Define the command `agreement`: it measures how far an extractor agrees with recorded extractions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import emit_json, finish, format_option, reported, show
+from formulaseed.cli.inputs import Loaded, load, parameters_of
+from formulaseed.cli.options import duplicates_option, format_option, param_option
+from formulaseed.cli.output import emit_json, finish, report_failures, show
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ReviewInput, handled
@@ -63,7 +64,7 @@ def agreement(
     options = RunOptions(review_handling=loaded.program.review_handling)
     source = ReviewSource(loaded.evaluator, contexts, None, options, duplicates)
     measures: list[FieldMeasure] = []
-    with reported() as failures:
+    with report_failures() as failures:
         recorded = Recorded(extractions).read(loaded.program, failures)
         predictor: SyncExtractor = LexicalExtractor(fields)
         if extractor == "trained":
@@ -77,31 +78,39 @@ def agreement(
     pairs = [(review.recorded, review.predicted) for restaurant in restaurants for review in restaurant.reviews]
     agreements = measure(fields, pairs)
     if form == "json":
-        sections: dict[str, Any] = {"fields": [asdict(field) for field in agreements]}
-        if extractor == "trained":
-            sections["trained"] = [asdict(field) for field in measures]
-        if outputs is not None:
-            sections["verdicts"] = asdict(outputs)
-        emit_json(sections if len(sections) > 1 else sections["fields"])
+        _print_json(agreements, measures if extractor == "trained" else None, outputs)
     else:
-        is_lexical = isinstance(predictor, LexicalExtractor)
-        sides = "a recorded extraction" if is_lexical else "a recorded extraction and a prediction"
-        _show(f"{number_of(len(pairs), 'review')} with {sides}", agreements, measures, outputs)
+        sides = "a recorded extraction and a prediction"
+        if isinstance(predictor, LexicalExtractor):
+            sides = "a recorded extraction"
+        _print_tables(f"{number_of(len(pairs), 'review')} with {sides}", agreements, measures, outputs)
     finish(failures.status)
 
 
-def _show(
+def _print_json(
+    agreements: Sequence[FieldAgreement], measures: Sequence[FieldMeasure] | None, outputs: VerdictAgreement | None
+) -> None:
+    """Print the results as JSON: a list of the fields if there is nothing else, otherwise an object of sections."""
+    sections: dict[str, Any] = {"fields": [asdict(field) for field in agreements]}
+    if measures is not None:
+        sections["trained"] = [asdict(field) for field in measures]
+    if outputs is not None:
+        sections["verdicts"] = asdict(outputs)
+    emit_json(sections if len(sections) > 1 else sections["fields"])
+
+
+def _print_tables(
     title: str, agreements: Sequence[FieldAgreement], measures: Sequence[FieldMeasure], outputs: VerdictAgreement | None
 ) -> None:
-    """Print the tables for people: of the fields, of what was trained, and of the outputs."""
+    """Print a table of the fields under `title`, one of the trained fields if there are any, and one of the outputs."""
     from formulaseed.extractors.agreement import render
 
     show(f"{title}\n\n{render(agreements)}")
     if measures:
         from formulaseed.extractors.trained import measuring
 
-        trained = "trained: each restaurant is predicted by what others teach; 95% intervals"
-        show(f"{trained}\n\n{measuring.render(measures)}")
+        trained_title = "trained: each restaurant is predicted by what others teach; 95% intervals"
+        show(f"{trained_title}\n\n{measuring.render(measures)}")
     if outputs is not None:
         show(outputs.text(), nl=False)
 
@@ -109,24 +118,25 @@ def _show(
 def _predict(
     loaded: Loaded, source: ReviewSource, recorded: SyncExtractor, predictor: SyncExtractor, failures: Failures
 ) -> Iterator[ComparedRestaurant]:
-    """Yield each restaurant with the reviews that have a recorded extraction and a prediction.
+    """Yield each restaurant with those of its reviews that have both a recorded extraction and a prediction.
 
-    A review that the lexical extractor cannot extract is a failure; others have predictions of some reviews only.
+    Adds restaurants that cannot be read to `failures`, and reviews that the lexical extractor cannot extract. Other
+    predictors may lack a review.
     """
     from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 
-    is_reported = isinstance(predictor, LexicalExtractor)
+    predicts_all = isinstance(predictor, LexicalExtractor)
     for place, restaurant, business_id in source.read_restaurants():
         if not isinstance(restaurant, RestaurantRecord):
             failures.add(f"{place}: {business_id}" if business_id else place, str(restaurant))
             continue
         failures.duplicates += restaurant.duplicates
         reviews: list[ComparedReview] = []
-        relevant = 0
+        relevant_count = 0
         for record in restaurant.reviews:
             review = ReviewInput(restaurant.business_id, record.review_id, record.text, record.facts())
             is_relevant = loaded.evaluator.is_relevant(record.text)
-            relevant += is_relevant
+            relevant_count += is_relevant
             known = recorded.extract(review).fields
             text = handled(review.text, loaded.program.review_handling)
             if known is None or text is None:
@@ -134,6 +144,6 @@ def _predict(
             prediction = predictor.extract(replace(review, text=text))
             if prediction.fields is not None:
                 reviews.append(ComparedReview(record.review_id, record.meta(), known, prediction.fields, is_relevant))
-            elif is_reported:
+            elif predicts_all:
                 failures.add(f"{place}: {review.business_id}: review {review.review_id}", prediction.failure)
-        yield ComparedRestaurant(place, restaurant.business_id, restaurant.context(), reviews, relevant)
+        yield ComparedRestaurant(place, restaurant.business_id, restaurant.context(), reviews, relevant_count)

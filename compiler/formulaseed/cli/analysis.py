@@ -1,4 +1,4 @@
-"""The commands that analyse a policy: `diff`, `sensitivity`, `cover` and `graph`."""
+"""Define the commands that analyse a policy: `diff`, `sensitivity`, `cover` and `graph`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.inputs import duplicates_option, param_option, parameters_of, rows_option
+from formulaseed.cli.inputs import parameters_of
+from formulaseed.cli.options import choose_format, duplicates_option, param_option, rows_option
 from formulaseed.cli.output import (
     emit,
     emit_json,
     finish,
-    format_of,
-    progress,
+    report_failures,
     report_warnings,
-    reported,
     show,
+    show_progress,
     write_out,
 )
 from formulaseed.compare.cover import Coverage, measure_coverage
@@ -36,17 +36,22 @@ _output_option = click.option("--output", metavar="NAME", help="The output to lo
 
 
 def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
-    """Print a document in a format of `--format`."""
+    """Print the result of a command in the format `form`: text, markdown, html or json."""
     if form == "json":
         emit_json(document.json)
     elif form == "text":
         show(document.text, nl=False)
+    elif form == "markdown":
+        emit(document.markdown)
     else:
-        emit(document.markdown if form == "markdown" else document.html)
+        emit(document.html)
 
 
 def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, Any] | None]:
-    """Return a seed with its parameters; its warnings are reported."""
+    """Load a seed and the values of `--param` options, or None without them; report the seed's warnings.
+
+    Raises `UsageError` for parameters that the seed does not declare.
+    """
     seed = load_seed(path)
     report_warnings(seed)
     return seed, parameters_of(evaluator_of(seed), params) if params else None
@@ -85,8 +90,9 @@ def diff(
         raise click.UsageError("--rows and --new-rows cannot both be standard input")
     if "verdicts" in checks and rows is None:
         raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE")
-    (old_seed, old_parameters), (new_seed, new_parameters) = _load(old, params_old), _load(new, params_new)
-    with reported() as failures:
+    old_seed, old_parameters = _load(old, params_old)
+    new_seed, new_parameters = _load(new, params_new)
+    with report_failures() as failures:
         difference = compare_seeds(
             old_seed,
             new_seed,
@@ -98,7 +104,8 @@ def diff(
             duplicates=duplicates,
         )
     _print(difference, form)
-    finish(WRONG if any(difference.fails(check) for check in checks) else failures.status)
+    is_refused = any(difference.has_changed(check) for check in checks)
+    finish(WRONG if is_refused else failures.status)
 
 
 @click.command("cover")
@@ -119,18 +126,20 @@ def cover(
     they are listed, and count as far as they come.
     """
     loaded, parameters = _load(seed, params)
-    with reported() as failures:
+    with report_failures() as failures:
         coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
     _print(coverage, form)
-    finish(WRONG if fail_under is not None and coverage.percent < fail_under else failures.status)
+    is_refused = fail_under is not None and coverage.percent < fail_under
+    finish(WRONG if is_refused else failures.status)
 
 
 class _Percent(click.ParamType[float]):
-    """A share over 0, such as `10%` or `10`."""
+    """The type of an option whose value is a share over 0 % and at most 1000 %, such as `10%` or `10`."""
 
     name = "percent"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number of percent. Raises `BadParameter` if `value` is no share."""
         try:
             percent = float(str(value).removesuffix("%"))
         except ValueError:
@@ -159,7 +168,7 @@ def sensitivity(
     status 3 where some restaurants could not be read.
     """
     loaded, parameters = _load(seed, params)
-    with reported() as failures, progress("variant", quiet=quiet) as bar:
+    with report_failures() as failures, show_progress("variant", quiet=quiet) as bar:
         ranking = rank_numbers(
             loaded,
             read_lines(rows, "rows"),
@@ -174,7 +183,7 @@ def sensitivity(
     finish(failures.status)
 
 
-_DRAWINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
+_GRAPH_SUFFIXES = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
 
 
 @click.command("graph")
@@ -184,8 +193,8 @@ _DRAWINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "do
 @click.option("--out", metavar="FILE", help="Where to write it; standard output by default.")
 def graph(seed: str, form: str | None, out: str | None) -> None:
     """Write the computation as a graph: what is read, the steps, and what each of them uses."""
-    chosen = form or (format_of(out, _DRAWINGS) if out is not None else None) or "mermaid"
+    form = choose_format(form, out, _GRAPH_SUFFIXES, "mermaid")
     loaded = load_seed(seed)
     report_warnings(loaded)
     computation = graph_of(loaded.program)
-    write_out(mermaid(computation) if chosen == "mermaid" else dot(computation), out)
+    write_out(mermaid(computation) if form == "mermaid" else dot(computation), out)

@@ -1,4 +1,4 @@
-"""Checks files, once or whenever they change, and reports what is found; explains codes."""
+"""Define the commands `check`, which reports the problems of files, and `rule`, which explains the codes of problems."""
 
 from __future__ import annotations
 
@@ -7,41 +7,25 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.output import (
-    benchmark_option,
-    each_file,
-    emit,
-    reference_option,
-    say,
-    show,
-    show_diagnostics,
-    strict_option,
-)
+from formulaseed.cli.options import benchmark_option, reference_option, strict_option
+from formulaseed.cli.output import emit, process_files, say, show, show_diagnostics
 from formulaseed.data.files import replace_file
-from formulaseed.diagnostics.codes import CODES, page
-from formulaseed.diagnostics.model import Diagnostic, strictly
-from formulaseed.diagnostics.render import aligned, render_github, render_json, summary
+from formulaseed.diagnostics.codes import CODES, read_page
+from formulaseed.diagnostics.model import Diagnostic, promote_warnings
+from formulaseed.diagnostics.render import format_table, render_github, render_json, summarize
 from formulaseed.documents import analyse_file
 from formulaseed.pipeline import Analysis, fixed
 from formulaseed.source.printing import number_of
 
 _SECONDS_BETWEEN_LOOKS = 0.3
-_LISTED_PLACES = 5
-
-
-class _Output(NamedTuple):
-    """What of the diagnostics is printed, and how."""
-
-    form: str
-    notes: bool
-    errors_only: bool
-    statistics: bool
+_MAX_LISTED_PLACES = 5
 
 
 @click.command("check")
@@ -57,137 +41,160 @@ class _Output(NamedTuple):
 @benchmark_option
 @reference_option
 @strict_option
-def check(
-    seeds: tuple[str, ...],
-    fix: bool,
-    diff: bool,
-    watch: bool,
-    benchmark: bool,
-    reference: str | None,
-    strict: bool,
-    **how: Any,
-) -> None:
+def check(seeds: tuple[str, ...], watch: bool, **options: Any) -> None:
     """Report every problem in seeds, or in files of requests or rules.
 
     Exit status 1 where there are errors; warnings alone are fine, unless --strict makes them errors. Notes always are.
     """
-    output = _Output(**how)
-    if output.form != "text" and (output.statistics or diff or watch):
+    checking = _Check(seeds, **options)
+    if checking.form != "text" and (checking.statistics or checking.diff or watch):
         raise click.UsageError("--statistics, --diff and --watch are for people: pass them without --format")
-    if diff and not fix:
+    if checking.diff and not checking.fix:
         raise click.UsageError("--diff shows what --fix would change: pass both")
-    if watch and (diff or "-" in seeds):
+    if watch and (checking.diff or "-" in seeds):
         raise click.UsageError("--watch is for files, and checks them: pass it without --diff and `-`")
+    if watch:
+        _watch([*seeds, *([checking.reference] if checking.reference else [])], checking.run)
+    sys.exit(checking.run())
 
-    def check_all() -> int:
-        found: list[Diagnostic] = []
-        explained = set[str]()
 
-        def check_one(seed: str) -> int:
-            analysis = analyse_file(seed, reference, benchmark=benchmark)
-            if diff:
-                return _print_changes(analysis, fixed(analysis))
-            analysis = _write_fixed(analysis, fixed(analysis)) if fix else analysis
-            diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
-            found.extend(diagnostics)
-            if output.form == "text" and not output.statistics:
-                _print(seed, diagnostics, output, explained)
-            return 1 if any(d.severity == "error" for d in diagnostics) else 0
+@dataclass
+class _Check:
+    """The work of one `check` command: its files and options, and the diagnostics of the files checked so far."""
 
-        status = each_file(seeds, check_one)
-        _print_together(found, output)
+    files: tuple[str, ...]
+    form: str
+    notes: bool
+    errors_only: bool
+    statistics: bool
+    fix: bool
+    diff: bool
+    benchmark: bool
+    reference: str | None
+    strict: bool
+
+    def run(self) -> int:
+        """Check all files, print their problems, and return the exit status."""
+        self.diagnostics: list[Diagnostic] = []
+        self.explained = set[str]()  # codes whose explanation has been printed
+        status = process_files(self.files, self._check_file)
+        self._print_all()
         return status
 
-    if watch:
-        _watch([*seeds, *([reference] if reference else [])], check_all)
-    sys.exit(check_all())
+    def _check_file(self, file: str) -> int:
+        """Check a file, with --fix after fixing it, and print its problems if people read them; return the exit status."""
+        analysis = analyse_file(file, self.reference, benchmark=self.benchmark)
+        if self.diff:
+            return _print_changes(analysis, fixed(analysis))
+        if self.fix:
+            analysis = _write_fixed(analysis, fixed(analysis))
+        diagnostics = promote_warnings(analysis.diagnostics) if self.strict else analysis.diagnostics
+        self.diagnostics.extend(diagnostics)
+        if self.form == "text" and not self.statistics:
+            self._print_file(file, diagnostics)
+        return 1 if any(d.severity == "error" for d in diagnostics) else 0
+
+    def _select(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """Return the diagnostics to print: errors alone, or all but the notes; tools get notes too and filter themselves."""
+        if self.errors_only:
+            return [d for d in diagnostics if d.severity == "error"]
+        return [d for d in diagnostics if self.notes or self.form in ("json", "sarif") or d.severity != "note"]
+
+    def _print_file(self, file: str, diagnostics: Sequence[Diagnostic]) -> None:
+        """Print the diagnostics of one file for people, and a line with their numbers."""
+        selected = self._select(diagnostics)
+        show_diagnostics(selected, explained=self.explained)
+        if self.errors_only:
+            say(f"{file}: {summarize(selected) or 'no errors'}")
+            return
+        line = f"{file}: {summarize(diagnostics) or 'no problems'}"
+        if len(selected) < len(diagnostics):
+            line += " (see --notes)"
+        say(line)
+
+    def _print_all(self) -> None:
+        """Print the statistics, or the diagnostics of all files in a format for tools; nothing in the format for people."""
+        selected = self._select(self.diagnostics)
+        if self.statistics:
+            numbers = Counter(d.code for d in (selected if self.errors_only else self.diagnostics))
+            rows = [(f"{n:,}", code, CODES[code].severity, CODES[code].name) for code, n in numbers.most_common()]
+            show(format_table([("number", "code", "severity", "name"), *rows]) if rows else "no problems")
+        elif self.form == "json":
+            emit(render_json(selected))
+        elif self.form == "github":
+            emit(render_github(selected))
+        elif self.form == "sarif":
+            from formulaseed.diagnostics.sarif import render_sarif
+
+            emit(render_sarif(selected, __version__))
 
 
-def _shown(diagnostics: Sequence[Diagnostic], output: _Output) -> list[Diagnostic]:
-    """Return what is listed: tools get notes too, and filter themselves."""
-    if output.errors_only:
-        return [d for d in diagnostics if d.severity == "error"]
-    return [d for d in diagnostics if output.notes or output.form in ("json", "sarif") or d.severity != "note"]
+def _write_fixed(analysis: Analysis[Any, Any], after: Analysis[Any, Any]) -> Analysis[Any, Any]:
+    """Write the fixed text to the document's file, and return `after`, the analysis of that text.
 
-
-def _print(seed: str, diagnostics: Sequence[Diagnostic], output: _Output, explained: set[str]) -> None:
-    shown = _shown(diagnostics, output)
-    show_diagnostics(shown, explained=explained)
-    counted = (
-        summary(shown if output.errors_only else diagnostics) or f"no {(output.errors_only and 'errors') or 'problems'}"
-    )
-    has_more = not output.errors_only and len(shown) < len(diagnostics)
-    say(f"{seed}: {counted}{' (see --notes)' if has_more else ''}")
-
-
-def _print_together(found: Sequence[Diagnostic], output: _Output) -> None:
-    """Print what is about all files in one piece."""
-    shown = _shown(found, output)
-    if output.statistics:
-        numbers = Counter(d.code for d in (shown if output.errors_only else found))
-        rows = [(f"{n:,}", code, CODES[code].severity, CODES[code].name) for code, n in numbers.most_common()]
-        show(aligned([("number", "code", "severity", "name"), *rows]) if rows else "no problems")
-    elif output.form == "json":
-        emit(render_json(shown))
-    elif output.form == "github":
-        emit(render_github(shown))
-    elif output.form == "sarif":
-        from formulaseed.diagnostics.sarif import render_sarif
-
-        emit(render_sarif(shown, __version__))
-
-
-def _write_fixed(analysis: Analysis[Any, Any], found: Analysis[Any, Any]) -> Analysis[Any, Any]:
-    """Fix the file, if it is one; return the analysis of its text now. Reports what was fixed and what not on standard error."""
+    Without a file nothing is written and `analysis` is returned. The numbers of fixed and remaining errors are reported on
+    standard error.
+    """
     path = analysis.document.path
     if path is None:
         return analysis
-    if found is not analysis:
-        replace_file(path, found.document.source.text)
+    if after is not analysis:
+        replace_file(path, after.document.source.text)
     if analysis.has_errors:
-        say(f"{path}: {number_of(found.fixed, 'error')} fixed{_without_fix(found)}", err=True)
-    return found
+        say(f"{path}: {number_of(after.fixed_count, 'error')} fixed{_describe_rest(after)}", err=True)
+    return after
 
 
-def _print_changes(analysis: Analysis[Any, Any], found: Analysis[Any, Any]) -> int:
-    """Print what a fix would change, and on standard error what has no fix; return the exit status."""
-    name, pair = analysis.document.source.name, (analysis.document.source.text, found.document.source.text)
-    before, after = [text.splitlines() for text in pair]
-    lines = difflib.unified_diff(before, after, name, f"{name} (fixed)", lineterm="")
-    if changes := "\n".join(lines):
+def _print_changes(analysis: Analysis[Any, Any], after: Analysis[Any, Any]) -> int:
+    """Print the changes from `analysis` to the fixed text `after` as a diff; write no file.
+
+    The numbers of fixed and remaining errors are reported on standard error. Returns the exit status: 1 if there are changes
+    or remaining errors.
+    """
+    name = analysis.document.source.name
+    old_lines = analysis.document.source.text.splitlines()
+    new_lines = after.document.source.text.splitlines()
+    changes = "\n".join(difflib.unified_diff(old_lines, new_lines, name, f"{name} (fixed)", lineterm=""))
+    if changes:
         show(changes)
-    said = f"{number_of(found.fixed, 'error')} can be fixed{_without_fix(found)}"
-    say(f"{name}: {said if analysis.has_errors else 'there are no errors to fix'}", err=True)
-    return 1 if found.has_errors or changes else 0
+    if analysis.has_errors:
+        say(f"{name}: {number_of(after.fixed_count, 'error')} can be fixed{_describe_rest(after)}", err=True)
+    else:
+        say(f"{name}: there are no errors to fix", err=True)
+    return 1 if after.has_errors or changes else 0
 
 
-def _without_fix(found: Analysis[Any, Any]) -> str:
-    """Return the end of a message: the errors that are left, none of which has a safe fix; empty if there is none."""
-    places = [f"{d.code} at {d.line}:{d.column}" for d in found.diagnostics if d.severity == "error"]
-    more = f" and {len(places) - _LISTED_PLACES} more" if len(places) > _LISTED_PLACES else ""
-    return f"; no safe fix for {', '.join(places[:_LISTED_PLACES])}{more}" if places else ""
+def _describe_rest(after: Analysis[Any, Any]) -> str:
+    """Return the end of a message: the errors that remain, as none of them has a safe fix; empty without errors."""
+    places = [f"{d.code} at {d.line}:{d.column}" for d in after.diagnostics if d.severity == "error"]
+    if not places:
+        return ""
+    text = f"; no safe fix for {', '.join(places[:_MAX_LISTED_PLACES])}"
+    if len(places) > _MAX_LISTED_PLACES:
+        text += f" and {len(places) - _MAX_LISTED_PLACES} more"
+    return text
 
 
 def _watch(files: Sequence[str], check_all: Callable[[], int]) -> NoReturn:
-    """Check the files now, and whenever one of them has changed."""
-    seen: list[tuple[int, int, int] | None] = []
+    """Clear the screen and call `check_all`, now and whenever one of the files has changed, until the user interrupts."""
+    last: list[tuple[int, int, int] | None] = []
     while True:
-        found = [_stamp(Path(file)) for file in files]
-        if found != seen:
+        stamps = [_stamp(Path(file)) for file in files]
+        if stamps != last:
             click.clear()
             check_all()
             sys.stdout.flush()
-            seen = found
+            last = stamps
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes when a file is written or replaced; None while there is none."""
+    """Return the inode, size and time of a file, which change when it is written or replaced; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @click.command("rule")
@@ -197,10 +204,10 @@ def rule(code: str | None) -> None:
     from formulaseed.diagnostics.suggestions import did_you_mean
 
     if code is None:
-        show(aligned([("code", "severity", "name"), *CODES.values()]))
+        show(format_table([("code", "severity", "name"), *CODES.values()]))
         return
     by_name = {entry.name: entry.code for entry in CODES.values()}
-    wanted = by_name.get(code.strip().lower(), code.strip().upper())
-    if wanted not in CODES:
-        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(wanted, CODES, what='codes', limit=60)}")
-    show(page(wanted), nl=False)
+    key = by_name.get(code.strip().lower(), code.strip().upper())
+    if key not in CODES:
+        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(key, CODES, noun='codes', limit=60)}")
+    show(read_page(key), nl=False)

@@ -1,4 +1,4 @@
-"""`formulaseed demo`."""
+"""Define the command `demo`: it runs the whole pipeline on the examples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.output import reported, show
+from formulaseed.cli.output import report_failures, show
 from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
-from formulaseed.diagnostics.render import aligned, summary
+from formulaseed.diagnostics.render import format_table, summarize
 from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
@@ -41,15 +41,16 @@ def demo(out: str) -> None:
     seed = load_seed(seed_path)
     source = compile_seed(seed)
     show(f"\n1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)\n")
-    warnings = summary(seed.diagnostics)
+    warnings = summarize(seed.diagnostics)
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
     show("\n2. The module, from where the trust score is computed\n")
     show(_excerpt(source))
     show(f"\n3. Run it on the restaurants of {_short(contexts)}, with recorded extractions\n")
-    explanations, page = _explanations(seed, source, contexts, extractions)
-    ranked = sorted(explanations, key=lambda each: -float(each.outputs.get(_SCORE) or 0))
-    show(_table(ranked))
-    nearest = min((each for each in ranked if each.changes), key=lambda each: each.changes[0].number)
+    explanations, page = _explain_restaurants(seed, source, contexts, extractions)
+    explanations.sort(key=lambda explanation: -float(explanation.outputs.get(_SCORE) or 0))
+    show(_table(explanations))
+    changeable = [explanation for explanation in explanations if explanation.changes]
+    nearest = min(changeable, key=lambda explanation: explanation.changes[0].number)
     show(f"\n4. Why {title_of(nearest).text}\n")
     show("\n".join(f"   {line}" for line in as_text(brief_blocks(nearest)).splitlines()))
     folder = Path(out)
@@ -63,21 +64,26 @@ def demo(out: str) -> None:
 
 
 def _short(path: Path) -> str:
-    return "/".join(path.parts[-3:] if path.parts[-3] == "tasks" else path.parts[-2:])
+    """Return the path of an example from the folder `tasks` or `examples`."""
+    count = 3 if path.parts[-3] == "tasks" else 2
+    return "/".join(path.parts[-count:])
 
 
 def _excerpt(source: str) -> str:
+    """Return the lines of the module's source that compute the trust score."""
     lines = source.splitlines()
     first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("for incident_severity"))
     last = next(i for i, line in enumerate(lines) if line.lstrip().startswith("mild_weight ="))
     return "\n".join(lines[first:last])
 
 
-def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> tuple[list[Explanation], str]:
-    """The explanation of each restaurant, and the page of all."""
+def _explain_restaurants(
+    seed: FormulaSeed, source: str, contexts: Path, extractions: Path
+) -> tuple[list[Explanation], str]:
+    """Run the module `source` on the example restaurants; return each explanation, and the HTML of the report."""
     explainer = Explainer(seed.program, Evaluator(module_from_source(source, "demo")))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
-    with reported() as failures:
+    with report_failures() as failures:
         restaurants = read_contexts(read_lines(str(contexts)))
         extracted = extract_restaurants(explainer.evaluator, extractor, restaurants, RunOptions(), failures)
         explanations = list(explain_all(explainer, extracted, None, failures))
@@ -86,9 +92,11 @@ def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: P
 
 
 def _table(explanations: list[Explanation]) -> str:
+    """Return a table with the scores and the verdict of each restaurant."""
     rows: list[tuple[str, ...]] = [("restaurant", "reviews", "incidents", "trust", "risk", "verdict")]
-    for each in explanations:
-        values = each.outputs
-        scores = (f"{values['TRUST_SCORE']:.2f}", f"{values[_SCORE]:.2f}", str(each.verdict))
-        rows.append((each.name or each.business_id, str(each.reviews), str(values["N_TOTAL_INCIDENTS"]), *scores))
-    return "\n".join(f"   {line}" for line in aligned(rows).splitlines())
+    for explanation in explanations:
+        values = explanation.outputs
+        name = explanation.name or explanation.business_id
+        scores = (f"{values['TRUST_SCORE']:.2f}", f"{values[_SCORE]:.2f}", str(explanation.verdict))
+        rows.append((name, str(explanation.reviews), str(values["N_TOTAL_INCIDENTS"]), *scores))
+    return "\n".join(f"   {line}" for line in format_table(rows).splitlines())

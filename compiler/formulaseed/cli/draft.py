@@ -1,4 +1,4 @@
-"""`formulaseed draft`."""
+"""Define the command `draft`: it lets a model draft a seed from a policy in words."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, check_suffix, emit, say, show, show_diagnostics
+from formulaseed.cli.options import check_suffix, flag_of, is_set
+from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
 from formulaseed.data.file_kinds import kind_of_text
 from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import analyse_text
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
-from formulaseed.draft.task import read_task
+from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
@@ -30,6 +30,9 @@ from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.read.sections import is_task_name
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
 
 
 @click.command("draft")
@@ -49,67 +52,45 @@ from formulaseed.source.text import Source
 @click.option("--dry-run", is_flag=True, help="Print how many calls would be made and what they may cost.")
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop before the calls can cost more.")
 @click.option("--prices", help="A file of prices, in place of those that come with this version.")
-def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
+def draft(task: str, out: str | None, force: bool, **options: Any) -> None:
     """Draft a seed from a policy in words, by a model, in three steps; then compile it, and let the model repair it.
 
     A report at the end lists what of the text was not used, assumptions and open questions. Every answer is written to
     the transcript as soon as it comes. Exit status 3, and the best draft as *.draft.json, where it ends with errors.
     """
-    for name in (*_SETTINGS, "resume", "dry_run", "max_usd") if given["replay"] else ():
-        if _is_given(name):
-            raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
+    if options["replay"]:
+        _check_replay_options()
     check_suffix(out, ".json")
-    if not (given["replay"] or given["dry_run"]):
+    if not (options["replay"] or options["dry_run"]):
         must_be_ready()
-    data, _ = read_bytes(task, limits.TASK_BYTES)
-    kind = kind_of_text(data.decode("utf-8", "replace"), task)
-    if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # a front matter looks like YAML
-        raise UnreadableError(f"cannot read {task}: it is {kind.noun}, not a policy in words; {kind.help.format(task)}")
-    try:
-        text = read_task(data, _name_of_file(task))
-    except DataError as error:
-        raise error.at(task) from None
-    replayed = Transcript(Path(given["replay"])) if given["replay"] else None
-    if given["task_name"] and not is_task_name(given["task_name"]):
+    policy = _read_policy(task)
+    replayed = Transcript(Path(options["replay"])) if options["replay"] else None
+    if options["task_name"] and not is_task_name(options["task_name"]):
         raise click.UsageError("--task-name needs letters or digits, with spaces, -, _ and . between them")
-    wanted = replayed.settings() if replayed else Settings(*(given[name] for name in _SETTINGS))
-    kept, settings = _transcript(task, given, wanted)
-    text = replace(text, name=settings.task_name or text.name)
-    prices = prices_for(settings.model, given["prices"], None if given["dry_run"] else given["max_usd"])
-    if given["dry_run"]:
-        for line in estimate(text, settings, prices):
+    settings = replayed.settings() if replayed else Settings(*(options[name] for name in _SETTINGS))
+    transcript, settings = _choose_transcript(task, options, settings)
+    policy = replace(policy, name=settings.task_name or policy.name)
+    prices = prices_for(settings.model, options["prices"], None if options["dry_run"] else options["max_usd"])
+    if options["dry_run"]:
+        for line in estimate(policy, settings, prices):
             say(line)
         return
-    to_stdout = out == "-" or (out is None and task == "-")
-    target = None if to_stdout else Path(out) if out is not None else Path(task).with_name("seed.json")
-    if not replayed and not force and target is not None and target.exists():
-        raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
-    live = LiveTransport(CostBudget(prices, given["max_usd"]), _report)
+    target = _choose_target(task, out, may_exist=force or replayed is not None)
+    live = LiveTransport(CostBudget(prices, options["max_usd"]), _report)
     ask = replaying(replayed) if replayed else live.ask
-    session = Session(text, recording(ask, kept, settings, _report) if kept else ask, settings, _report)
-    if kept is not None:
-        session.keep = kept.keep
-    try:
-        drafted = session.run()
-    except (FormulaSeedError, KeyboardInterrupt) as error:
-        billed = {**live.answered, **session.calls}  # also one that could not be written into the transcript
-        for line in (*(costs(billed, prices) if billed else ()), *_broken(live)):
-            _report(line)
-        if kept is not None and kept.holds_answers:
-            _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
-        if isinstance(error, KeyboardInterrupt):
-            sys.exit(getattr(error, "status", INTERRUPTED))
-        raise
-    finally:
-        live.close()
-    text_of_report = report(drafted, session.calls, prices)
-    if kept is not None:
-        replace_file(kept.folder / "report.md", text_of_report)
-    show(f"\n{text_of_report}", err=True)
-    for line in _broken(live):
-        _report(line)
+    if transcript is None:
+        session = Session(policy, ask, settings, _report)
+    else:
+        session = Session(policy, recording(ask, transcript, settings, _report), settings, _report)
+        session.keep = transcript.keep
+    drafted = _run_session(session, live, transcript, prices)
+    report_text = report(drafted, session.calls, prices)
+    if transcript is not None:
+        replace_file(transcript.folder / "report.md", report_text)
+    show(f"\n{report_text}", err=True)
+    _report_broken(live)
     if drafted.checked.errors:
-        _write_draft(drafted, target, kept)
+        _write_draft(drafted, target, transcript)
         sys.exit(PARTIAL)
     _write_seed(drafted.checked.text, target, force)
 
@@ -118,60 +99,132 @@ _SETTINGS = ("model", "effort", "max_repairs", "task_name")
 _report = partial(say, err=True)
 
 
-def _name_of_file(task: str) -> str:
-    """The name of the file, or of its folder where it is called task.md, as a name of a task."""
+def _check_replay_options() -> None:
+    """Raise `UsageError` if the user passed an option that a replayed transcript decides or that only a live run needs."""
+    for name in (*_SETTINGS, "resume", "dry_run", "max_usd"):
+        if is_set(name):
+            raise click.UsageError(f"{flag_of(name)} cannot be combined with --replay")
+
+
+def _read_policy(task: str) -> Task:
+    """Read the file of a policy in words; `-` is standard input.
+
+    Raises `UnreadableError` if the file cannot be opened or is of another kind, `DataError` if its text cannot be used.
+    """
+    data, _ = read_bytes(task, limits.TASK_BYTES)
+    kind = kind_of_text(data.decode("utf-8", "replace"), task)
+    if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # a front matter looks like YAML
+        raise UnreadableError(f"cannot read {task}: it is {kind.noun}, not a policy in words; {kind.help.format(task)}")
+    try:
+        return read_task(data, _default_task_name(task))
+    except DataError as error:
+        raise error.at(task) from None
+
+
+def _default_task_name(task: str) -> str:
+    """Return the name of the task file, or of its folder if the file is called task.md; `task` if that is no valid name."""
     path = Path(task).absolute()
     name = path.parent.name if path.stem == "task" else path.stem
     return name if task != "-" and is_task_name(name) else "task"
 
 
-def _broken(live: LiveTransport) -> list[str]:
-    what = number_of(live.broken, "attempt")
-    return [f"{what} ended without an answer: whether the API charges for that is unknown"] if live.broken else []
+def _choose_target(task: str, out: str | None, *, may_exist: bool) -> Path | None:
+    """Return the file to write the seed to: `out`, else seed.json in the folder of the task; None for standard output.
+
+    Raises `UsageError` if the file exists and `may_exist` is false.
+    """
+    if out == "-" or (out is None and task == "-"):
+        return None
+    target = Path(out) if out is not None else Path(task).with_name("seed.json")
+    if not may_exist and target.exists():
+        raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
+    return target
 
 
-def _is_given(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+def _choose_transcript(task: str, options: dict[str, Any], settings: Settings) -> tuple[Transcript | None, Settings]:
+    """Return the transcript to write, or None for a mere replay, and the settings of the session.
 
-
-def _transcript(task: str, given: dict[str, Any], wanted: Settings) -> tuple[Transcript | None, Settings]:
-    """The folder to write into, if any, and what the session works with: when it is resumed, as it was recorded."""
-    folder = given["transcript"]
-    if given["replay"] and folder is None:
-        return None, wanted
-    kept = Transcript(Path(folder) if folder else Path("task" if task == "-" else task).with_suffix(".transcript"))
-    if given["resume"]:
-        if not kept.holds_answers:
-            raise click.UsageError(f"there is no answer in {kept.folder} to continue from")
+    They are `settings`, or with --resume the recorded ones, changed by the options that the user passed. Raises `UsageError`
+    if there is nothing to resume, or if a transcript exists already.
+    """
+    folder = options["transcript"]
+    if options["replay"] and folder is None:
+        return None, settings
+    if not folder:
+        folder = Path("task" if task == "-" else task).with_suffix(".transcript")
+    transcript = Transcript(Path(folder))
+    if options["resume"]:
+        if not transcript.holds_answers:
+            raise click.UsageError(f"there is no answer in {transcript.folder} to continue from")
         try:
-            started = kept.settings()
+            recorded = transcript.settings()
         except DataError as error:
             _report(f"{error}; the options of this command are used instead")
-            return kept, wanted
-        return kept, replace(started, **{name: given[name] for name in _SETTINGS if _is_given(name)})
-    if kept.holds_answers and not given["dry_run"]:
-        message = f"{kept.folder} holds a transcript; --resume continues it, --transcript DIR begins another one"
-        raise click.UsageError(message)
-    return kept, wanted
+            return transcript, settings
+        return transcript, replace(recorded, **{name: options[name] for name in _SETTINGS if is_set(name)})
+    if transcript.holds_answers and not options["dry_run"]:
+        raise click.UsageError(
+            f"{transcript.folder} holds a transcript; --resume continues it, --transcript DIR begins another one"
+        )
+    return transcript, settings
 
 
-def _write_draft(drafted: DraftResult, target: Path | None, kept: Transcript | None) -> None:
-    """Write a draft with errors where it cannot be taken for a seed, and show the errors."""
-    path = kept.folder / "seed.draft.json" if kept else None
-    if target:
+def _run_session(session: Session, live: LiveTransport, transcript: Transcript | None, prices: Prices) -> DraftResult:
+    """Run a session to its end and close the transport `live`.
+
+    If the session fails or is interrupted, the costs and the state of the transcript are reported first: an interruption then
+    ends the command, an error is raised again.
+    """
+    try:
+        return session.run()
+    except (FormulaSeedError, KeyboardInterrupt) as error:
+        # an answer of `live` was paid even if it could not be written into the transcript
+        billed = {**live.answered, **session.calls}
+        if billed:
+            for line in costs(billed, prices):
+                _report(line)
+        _report_broken(live)
+        if transcript is not None and transcript.holds_answers:
+            _report(f"the answers so far are kept in {transcript.folder}; --resume continues from there")
+        if isinstance(error, KeyboardInterrupt):
+            sys.exit(getattr(error, "status", INTERRUPTED))
+        raise
+    finally:
+        live.close()
+
+
+def _report_broken(live: LiveTransport) -> None:
+    """Report on standard error how many attempts ended without an answer, if any did."""
+    if live.broken:
+        attempts = number_of(live.broken, "attempt")
+        _report(f"{attempts} ended without an answer: whether the API charges for that is unknown")
+
+
+def _write_draft(drafted: DraftResult, target: Path | None, transcript: Transcript | None) -> None:
+    """Write a draft with errors to *.draft.json, which is no file name of a seed, and report its errors.
+
+    It is written beside `target`, else into the transcript; without either, the draft is not written.
+    """
+    path = None
+    if target is not None:
         path = target.with_name(f"{target.stem}.draft.json")
+    elif transcript is not None:
+        path = transcript.folder / "seed.draft.json"
     name = path.as_posix() if path is not None else "<draft>"
-    found = analyse_text(Source(name, drafted.checked.text)).diagnostics
-    errors = [d for d in found if d.severity == "error"]
+    diagnostics = analyse_text(Source(name, drafted.checked.text)).diagnostics
     if path is not None:
         replace_file(path, drafted.checked.text)
-    show_diagnostics(errors, err=True)
+    show_diagnostics([d for d in diagnostics if d.severity == "error"], err=True)
     for fault in drafted.checked.faults:
         _report(f"error: {fault['part']}: {fault['message']}; {fault['help']}")
     _report(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")
 
 
 def _write_seed(text: str, target: Path | None, force: bool) -> None:
+    """Write the seed to the file `target`, or to standard output if that is None; report its warnings.
+
+    Raises `UsageError` if the file exists with another text and `force` is false.
+    """
     if target is None:
         emit(text)
         return
@@ -181,4 +234,4 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")
     replace_file(target, text)
-    say(f"{target}: {summary(analyse_text(Source(target.as_posix(), text)).diagnostics) or 'no problems'}")
+    say(f"{target}: {summarize(analyse_text(Source(target.as_posix(), text)).diagnostics) or 'no problems'}")

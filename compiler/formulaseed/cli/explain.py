@@ -1,4 +1,4 @@
-"""The commands that say why: `explain` for one restaurant, `report` for all of them."""
+"""Define the commands that explain verdicts: `explain` for one restaurant, `report` for all of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 
 import click
 
-from formulaseed.cli.inputs import (
+from formulaseed.cli.inputs import load, parameters_of
+from formulaseed.cli.options import (
+    add_options,
     allow_edited_option,
+    check_suffix,
+    choose_format,
     duplicates_option,
-    load,
     param_option,
-    parameters_of,
     rows_option,
 )
-from formulaseed.cli.output import check_suffix, finish, format_of, progress, reported, say, write_out
+from formulaseed.cli.output import finish, report_failures, say, show_progress, write_out
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, read_lines
 from formulaseed.data.results import Failures
@@ -30,7 +32,7 @@ from formulaseed.source.printing import number_of
 _MAX_LISTED_PLACES = 3
 _SUFFIXES = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 
-_SHARED_OPTIONS = (
+_shared_options = add_options(
     rows_option(required=True),
     click.option("--output", metavar="NAME", help="The output to explain; by default the last that chooses by rules."),
     param_option,
@@ -38,13 +40,7 @@ _SHARED_OPTIONS = (
     allow_edited_option,
     click.option("--quiet", is_flag=True, help="Show no progress."),
 )
-
-
-def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that `explain` and `report` share, for `_open_explanations`."""
-    for option in reversed(_SHARED_OPTIONS):
-        command = option(command)
-    return command
+"""Add the options that `explain` and `report` share to a command; `_open_explanations` takes their values."""
 
 
 @click.command("explain")
@@ -60,10 +56,10 @@ def explain(business_id: str | None, form: str | None, out: str | None, **shared
     The verdict first, and the rule that gave it; the steps behind it with their values; the reviews behind those, with the
     words that they rest on where the rows hold texts (`extract --with-text`). Exit status 3 where the restaurant failed.
     """
-    chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "text"
+    form = choose_format(form, out, _SUFFIXES, "text")
     with _open_explanations(lambda lines: _select_line(lines, business_id), **shared) as (_, explanations, failures):
         for explanation in explanations:
-            write_out(getattr(explanation, chosen), out)
+            write_out(getattr(explanation, form), out)
     finish(failures.status)
 
 
@@ -86,7 +82,7 @@ def report(out: str, **shared: Any) -> None:
 
 
 class _Explanations(NamedTuple):
-    """The explanations of restaurants as they come, who makes them, and what has failed so far."""
+    """An iterator that explains one restaurant at a time, its explainer, and the failures so far."""
 
     explainer: Explainer
     explanations: Iterator[Explanation]
@@ -98,30 +94,31 @@ def _open_explanations(
     select: Callable[[Iterator[Line]], Iterator[Line]], *, seed: str, rows: str, output: str | None,
     params: tuple[str, ...], duplicates: Duplicates, allow_edited: bool, quiet: bool
 ) -> Iterator[_Explanations]:  # fmt: skip
-    """Explain the restaurants of the lines that `select` chooses; what failed is reported at the end of the block.
+    """Provide explanations of the restaurants in the lines of `rows` that `select` chooses.
 
-    Raises `UsageError` for options that do not fit.
+    They are computed as the block iterates, with progress on standard error; failures are reported at the end of the block.
+    Raises `UsageError` for options that do not fit the seed.
     """
     loaded = load(seed, allow_edited=allow_edited)
     parameters = parameters_of(loaded.evaluator, params)
     explainer = Explainer(loaded.program, loaded.evaluator, output)
-    with reported() as failures, progress("restaurant", quiet=quiet) as bar:
+    with report_failures() as failures, show_progress("restaurant", quiet=quiet) as bar:
         lines = select(read_lines(rows, "rows"))
         restaurants = read_rows(loaded.evaluator, lines, failures, parameters, duplicates)
         explanations = explain_all(explainer, restaurants, parameters, failures)
 
-        def advancing() -> Iterator[Explanation]:
+        def count_explanations() -> Iterator[Explanation]:
             for explanation in explanations:
                 yield explanation
                 bar.advance(lambda: "explained")
 
-        yield _Explanations(explainer, advancing(), failures)
+        yield _Explanations(explainer, count_explanations(), failures)
 
 
 def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Line]:
     """Yield the first line of the restaurant with this id, or without an id the only line.
 
-    Warns of other lines with the same id. Raises `UsageError` if there is no such line, or several without an id.
+    Prints a warning if other lines have the same id. Raises `UsageError` if there is no such line, or several without an id.
     """
     first: Line | None = None
     ids: list[str] = []
@@ -133,7 +130,7 @@ def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Lin
         ids.append(line.business_id)
         first = first or line
     if business_id is not None:
-        help = did_you_mean(business_id, ids, what="restaurants", limit=5)
+        help = did_you_mean(business_id, ids, noun="restaurants", limit=5)
         raise click.UsageError(f"no restaurant has the id `{business_id}`; {help}")
     if len(ids) > 1:
         raise click.UsageError(f"there are {len(ids)} restaurants; pass --id, such as --id {ids[0]}")
@@ -142,9 +139,10 @@ def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Lin
 
 
 def _warn_of_repeats(line: Line, rest: Iterator[Line]) -> None:
-    """Warn if one of the other lines, which are read to their end, is of the same restaurant."""
-    places = [other.place for other in rest if other.business_id == line.business_id]
+    """Print a warning if a line of `rest`, which is read to its end, has the restaurant of `line`."""
+    places = [repeat.place for repeat in rest if repeat.business_id == line.business_id]
     if places:
-        more = ", …" if len(places) > _MAX_LISTED_PLACES else ""
-        listed = ", ".join(places[:_MAX_LISTED_PLACES])
-        say(f"warning: {line.place} is explained; {line.business_id} is also in {listed}{more}", err=True)
+        listing = ", ".join(places[:_MAX_LISTED_PLACES])
+        if len(places) > _MAX_LISTED_PLACES:
+            listing += ", …"
+        say(f"warning: {line.place} is explained; {line.business_id} is also in {listing}", err=True)

@@ -1,4 +1,4 @@
-"""The command `extract`: it writes rows for `evaluate`, `explain` and `score` to read."""
+"""Define the command `extract`: it writes rows for `evaluate`, `explain` and `score` to read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.extracting import RowsFormat, extraction_options, make_job, open_job, rows_format
+from formulaseed.cli.extracting import RowsFormat, choose_rows_format, extraction_options, make_job, start_job
+from formulaseed.cli.options import PanelCommand
 from formulaseed.cli.output import finish
-from formulaseed.cli.panels import PanelCommand
 from formulaseed.runtime.extracting import extract as extract_restaurants
 
 
@@ -26,14 +26,14 @@ def extract(seed: str, out: str, form: RowsFormat | None, **options: Any) -> Non
     then change formulas as often as you like. A restaurant that failed has no line. Exit status 3 where some restaurants or
     reviews failed: they are listed, the others are written.
     """
-    chosen = rows_format(out, form)
+    rows_form = choose_rows_format(out, form)
     job = make_job(seed, {"--out": out}, **options)
     source = job.source
 
-    with open_job(job) as opened, job.rows_writer(out, chosen, opened.failures) as keep:
-        restaurants = source.read_restaurants(opened.failures)
+    with start_job(job) as running, job.open_rows(out, rows_form, running.failures) as write_row:
+        restaurants = source.read_restaurants(running.failures)
         for restaurant in extract_restaurants(
-            source.evaluator, opened.extractor, restaurants, source.options, opened.failures
+            source.evaluator, running.extractor, restaurants, source.options, running.failures
         ):
-            opened.count(keep(restaurant))
-    finish(opened.status)
+            running.count(write_row(restaurant))
+    finish(running.status)

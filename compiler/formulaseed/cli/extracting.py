@@ -1,4 +1,4 @@
-"""Runs an extractor over restaurants with their reviews, and reports how it goes: what `run` and `extract` have in common."""
+"""Set up the work that `run` and `extract` share: open an extractor for reviews, report progress, failures and costs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, Literal
 import click
 
 from formulaseed.cli.extractors import extractor_options, make_extractor
-from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, parameters_of
-from formulaseed.cli.output import Progress, finish, format_of, progress, reported, say
-from formulaseed.cli.panels import panel_option
+from formulaseed.cli.inputs import load, parameters_of
+from formulaseed.cli.options import add_options, allow_edited_option, duplicates_option, format_of, panel_option
+from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.results import Extractor, Failures, ResultCounts, text_writer, write_line
@@ -31,7 +31,7 @@ from formulaseed.source.printing import number_of
 
 RowsFormat = Literal["jsonl", "parquet"]
 
-_OPTIONS = (
+extraction_options = add_options(
     panel_option("input", "--contexts", "Restaurants with their reviews, JSON Lines; - for standard input.", metavar="FILE"),
     panel_option("input", "--restaurants", "Restaurants, JSON Lines; needs --reviews.", metavar="FILE"),
     panel_option("input", "--reviews", "Reviews, JSON Lines, joined by business_id; needs --restaurants.", metavar="FILE"),
@@ -55,28 +55,28 @@ _OPTIONS = (
     panel_option("output", "--extractions-out", "Write what is extracted, too, as recorded extractions.", metavar="FILE"),
     panel_option("output", "--quiet", "Show no progress.", is_flag=True),
 )  # fmt: skip
+"""Add the options that choose the reviews and the extractor to a command; `make_job` takes their values."""
 
 
-def extraction_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `make_job`: where reviews come from, and what extracts them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def rows_format(
-    out: str, form: RowsFormat | None = None, option: str = "--out", other: str = ", or pass --format"
+def choose_rows_format(
+    out: str, form: RowsFormat | None = None, option: str = "--out", alternative: str = ", or pass --format"
 ) -> RowsFormat:
-    """Return how rows are written: as `form` says, otherwise by the file's suffix. Raises `UsageError` if that is unknown."""
-    chosen = form or format_of(out, ROWS_SUFFIXES, option, other) or "jsonl"
-    if chosen == "parquet":
+    """Return the format of the rows in the file `out`: `form`, else by its suffix, else JSON Lines.
+
+    Raises `UsageError` as `format_of` and `require_parquet` do.
+    """
+    rows_form = form or format_of(out, ROWS_SUFFIXES, option, alternative) or "jsonl"
+    if rows_form == "parquet":
         require_parquet(out)
-    return chosen
+    return rows_form
 
 
 @dataclass(slots=True)
 class Job:
-    """What `run` and `extract` work on: a seed, reviews, and the extractor that the options choose."""
+    """The work of `run` or `extract` with all its options: a seed's program, the reviews, and the extractor.
+
+    `inputs` are the files that must not be overwritten.
+    """
 
     program: nodes.Program
     source: ReviewSource
@@ -89,22 +89,27 @@ class Job:
     with_text: bool
 
     @contextlib.contextmanager
-    def rows_writer(
+    def open_rows(
         self, path: str | None, form: RowsFormat, failures: Failures
     ) -> Iterator[Callable[[ExtractedRestaurant], ExtractedRestaurant]]:
-        """Open a file of rows, if any, and provide what writes the line of a restaurant, as `with_line` does."""
+        """Open a file of rows, and provide a function that writes a restaurant's line and returns the restaurant.
+
+        A restaurant whose line cannot be written is returned as a failed one and added to `failures`. If `path` is None, the
+        function only returns the restaurant.
+        """
         if path is None:
             yield lambda restaurant: restaurant
             return
-        with text_writer(path, *self.inputs) as file, self._lines_writer(file, form) as write:
+        with text_writer(path, *self.inputs) as file, self._open_lines(file, form) as write:
 
-            def keep(restaurant: ExtractedRestaurant) -> ExtractedRestaurant:
+            def write_row(restaurant: ExtractedRestaurant) -> ExtractedRestaurant:
                 return with_line(self.source.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
 
-            yield keep
+            yield write_row
 
     @contextlib.contextmanager
-    def _lines_writer(self, file: Any, form: RowsFormat) -> Iterator[Callable[[dict[str, Any]], None]]:
+    def _open_lines(self, file: Any, form: RowsFormat) -> Iterator[Callable[[dict[str, Any]], None]]:
+        """Provide a function that writes a line, a JSON object, to an open file in the format `form`."""
         if form == "jsonl":
             yield partial(write_line, file)
             return
@@ -120,91 +125,96 @@ def make_job(
     on_error: Literal["fail", "skip"], dry_run: bool, extractions_out: str | None, quiet: bool, with_text: bool,
     trace: bool = False, params: tuple[str, ...] = (), **extractor_values: Any
 ) -> Job:  # fmt: skip
-    """Validate the options that `run` and `extract` share, and load the seed. With `dry_run` print the estimate and exit.
+    """Check the options that `run` and `extract` share, load the seed, and return the job.
 
-    `outputs` are the files to write, by option. Raises `UsageError` for options that do not go together.
+    With `dry_run` print the estimated calls and costs, and exit the command with status 0. `outputs` are the files to write, by
+    option. Raises `UsageError` for options that do not go together, `UnreadableError` if a package of the extractor is missing.
     """
-    chosen = make_extractor(extractor, {**extractor_values, "sample": sample, "sample_seed": sample_seed})
-    if "sample" in type(chosen).model_fields:
+    extractor_choice = make_extractor(extractor, {**extractor_values, "sample": sample, "sample_seed": sample_seed})
+    # the cascade draws its own sample
+    if "sample" in type(extractor_choice).model_fields:
         sample = None
     if not dry_run:
-        chosen.require()
+        extractor_choice.require()
     loaded = load(seed, allow_edited=allow_edited)
     parameters = parameters_of(loaded.evaluator, params)
     options = RunOptions(on_error, trace, limit, parameters, loaded.program.review_handling)
     if (contexts is None) == (restaurants is None) or (restaurants is None) != (reviews is None):
         raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")
     source = ReviewSource(loaded.evaluator, contexts or restaurants or "", reviews, options, duplicates)
-    _refuse_shared({**outputs, "--extractions-out": extractions_out})
+    _check_outputs({**outputs, "--extractions-out": extractions_out})
     check_lines(extractions_out, "--extractions-out")
     if dry_run:
-        if not chosen.asks_model:
+        if not extractor_choice.asks_model:
             raise click.UsageError("--dry-run goes with --extractor anthropic or cascade")
-        for line in chosen.estimate(loaded.program, source, Callbacks(partial(say, err=True))):
+        for line in extractor_choice.estimate(loaded.program, source, Callbacks(partial(say, err=True))):
             say(line)
         finish(0)
     inputs = (contexts, restaurants, reviews, extractor_values["extractions"], extractor_values["examples"])
-    return Job(loaded.program, source, chosen, inputs, sample, sample_seed, quiet, extractions_out, with_text)
+    return Job(loaded.program, source, extractor_choice, inputs, sample, sample_seed, quiet, extractions_out, with_text)
 
 
 @dataclass(slots=True)
-class OpenJob:
-    """A job under way: what extracts, and what is counted and reported until its end."""
+class RunningJob:
+    """A job that has been started: its open extractor, failures, progress and counts."""
 
     extractor: Extractor
     failures: Failures
-    shown: Progress
+    progress: Progress
     counts: ResultCounts
     status: int = 0
-    """The exit status of the command, known at the end."""
+    """The exit status of the command; set when the block of `start_job` ends."""
 
     def count(self, restaurant: ExtractedRestaurant) -> None:
         """Count one more restaurant, and show the progress."""
         self.counts.add(restaurant.error, restaurant.reviews)
-        self.shown.advance(self.counts.progress)
+        self.progress.advance(self.counts.progress)
 
 
 @contextlib.contextmanager
-def open_job(job: Job) -> Iterator[OpenJob]:
-    """Open the extractor for a block that does the work; at its end report what failed and what it has cost.
+def start_job(job: Job) -> Iterator[RunningJob]:
+    """Open the job's extractor for a block that does the work; at its end report failures, counts and costs.
 
-    A signal ends the block, not the command: `status` says so. One that comes before the block ends the command.
+    A signal during the block ends the block, and `status` becomes the signal's exit status; the command continues after the
+    block. A signal before the block ends the command.
     """
     notify = partial(say, err=True)
-    failures, counts = Failures(), ResultCounts()
+    failures = Failures()
+    counts = ResultCounts()
     extractor: OpenExtractor | None = None
-    opened: OpenJob | None = None
-    status, is_done = 0, False
+    running: RunningJob | None = None
+    status = 0
+    is_done = False
     try:
         with (
-            reported(failures),
-            progress("restaurant", quiet=job.quiet) as shown,
+            report_failures(failures),
+            show_progress("restaurant", quiet=job.quiet) as progress,
             Interruption() if job.extractor.asks_model else contextlib.nullcontext(),
             open_extractor(
                 job.program, job.source, job.extractor, failures,
-                Callbacks(notify, None if job.quiet else shown.show), job.sample, job.sample_seed,
+                Callbacks(notify, None if job.quiet else progress.show), job.sample, job.sample_seed,
             ) as extractor,
-            _recorder(job, extractor) as recorder,
+            _open_recorder(job, extractor) as recorder,
         ):  # fmt: skip
-            opened = OpenJob(recorder, failures, shown, counts)
-            yield opened
+            running = RunningJob(recorder, failures, progress, counts)
+            yield running
         is_done = True
     except Interrupted as error:
         notify("interrupted: the answers so far are stored; run the same command to continue")
         status = error.status
     finally:
-        # what was paid is reported however the run ends
+        # costs are reported however the run ends
         if extractor is not None and (is_done or job.extractor.asks_model):
             for line in _closing_lines(extractor, counts, failures, is_interrupted=bool(status)):
                 notify(line)
-    if opened is None:
+    if running is None:
         finish(status)
-    opened.status = status or failures.status
+    running.status = status or failures.status
 
 
 @contextlib.contextmanager
-def _recorder(job: Job, extractor: OpenExtractor) -> Iterator[Extractor]:
-    """Return the extractor, or what records its extractions as well if a file for them is given."""
+def _open_recorder(job: Job, extractor: OpenExtractor) -> Iterator[Extractor]:
+    """Provide the extractor, wrapped so that it also writes its extractions to the file of --extractions-out, if any."""
     if job.extractions_out is None:
         yield extractor
         return
@@ -215,13 +225,14 @@ def _recorder(job: Job, extractor: OpenExtractor) -> Iterator[Extractor]:
 def _closing_lines(
     extractor: OpenExtractor, counts: ResultCounts, failures: Failures, *, is_interrupted: bool
 ) -> Iterator[str]:
-    """Yield why a run ended early, what the extractor says of its work, a run's counts, and what it has cost."""
-    again = "run the same command to"
+    """Yield the lines for the end of a run: why it ended early, the extractor's summary, the counts, the costs."""
+    advice = "run the same command to"
     if extractor.stopped:
-        yield f"stopped: {extractor.stopped}" + (f"; {again} continue" if extractor.can_resume else "")
+        yield f"stopped: {extractor.stopped}" + (f"; {advice} continue" if extractor.can_resume else "")
     elif extractor.unanswered and not is_interrupted:
-        yield f"{number_of(extractor.unanswered, 'call')} ended without a usable answer; {again} make them again"
-    yield from () if is_interrupted else extractor.summary()
+        yield f"{number_of(extractor.unanswered, 'call')} ended without a usable answer; {advice} make them again"
+    if not is_interrupted:
+        yield from extractor.summary()
     yield from counts.lines()
     reviews = f"{counts.relevant} of {number_of(counts.total, 'review')} relevant, {counts.extracted} extracted"
     if counts.lost:
@@ -230,11 +241,11 @@ def _closing_lines(
     yield from extractor.costs
 
 
-def _refuse_shared(outputs: Mapping[str, str | None]) -> None:
-    """Raise `UsageError` if two options name the same file to write."""
-    names: dict[str, str] = {}
+def _check_outputs(outputs: Mapping[str, str | None]) -> None:
+    """Raise `UsageError` if two options name the same file to write, or both standard output."""
+    options: dict[str, str] = {}
     for option, path in outputs.items():
         if path is not None:
-            first = names.setdefault(path if path == "-" else str(Path(path).absolute()), option)
+            first = options.setdefault(path if path == "-" else str(Path(path).absolute()), option)
             if first != option:
                 raise click.UsageError(f"{first} and {option} need two files")

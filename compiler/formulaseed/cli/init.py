@@ -1,4 +1,4 @@
-"""`formulaseed init`."""
+"""Define the command `init`: it writes a project to start from."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from formulaseed.documents import compile_seed, load_seed
 from formulaseed.errors import UnreadableError
 from formulaseed.resources import resource_folder
 
-_FILES = {
-    "README.md": "README.md",
-    "pyproject.toml": "pyproject.toml",
-    "pre-commit-config.yaml": ".pre-commit-config.yaml",
-    "workflow.yml": ".github/workflows/policies.yml",
-    "data/contexts.jsonl": "data/contexts.jsonl",
-    "data/extractions.jsonl": "data/extractions.jsonl",
-    "tasks/my_policy/task.md": "tasks/my_policy/task.md",
-    "tasks/my_policy/seed.json": "tasks/my_policy/seed.json",
-    "tests/test_policies.py": "tests/test_policies.py",
+_FILES = [
+    *("README.md", "pyproject.toml", ".pre-commit-config.yaml", ".github/workflows/policies.yml"),
+    *("data/contexts.jsonl", "data/extractions.jsonl"),
+    *("tasks/my_policy/task.md", "tasks/my_policy/seed.json", "tests/test_policies.py"),
+]
+# hidden files of a new project have other names among the templates
+_TEMPLATES = {
+    ".pre-commit-config.yaml": "pre-commit-config.yaml",
+    ".github/workflows/policies.yml": "workflow.yml",
 }
-"""The files of a new project, by their names among the templates: hidden ones are not hidden there."""
 
 
 @click.command("init")
@@ -34,13 +32,14 @@ def init(folder: str, example: str | None) -> None:
 
     Nothing that exists is overwritten: exit status 2 then, with nothing written.
     """
-    root, templates = Path(folder), resource_folder("templates") / "init"
-    files = {root / target: templates / source for source, target in _FILES.items()}
+    root = Path(folder)
+    templates = resource_folder("templates") / "init"
+    files = {root / file: templates / _TEMPLATES.get(file, file) for file in _FILES}
     if example is not None:
-        files |= _example(root, example)
-    taken = [str(path) for path in files if path.exists()]
-    if taken:
-        raise UnreadableError(f"cannot write {', '.join(taken[:3])}: it exists already; nothing is written")
+        files |= _example_files(root, example)
+    existing = [str(path) for path in files if path.exists()]
+    if existing:
+        raise UnreadableError(f"cannot write {', '.join(existing[:3])}: it exists already; nothing is written")
     for path, source in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, source.read_text(encoding="utf-8"))
@@ -50,18 +49,21 @@ def init(folder: str, example: str | None) -> None:
         module.parent.mkdir(parents=True, exist_ok=True)
         replace_file(module, compile_seed(load_seed(seed)))
         say(str(module))
-    where = "" if folder == "." else f"cd {folder} && "
-    say(f"try: {where}formulaseed run generated/my_policy.py --contexts data/contexts.jsonl", err=True)
+    change_folder = "" if folder == "." else f"cd {folder} && "
+    say(f"try: {change_folder}formulaseed run generated/my_policy.py --contexts data/contexts.jsonl", err=True)
 
 
-def _example(root: Path, name: str) -> dict[Path, Path]:
-    """The files of an example, those of its data included. Raises `UsageError` for an unknown one."""
+def _example_files(root: Path, name: str) -> dict[Path, Path]:
+    """Return the files of an example and its data by the paths that they get under `root`.
+
+    Raises `UsageError` if there is no example of this name.
+    """
     from formulaseed.diagnostics.suggestions import did_you_mean
 
     tasks = resource_folder("tasks")
     known = sorted(path.parent.name for path in tasks.glob("*/seed.json"))
     if name not in known:
-        raise click.UsageError(f"there is no example `{name}`; {did_you_mean(name, known, what='examples')}")
-    found = {root / "tasks" / name / path.name: path for path in sorted((tasks / name).iterdir())}
+        raise click.UsageError(f"there is no example `{name}`; {did_you_mean(name, known, noun='examples')}")
+    files = {root / "tasks" / name / path.name: path for path in sorted((tasks / name).iterdir())}
     data = sorted(resource_folder("examples").glob(f"*-{name}.jsonl"))
-    return found | {root / "examples" / path.name: path for path in data}
+    return files | {root / "examples" / path.name: path for path in data}

@@ -1,9 +1,8 @@
-"""What commands load to evaluate: seeds and modules, parameters, prices."""
+"""Load the inputs of commands that evaluate: seeds and modules, parameters, prices."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,6 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
-from formulaseed.cli.panels import panel_option
-from formulaseed.data.duplicates import DUPLICATES
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
@@ -23,47 +20,10 @@ from formulaseed.runtime.loading import load_module, why_no_seed
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
 
-param_option = panel_option("input", "--param", "Give a parameter.", name="params", multiple=True, metavar="NAME=VALUE")
-allow_edited_option = panel_option(
-    "input", "--allow-edited", "Run a module that is not as its seed compiles; the results say so.", is_flag=True
-)
-duplicates_option = panel_option(
-    "input", "--duplicates",
-    "A review_id that a restaurant has twice fails the restaurant, or the first review with it counts.",
-    type=click.Choice(DUPLICATES), default="fail",
-)  # fmt: skip
-
-
-def rows_option(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return the option `--rows`; with it come hidden ones for contexts, which name the two commands to run."""
-
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        for name in ("--contexts", "--restaurants", "--reviews"):
-            command = click.option(name, hidden=True, expose_value=False, callback=_refuse_contexts)(command)
-        help = "Restaurants with extracted rows, JSON Lines; - for standard input."
-        return click.option("--rows", required=required, help=help)(command)
-
-    return add
-
-
-def _refuse_contexts(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Raise `UsageError` if contexts are passed to a command that takes rows."""
-    if value is None:
-        return
-    given = f"--contexts {value}" if option.name == "contexts" else "--restaurants FILE --reviews FILE"
-    with_text = " --with-text" if context.info_name in ("explain", "report") else ""
-    extracted, command = (
-        ("OLD", "diff OLD NEW") if context.info_name == "diff" else ("SEED", f"{context.info_name} SEED")
-    )
-    raise click.UsageError(
-        f"`{context.info_name}` takes extracted rows; run `formulaseed extract {extracted} {given}{with_text} --out rows.jsonl`, "
-        f"then `formulaseed {command} --rows rows.jsonl`"
-    )
-
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A seed or a module given to a command. `absence` says why a module's seed is not available."""
+    """A seed or a module that a command evaluates. `absence` says why a module's seed is not available."""
 
     evaluator: Evaluator
     seed: FormulaSeed | None
@@ -71,55 +31,65 @@ class Loaded:
 
     @property
     def known_seed(self) -> FormulaSeed:
-        """The seed. Raises `UsageError` for a module without it."""
+        """The seed. Raises `UsageError` for a module whose seed is not available."""
         if self.seed is None:
             raise click.UsageError(self.absence)
         return self.seed
 
     @property
     def program(self) -> nodes.Program:
-        """The seed's program. Raises `UsageError` for a module without its seed."""
+        """The seed's program. Raises `UsageError` for a module whose seed is not available."""
         return self.known_seed.program
 
 
 def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:
-    """Load a seed or a module; warnings about either go to standard error.
+    """Load a seed or a generated module, and print warnings about it on standard error.
 
-    Raises `UnreadableError` for a module that is not as compiled, unless that is allowed.
+    With `strict` its evaluator refuses rows with unknown extractions or metadata. Raises `SeedError` for a seed with errors,
+    and `UnreadableError` for a file that cannot be opened and, without `allow_edited`, for a module that is not as compiled.
     """
     if Path(path).suffix != ".py":
         seed = load_seed(path)
         report_warnings(seed)
         return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
-    at, here = file.seed_path, Path.cwd()
-    found = "" if at is None else str(at.relative_to(here) if at.is_relative_to(here) else at)
+    seed_path = _relative_path(file.seed_path)
     if file.fault and not allow_edited:
-        again = f"compile {found or 'its seed'} again"
-        raise UnreadableError(f"{path} {file.fault}: {again}, or pass --allow-edited")
+        raise UnreadableError(f"{path} {file.fault}: compile {seed_path or 'its seed'} again, or pass --allow-edited")
     if file.fault:
         say(f"{path} {file.fault}", err=True)
-    if not found:
+    if not seed_path:
         absence = f"{path} {why_no_seed(file.named, file.path)}; pass the seed instead"
-    else:
-        absence, renamed = f"{path} was compiled from another version of {found}; compile it again", ""
-        if file.new_name:
-            from formulaseed.backends.python.names import module_name
+    elif file.new_name:
+        from formulaseed.backends.python.names import module_name
 
-            renamed = f": it is now called `{file.new_name}`"
-            module = f"{module_name(file.new_name)}.py"
-            absence = f"{found} is now called `{file.new_name}`, which compiles to {module}; delete {path}"
-        if file.seed is None:
-            say(f"{found} has changed since {path} was compiled{renamed}", err=True)
+        module = f"{module_name(file.new_name)}.py"
+        absence = f"{seed_path} is now called `{file.new_name}`, which compiles to {module}; delete {path}"
+    else:
+        absence = f"{path} was compiled from another version of {seed_path}; compile it again"
+    if seed_path and file.seed is None:
+        new_name = f": it is now called `{file.new_name}`" if file.new_name else ""
+        say(f"{seed_path} has changed since {path} was compiled{new_name}", err=True)
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
 
 
-def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the `--param` options as values, validated against the seed's declarations."""
-    if not given:
+def _relative_path(path: Path | None) -> str:
+    """Return a path relative to the working directory if it is inside; an empty string for None."""
+    if path is None:
+        return ""
+    folder = Path.cwd()
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def parameters_of(evaluator: Evaluator, options: tuple[str, ...]) -> dict[str, Any] | None:
+    """Parse the values of `--param` options, `NAME=VALUE`, to a dictionary; None without options.
+
+    Raises `UsageError` for another form, a duplicate name, or a value that the seed does not allow.
+    """
+    if not options:
         return None
     values: dict[str, Any] = {}
-    for text in given:
+    for text in options:
         name, separator, value = text.partition("=")
         if not separator or not name:
             raise click.UsageError(f"--param takes NAME=VALUE, not `{text}`")
@@ -137,7 +107,10 @@ def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any
 
 
 def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:
-    """Read the prices. Raises `UsageError` for a limit of costs without the model's price."""
+    """Read prices from the file `path`, by default those of this version.
+
+    Raises `UsageError` if costs are limited by `max_usd` but there is no price of the model.
+    """
     from formulaseed.llm.prices import read_prices
 
     prices = read_prices(path)

@@ -1,4 +1,4 @@
-"""`formulaseed lsp`."""
+"""Define the command `lsp`: it serves editors."""
 
 from __future__ import annotations
 

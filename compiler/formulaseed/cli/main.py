@@ -1,7 +1,7 @@
-"""The command line: dispatches to a command, and turns our exceptions into messages and exit statuses.
+"""Dispatch to a command, and turn exceptions into messages and exit statuses.
 
-0 fine; 1 the input has errors, or a check failed; 2 wrong usage, or a file that cannot be read; 3 finished, but
-some restaurants or reviews failed; 130 interrupted, 143 terminated, 129 hung up.
+Exit statuses: 0 fine; 1 the input has errors, or a check failed; 2 wrong usage, or a file that cannot be read; 3 finished,
+but some restaurants or reviews failed; 130 interrupted, 143 terminated, 129 hung up.
 """
 
 from __future__ import annotations
@@ -59,50 +59,36 @@ _SECTIONS = {
         "schema": "Print the JSON Schema of seeds, for editors, or of explanations.",
         "lsp": "Serve editors by the Language Server Protocol.",
     },
-}
-"""The commands in sections of the help, in the order of a first day."""
+}  # the sections of the help with their commands, in the order of a first day
 _COMMANDS = [name for section in _SECTIONS.values() for name in section]
+# the modules of commands that are not in a module of their own name
 _MODULES = {
     **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
     **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
-    **dict.fromkeys(("validate", "shorthand"), "requests"),
     "report": "explain",
     "rule": "check",
     "formula": "reference",
 }
-"""The modules that hold commands of other names."""
 
-
-_NO_FILES = ("TEXT", "CODE")
-_FILES = (
-    "FILE",
-    "OUT",
-    "ROWS",
-    "NEW_ROWS",
-    "CONTEXTS",
-    "EXTRACTIONS",
-    "RESTAURANTS",
-    "REVIEWS",
-    "JUDGEMENTS",
-    "SOCIAL",
-    "MATRIX",
+# for the completion of file names: arguments that are no files, and options that are, by their names in the help
+_NON_FILE_ARGUMENTS = ("TEXT", "CODE")
+_FILE_OPTIONS = (
+    "FILE", "OUT", "ROWS", "NEW_ROWS", "CONTEXTS", "EXTRACTIONS", "RESTAURANTS", "REVIEWS", "JUDGEMENTS", "SOCIAL", "MATRIX",
     "SCHEMA",
-)
-"""Arguments that are no files, and options that are, by the names that help shows."""
-
-
-_NAMED_COMMANDS = 3
-"""At most so many commands are named that have an option."""
+)  # fmt: skip
+_MAX_NAMED_COMMANDS = 3  # a message names at most 3 commands that have an option
 
 
 class _LazyGroup(click.Group):
-    """Knows the commands by name and help; imports a command's module only to run it."""
+    """The group of all commands. It lists them without their modules, and imports the module of a command to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order of the help."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command and return the command; None if there is no command of this name."""
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"formulaseed.cli.{_MODULES.get(cmd_name, cmd_name)}")
@@ -112,26 +98,31 @@ class _LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands in sections to the formatter."""
         widest = max(map(len, _COMMANDS))
         for title, commands in _SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), help) for name, help in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command that the arguments begin with. Raises `UsageError` with suggestions if there is none."""
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             from formulaseed.diagnostics.suggestions import did_you_mean
 
-            ctx.fail(f"there is no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS, what='commands', limit=20)}")
+            ctx.fail(f"there is no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS, noun='commands', limit=20)}")
         return super().resolve_command(ctx, args)
 
 
 def _complete_files(command: click.Command) -> None:
-    """Let a shell complete the names of files, which commands take as strings."""
-    for given in command.params:
-        name = (given.metavar or given.name or "").upper()
-        is_file = name not in _NO_FILES if isinstance(given, click.Argument) else name in _FILES
-        if is_file and isinstance(given.type, click.types.StringParamType):
-            given.type = click.Path()
+    """Change the types of the command's parameters for files from strings to paths, so that a shell completes them."""
+    for parameter in command.params:
+        name = (parameter.metavar or parameter.name or "").upper()
+        if isinstance(parameter, click.Argument):
+            is_file = name not in _NON_FILE_ARGUMENTS
+        else:
+            is_file = name in _FILE_OPTIONS
+        if is_file and isinstance(parameter.type, click.types.StringParamType):
+            parameter.type = click.Path()
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -141,8 +132,9 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The entry point of the `formulaseed` command."""
-    gc.set_threshold(50_000, 20, 50)  # trees have no cycles: to look for some took up to two fifths of the time
+    """Run the command line of this process, and exit with the status of the command."""
+    # trees have no reference cycles: looking for cycles took up to two fifths of the time
+    gc.set_threshold(50_000, 20, 50)
     _prepare_streams()
     try:
         try:
@@ -152,9 +144,11 @@ def main() -> None:
     except click.ClickException as error:
         _refuse(error)
     except click.Abort as error:
-        _fail("interrupted", getattr(error.__cause__, "status", 130))
+        _exit_with("interrupted", getattr(error.__cause__, "status", 130))
     except ArgumentError as error:
-        _refuse(click.UsageError(f"--{error.argument.replace('_', '-')} {error.reason}"))
+        from formulaseed.cli.options import flag_of
+
+        _refuse(click.UsageError(f"{flag_of(error.argument)} {error.reason}"))
     except FormulaSeedError as error:
         from formulaseed.cli.output import report_error
 
@@ -164,17 +158,17 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         _silence_output()
-        _fail(f"cannot write: {error.strerror or error}", 2)
+        _exit_with(f"cannot write: {error.strerror or error}", 2)
     except Exception as error:
         if os.environ.get("FORMULASEED_DEBUG") == "1":
             traceback.print_exc()
         message = f"internal error: {type(error).__name__}: {error}; FORMULASEED_DEBUG=1 prints the traceback"
-        _fail(f"{message}; this is a bug of formulaseed: please report it", 1)
+        _exit_with(f"{message}; this is a bug of formulaseed: please report it", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _prepare_streams() -> None:
-    """Write UTF-8 whatever the locale, so that the same bytes come out everywhere, and nothing to a closed stream."""
+    """Make standard output and error write UTF-8 whatever the locale; replace a closed stream by the null device."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -185,28 +179,34 @@ def _prepare_streams() -> None:
 
 
 def _silence_output() -> None:
-    """Discard what is still buffered, so that the interpreter does not fail on it again when it exits."""
+    """Redirect standard output to the null device, so that flushing its buffer at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(error: click.ClickException) -> NoReturn:
-    """Report a usage error as click does, with what was typed escaped."""
+    """Print a usage error as click does, with control characters of the input escaped, and exit with its status."""
     from formulaseed.cli.output import say, show
 
-    if type(error).__name__ == "NoArgsIsHelpError":  # which click raises from 8.2 on
+    if type(error).__name__ == "NoArgsIsHelpError":  # raised since click 8.2
         show(error.format_message(), err=True)
         sys.exit(error.exit_code)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         show(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
-    elsewhere = _commands_with(error.option_name, error.ctx) if isinstance(error, click.NoSuchOption) else []
-    names = ", ".join(f"`{name}`" for name in elsewhere[:_NAMED_COMMANDS])
-    hint = f" It is an option of {names}." if names else ""
-    say(f"Error: {error.format_message()}{hint}", err=True)
+    message = f"Error: {error.format_message()}"
+    if isinstance(error, click.NoSuchOption):
+        commands = _commands_with(error.option_name, error.ctx)[:_MAX_NAMED_COMMANDS]
+        if commands:
+            names = ", ".join(f"`{name}`" for name in commands)
+            message += f" It is an option of {names}."
+    say(message, err=True)
     sys.exit(error.exit_code)
 
 
 def _commands_with(option: str, context: click.Context | None) -> list[str]:
-    """Return the commands that have an option which another command lacks, in the order of the help."""
+    """Return the names of the commands that have an option, in the order of the help.
+
+    `context` is that of the command without the option; if it is None, no name is returned.
+    """
     group = context.find_root().command if context is not None else None
     if not isinstance(group, _LazyGroup):
         return []
@@ -215,11 +215,12 @@ def _commands_with(option: str, context: click.Context | None) -> list[str]:
 
 
 def _has_option(command: click.Command, option: str) -> bool:
-    """Whether a command has an option that its help shows."""
+    """Return True if a command has the option and its help shows it."""
     return any(option in param.opts and not getattr(param, "hidden", False) for param in command.params)
 
 
-def _fail(message: str, status: int) -> NoReturn:
+def _exit_with(message: str, status: int) -> NoReturn:
+    """Print a message on standard error and exit with the status."""
     from formulaseed.cli.output import say
 
     say(f"formulaseed: {message}", err=True)

@@ -1,29 +1,28 @@
-"""The one way out: what commands print and write, how they report errors, failures and progress, and end.
+"""Print and write the output of all commands: lines, errors, failures, progress; and end a command.
 
-Light: nothing here evaluates. Progress is a bar on a terminal, a plain line now and then elsewhere.
+Only this module calls click's `echo`. It imports nothing that evaluates, so that every command starts quickly.
 
-A path, an argument, a name in a file may hold an escape sequence, a line break or a mark that reverses the writing
-direction. What is printed for people shows such characters as escapes, so that nothing quoted can move the cursor,
-colour the screen, hide what is beside it or pass for a line of ours. What programs read is written as it is.
+A path, an argument or a name in a file may contain an escape sequence, a line break or a mark that reverses the writing
+direction. In output for people (`say`, `show`) such characters appear as escapes, so that quoted input cannot move the
+cursor, colour the screen, hide text or imitate our messages. Output for programs (`emit`) is written unchanged.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
 from formulaseed.data.files import holds, replace_file
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.source.printing import escape_hidden_characters, number_of, printable
 
@@ -31,45 +30,32 @@ if TYPE_CHECKING:
     from formulaseed.data.results import Failures
     from formulaseed.pipeline import Analysis, Compilable
 
-_Form = TypeVar("_Form", bound=str)
-_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 
-INTERRUPTED = 130
-"""The exit status of an interrupted command."""
-
-format_option = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
-)
-strict_option = click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-benchmark_option = click.option(
-    "--benchmark", is_flag=True, help="Take requests for those of the benchmark: their ids are R01 to R100."
-)
-reference_option = click.option(
-    "--reference", metavar="FILE", help="The formula reference of rules: what their names mean."
-)
+INTERRUPTED = 130  # the exit status of an interrupted command
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 def say(line: str, *, err: bool = False, color: str = "") -> None:
-    """Print one line for people; a line break in it is shown as an escape, too."""
-    shown = printable(line)
-    click.echo(click.style(shown, fg=color) if color else shown, err=err, color=uses_color())
+    """Print one line for people, with `err` to standard error; a line break in `line` becomes an escape."""
+    text = printable(line)
+    click.echo(click.style(text, fg=color) if color else text, err=err, color=uses_color())
 
 
 def show(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print lines for people that are laid out already."""
+    """Print several lines for people, with `err` to standard error; without `nl` no line break is added at the end."""
     click.echo("\n".join(map(printable, text.split("\n"))), err=err, nl=nl)
 
 
 def show_diagnostics(
     diagnostics: Iterable[Diagnostic], *, err: bool = False, explained: set[str] | None = None
 ) -> None:
-    """Print diagnostics for people, in colour on a terminal; `explained` as `render_text` takes it."""
+    """Print diagnostics for people, in colour on a terminal. `explained` is passed to `render_text`, which changes it."""
     if text := render_text(diagnostics, styled=True, explained=explained):
         click.echo(text, err=err, color=uses_color())
 
 
 def uses_color() -> bool | None:
-    """Return whether to colour what is printed: never or always if the environment says so, else on a terminal (None).
+    """Return whether to colour output: False or True if the environment says so, else None: on a terminal only.
 
     `NO_COLOR` wins over `FORCE_COLOR`.
     """
@@ -81,7 +67,7 @@ def uses_color() -> bool | None:
 
 
 def emit(text: str) -> None:
-    """Write what a program reads, such as JSON, a seed or a module, to standard output."""
+    """Write text for programs, such as JSON, a seed or a module, unchanged to standard output."""
     click.echo(text, nl=False)
 
 
@@ -91,73 +77,49 @@ def emit_json(value: object, indent: int | None = 2) -> None:
 
 
 def finish(status: int) -> NoReturn:
-    """End the command; what is still buffered is written first, so that a closed pipe is noticed here."""
+    """End the command with an exit status. Standard output is flushed first, so that a closed pipe is noticed here."""
     sys.stdout.flush()
     sys.exit(status)
 
 
 def report_error(error: FormulaSeedError, file: str = "", outcome: str = "") -> int:
-    """Print why the command, or its work on a file, could not be done, and return the exit status."""
+    """Print an error that ended the command, or its work on `file`, to standard error; return the exit status, 1 or 2.
+
+    The diagnostics of a `SeedError` are followed by a line with their numbers and `outcome`.
+    """
     if isinstance(error, SeedError):
         show_diagnostics([d for d in error.diagnostics if d.severity != "note"], err=True)
-        say(f"{file and f'{file}: '}{summary(error.diagnostics)}{outcome}", err=True)
+        say(f"{file and f'{file}: '}{summarize(error.diagnostics)}{outcome}", err=True)
         return 1
     say(f"formulaseed: {error}", err=True)
     return 2 if isinstance(error, UnreadableError) else 1
 
 
-def each_file(files: Iterable[str], work: Callable[[str], int], outcome: str = "") -> int:
-    """Work on every file, also where one cannot be used, and return the worst exit status.
+def process_files(files: Iterable[str], process: Callable[[str], int], outcome: str = "") -> int:
+    """Call `process`, which returns an exit status, for every file, and return the highest status.
 
-    `outcome` ends the line about a file with errors.
+    If `process` raises `FormulaSeedError`, the error is printed, followed by `outcome`, and the next file is processed.
     """
-    status = 0
+    highest = 0
     for file in files:
         try:
-            found = work(file)
+            status = process(file)
         except FormulaSeedError as error:
-            found = report_error(error, file, outcome)
-        status = max(status, found)
-    return status
+            status = report_error(error, file, outcome)
+        highest = max(highest, status)
+    return highest
 
 
 def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
-    """Print how many warnings a file has, and errors where they do not end the command; `check` shows them."""
-    found = [d for d in seed.diagnostics if d.severity != "note"]
-    if found:
+    """Print the numbers of warnings and errors of a file, if any, to standard error. `check` prints them in full."""
+    diagnostics = [d for d in seed.diagnostics if d.severity != "note"]
+    if diagnostics:
         name = seed.document.source.name
-        say(f"{name}: {summary(found)}; see `formulaseed check {name}`", err=True)
-
-
-def format_of(
-    out: str, suffixes: Mapping[str, _Form], option: str = "--out", other: str = ", or pass --format"
-) -> _Form | None:
-    """Return the format that a file's name ends in; None for standard output, and for a name without a suffix.
-
-    Raises `UsageError` for a suffix that stands for no format; `other` ends the help.
-    """
-    plain = out.lower().removesuffix(".gz")
-    found = next((form for suffix, form in suffixes.items() if plain.endswith(suffix)), None)
-    unknown = _SUFFIX.search(os.path.basename(plain))
-    if found is None and unknown is not None:
-        *known, last = dict.fromkeys(
-            next(s for s, each in suffixes.items() if each == form) for form in suffixes.values()
-        )
-        listed = f"{', '.join(known)} or {last}" if known else last
-        raise click.UsageError(
-            f"{option} {out}: no format has the suffix `{unknown[0]}`; end the name in {listed}{other}"
-        )
-    return found
-
-
-def check_suffix(out: str | None, *suffixes: str, option: str = "--out") -> None:
-    """Raise `UsageError` for a file of one format whose name ends in none of these suffixes; the first is proposed."""
-    if out is not None:
-        format_of(out, dict.fromkeys(suffixes, ""), option, "")
+        say(f"{name}: {summarize(diagnostics)}; see `formulaseed check {name}`", err=True)
 
 
 def write_out(text: str, out: str | None, note: str = "") -> None:
-    """Write a file and name it, with a note; without a file, write to standard output."""
+    """Write text to the file `out` and print its name with `note`; if `out` is None, write to standard output."""
     if out is None:
         emit(text)
     else:
@@ -166,24 +128,29 @@ def write_out(text: str, out: str | None, note: str = "") -> None:
 
 
 def check_current(path: Path, text: str, fix: str, stale: str = "stale") -> int:
-    """Say whether a file holds this text, and how to `fix` it; return the exit status."""
+    """Print whether the file at `path` contains `text`; return the exit status: 0 if it does, else 1.
+
+    `fix` is the command that writes the file, `stale` describes a file with another text.
+    """
     is_current = holds(path, text)
-    found = "missing" if is_current is None else stale
-    say(f"{path}: current" if is_current else f"{path}: {found}; run {fix}")
-    return 0 if is_current else 1
-
-
-_SECONDS_BETWEEN_LINES = 10.0
+    if is_current:
+        say(f"{path}: current")
+        return 0
+    say(f"{path}: {'missing' if is_current is None else stale}; run {fix}")
+    return 1
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether people read what is written to the stream, by default standard error."""
+    """Return True if a person reads the stream, by default standard error: it is a terminal, but not a dumb one."""
     return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
-def reported(failures: Failures | None = None) -> Iterator[Failures]:
-    """Collect what fails, and list it when the work is over, also where it ends with an error."""
+def report_failures(failures: Failures | None = None) -> Iterator[Failures]:
+    """Provide a collection of failures to a block, and print them to standard error at its end, also after an exception.
+
+    The block gets `failures` if it is passed, else a new, empty collection.
+    """
     from formulaseed.data.results import Failures
 
     failures = failures or Failures()
@@ -203,27 +170,28 @@ _Draw = Callable[[int, _Note], None]
 
 
 class Progress:
-    """Counts what is done, each a `what`, and passes the count on to `draw`, with what returns a note."""
+    """The number of items done so far. `draw` shows the number and a note at every change."""
 
     def __init__(self, draw: _Draw, hide: Callable[[], None] = lambda: None) -> None:
         self._draw = draw
         self._done = 0
-        self._shown: _Note | None = None
+        self._lasting_note: _Note | None = None
         self.hide = hide
-        """Takes the bar off the terminal, if there is one, for something else to be printed."""
+        """Remove the bar, if there is one, from the terminal, so that something else can be printed."""
 
     def advance(self, note: _Note) -> None:
-        """One more is done."""
+        """Count one more item as done, and show the note of `show`, or `note` if `show` was never called."""
         self._done += 1
-        self._draw(self._done, self._shown or note)
+        self._draw(self._done, self._lasting_note or note)
 
     def show(self, note: str) -> None:
-        """Something else went on; its note replaces those of `advance`."""
-        self._shown = lambda: note
-        self._draw(self._done, self._shown)
+        """Show `note` without counting an item; from now on it replaces the notes of `advance`."""
+        self._lasting_note = lambda: note
+        self._draw(self._done, self._lasting_note)
 
 
-def _lines(what: str) -> _Draw:
+def _draw_lines(noun: str) -> _Draw:
+    """Return a function that prints the progress as a line on standard error, at most every ten seconds."""
     last = time.monotonic()
 
     def draw(done: int, note: _Note) -> None:
@@ -231,27 +199,33 @@ def _lines(what: str) -> _Draw:
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            say(f"{number_of(done, what)}, {note()}", err=True)
+            say(f"{number_of(done, noun)}, {note()}", err=True)
 
     return draw
 
 
 @contextmanager
-def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Progress]:
-    """Show the progress of items, each a `what`; where there is a total, as a share of it."""
-    if quiet or not is_terminal():
-        yield Progress((lambda done, note: None) if quiet else _lines(what))
+def show_progress(noun: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Progress]:
+    """Show the progress of a block on standard error: a bar on a terminal, elsewhere a line now and then.
+
+    `noun` names one item. The bar shows the share of `total` if it is known. With `quiet` nothing is shown.
+    """
+    if quiet:
+        yield Progress(lambda done, note: None)
+        return
+    if not is_terminal():
+        yield Progress(_draw_lines(noun))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    far = SpinnerColumn() if total is None else BarColumn()
-    columns = (far, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    first = SpinnerColumn() if total is None else BarColumn()
+    columns = (first, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{what}s", total=total)
+        task = bar.add_task(f"{noun}s", total=total)
 
         def draw(done: int, note: _Note) -> None:
-            bar.update(task, completed=done, description=f"{what}s, {printable(note())}")
+            bar.update(task, completed=done, description=f"{noun}s, {printable(note())}")
 
         yield Progress(draw, bar.stop)

@@ -1,6 +1,6 @@
-"""What keeps `compile` from writing a file: something else is there, or what was generated from another document.
+"""Find out whether `compile` may overwrite a file, or whether something else would be lost.
 
-A file that a target has written states what it was made from, and the target reads that again: `Backend.identify`.
+A generated file states the document that it was generated from; `Backend.identify` reads that.
 """
 
 from __future__ import annotations
@@ -17,62 +17,74 @@ from formulaseed.errors import UnreadableError, reason_of
 
 
 class Obstacle(NamedTuple):
-    """What keeps a file from being written, what to do about it, and whether --force replaces it."""
+    """The reason not to overwrite a file, the help for it, and whether --force overwrites the file nevertheless."""
 
-    what: str
+    reason: str
     help: str
     may_be_forced: bool = True
 
 
-def obstacle_at(path: Path, source: str, made_from: Path | None, backend: Backend) -> Obstacle | None:
-    """Return why a generated file must not be written there; None where nothing is lost by it. Raises `UnreadableError`."""
+def find_obstacle(path: Path, source: str, document: Path | None, backend: Backend) -> Obstacle | None:
+    """Return the reason not to write the generated text `source` to `path`; None if the file may be written.
+
+    `document` is the file that `source` was generated from, if any. Raises `UnreadableError` if an existing file cannot be read.
+    """
     try:
         mode = path.lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):  # the latter is reported when the file is written
+    except (FileNotFoundError, NotADirectoryError):  # writing the file reports a parent that is no directory
         return None
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
     if stat.S_ISLNK(mode):
         return Obstacle("it is a symbolic link", "remove it")
     if not stat.S_ISREG(mode):
-        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-        return Obstacle(f"it is {what}", "move it", may_be_forced=False)
+        kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        return Obstacle(f"it is {kind}", "move it", may_be_forced=False)
     try:
-        present = _identity_at(path, backend)
+        existing = _read_identity(path, backend)
     except OSError as error:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
-    if present is None:
+    if existing is None:
         return Obstacle("it is not a file that formulaseed generated", "move it")
-    if not _is_same(present, backend.identify(source), path, made_from):
-        where = f"`{present.path}`, which is " if present.path else ""
-        return Obstacle(f"it was generated from {where}`{present.name}`", "rename one of the two")
+    if not _is_same_document(existing, backend.identify(source), path, document):
+        prefix = f"`{existing.path}`, which is " if existing.path else ""
+        return Obstacle(f"it was generated from {prefix}`{existing.name}`", "rename one of the two")
     return None
 
 
-def report_former(former: Path, path: Path, source: str, made_from: Path | None, backend: Backend) -> None:
-    """Say that a file of the same document is left under the name that an earlier release gave it, for people to delete."""
+def report_former(former: Path, path: Path, source: str, document: Path | None, backend: Backend) -> None:
+    """Print advice to delete the file `former` if it was generated from the same document as `source`, for `path`.
+
+    `former` is the name that an earlier release gave the file.
+    """
     try:
-        present = _identity_at(former, backend)
-    except OSError:  # there is none
+        identity = _read_identity(former, backend)
+    except OSError:  # there is no such file
         return
-    if present is not None and _is_same(present, backend.identify(source), former, made_from):
+    if identity is not None and _is_same_document(identity, backend.identify(source), former, document):
         say(f"{former}: an earlier module of the same file, which is now {path}: delete it", err=True)
 
 
-def _identity_at(path: Path, backend: Backend) -> Identity | None:
-    """Return what a file was generated from; None if it was not. Raises `OSError`."""
+def _read_identity(path: Path, backend: Backend) -> Identity | None:
+    """Return the document that a file was generated from; None if the file was not generated.
+
+    Raises `OSError` if the file cannot be read.
+    """
     return backend.identify(path.read_bytes().decode("utf-8", "replace"))
 
 
-def _is_same(present: Identity, new: Identity | None, path: Path, made_from: Path | None) -> bool:
-    """Return whether the file at a path was generated from the same document as the new one.
+def _is_same_document(existing: Identity, new: Identity | None, path: Path, document: Path | None) -> bool:
+    """Return True if the file at `path`, with the identity `existing`, was generated from the file `document`.
 
-    It was if that has the same name and is in the same place, or in a place where none is now.
+    The two identities must have the same kind and name. Their paths may differ if the path of `existing` leads to `document`,
+    or to no file any more.
     """
-    if new is None or (present.kind, present.name) != (new.kind, new.name):
+    if new is None or (existing.kind, existing.name) != (new.kind, new.name):
         return False
-    if present.path in ("", new.path):
+    if existing.path in ("", new.path):
         return True
-    folders = [path.parent, *([made_from.parent] if made_from is not None else [])]
-    existing = [file for folder in folders for file in named_files(present.path, folder) if os.path.isfile(file)]
-    return not existing or (made_from is not None and any(file.samefile(made_from) for file in existing))
+    folders = [path.parent]
+    if document is not None:
+        folders.append(document.parent)
+    files = [file for folder in folders for file in named_files(existing.path, folder) if os.path.isfile(file)]
+    return not files or (document is not None and any(file.samefile(document) for file in files))

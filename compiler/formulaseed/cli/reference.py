@@ -1,4 +1,4 @@
-"""`formulaseed reference` and `formulaseed formula`."""
+"""Define the commands `reference`, which prints the formula reference of a domain, and `formula`, which evaluates one."""
 
 from __future__ import annotations
 
@@ -12,21 +12,12 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.output import (
-    check_current,
-    emit_json,
-    finish,
-    format_of,
-    format_option,
-    say,
-    show_diagnostics,
-    strict_option,
-    write_out,
-)
+from formulaseed.cli.options import choose_format, format_option, strict_option
+from formulaseed.cli.output import check_current, emit_json, finish, say, show_diagnostics, write_out
 from formulaseed.data.files import json_value, read_bytes, replace_file
-from formulaseed.diagnostics.model import Problems, strictly
-from formulaseed.diagnostics.render import summary
-from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, domain_of, read_given
+from formulaseed.diagnostics.model import Problems, promote_warnings
+from formulaseed.diagnostics.render import summarize
+from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, load_domain, read_document
 from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
@@ -40,6 +31,7 @@ from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.variables import with_variables
 from formulaseed.runtime.loading import module_from_source
 
+_MAX_VARS_SIZE = 4 * 1024 * 1024  # bytes of the file, or characters of the text, of --vars
 _SUFFIXES = {".json": "json", ".md": "markdown", ".txt": "prompt"}
 
 
@@ -61,17 +53,18 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
     """
     if check and out is None:
         raise click.UsageError("--check needs --out: the file to check")
-    chosen = form or (format_of(out, _SUFFIXES) if out is not None else None) or "json"
-    reference = _reference(**domain)
+    form = choose_format(form, out, _SUFFIXES, "json")
+    reference = _load_reference(**domain)
     for name in reference.hidden:
-        what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
-        say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
-    if chosen == "json":
+        bare = name.partition(".")[2]
+        meaning = "the entity" if reference.entity(bare) is not None else "a word of the language"
+        say(f"hidden: {name}, as `{bare}` alone is {meaning}; write it with its prefix", err=True)
+    if form == "json":
         if generated_at:
             reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
-        sys.exit(_json(reference, out, check))
+        sys.exit(_write_json(reference, out, check))
     document = reference_json(reference)
-    if chosen == "markdown":
+    if form == "markdown":
         text = reference_markdown(document)
     else:
         text = reference_prompt(document)
@@ -81,28 +74,34 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
     write_out(text, out)
 
 
-def _reference(
+def _load_reference(
     seed: str | None, schema: str | None, database: str | None, root: str | None, custom_fields: str | None
 ) -> Reference:
+    """Return the reference that the options choose: of a schema file, a database or both, or of the restaurant.
+
+    What a database contains and formulas cannot use is reported on standard error. Raises `UsageError` for options that do not
+    go together, `SeedError` for an invalid schema file or seed, `DataError` for a file or database that cannot be read.
+    """
     if seed is not None and (schema is not None or database is not None):
         raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")
     if database is None and (root is not None or custom_fields is not None):
         raise click.UsageError("--root and --custom-fields are for --database")
-    layout, stated = DatabaseLayout(), None
+    schema_reference: Reference | None = None
+    layout = DatabaseLayout()
     if schema is not None:
-        stated, layout, _ = _read(schema)
+        schema_reference, layout, _ = _read_reference(schema)
     if database is not None:
         from formulaseed.reference.database import database_reference
 
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
-        found, left_out = database_reference(database, layout)
+        reference, left_out = database_reference(database, layout)
         for name in left_out:
             say(f"left out: {name}", err=True)
-        return overlaid(found, stated) if stated is not None else found
-    if stated is not None:
-        if not stated.entities:
+        return overlaid(reference, schema_reference) if schema_reference is not None else reference
+    if schema_reference is not None:
+        if not schema_reference.entities:
             raise click.UsageError(f"{schema} describes a database; pass it with --database")
-        return stated
+        return schema_reference
     if seed is None:
         return restaurant_reference()
     from formulaseed.documents import load_seed
@@ -110,39 +109,44 @@ def _reference(
     return restaurant_reference(load_seed(seed).program)
 
 
-def _json(reference: Reference, out: str | None, check: bool) -> int:
-    """Print or write the reference; in a file that holds one already its version follows from what has changed."""
+def _write_json(reference: Reference, out: str | None, check: bool) -> int:
+    """Print the reference as JSON or write it to the file `out`; return the exit status.
+
+    If the file contains a reference already, it is rewritten only if something has changed, with the next version. With `check`
+    nothing is written; the status is 1 if the file is stale.
+    """
     text = document_text(reference_json(reference))
     if out is None or not Path(out).exists():
         if check and out is not None:
             return check_current(Path(out), text, "the command without --check")
         write_out(text, out, f"version {reference.version}")
         return 0
-    before, _, written = _read(out)
-    found = change(before, written, reference, reference_json(reference))
-    if found.kind == "none":
+    before, _, written = _read_reference(out)
+    difference = change(before, written, reference, reference_json(reference))
+    if difference.kind == "none":
         say(f"{out}: current, version {before.version}")
         return 0
-    version = next_version(before.version, found.kind)
+    version = next_version(before.version, difference.kind)
     if check:
-        say(f"{out}: stale, {before.version} is to become {version} ({found})")
+        say(f"{out}: stale, {before.version} is to become {version} ({difference})")
         return 1
     replace_file(Path(out), document_text(reference_json(replace(reference, version=version))))
-    say(f"{out}: {before.version} became {version} ({found})")
+    say(f"{out}: {before.version} became {version} ({difference})")
     return 0
 
 
-def _read(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
-    """The reference in a file, what it says of a database, and its JSON. Raises `SeedError` for any other file."""
+def _read_reference(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
+    """Read a formula reference or schema file: the reference, its description of a database, and the JSON object.
+
+    Raises `SeedError` if the file is invalid or of another kind, `UnreadableError` if it cannot be opened.
+    """
     problems = Problems()
-    document = read_given(path, "reference", problems)
-    reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
+    document = read_document(path, "reference", problems)
+    reference = lower_reference(document.tree, problems)
+    layout = lower_layout(document.tree, problems)
     if problems.has_errors or reference is None:
         raise SeedError(problems.sorted())
     return reference, layout, json.loads(document.source.text)
-
-
-_MOST = 4 * 1024 * 1024
 
 
 @click.command("formula")
@@ -162,109 +166,137 @@ def formula(
     """
     if (text is None) == (rules is None):
         raise click.UsageError("pass a formula, or --file with a file of rules")
-    given = _values(values)
+    variables = _read_variables(values)
     if rules is not None:
         analysis = analyse_rules(rules, reference)
     else:
         assert text is not None
-        is_inferred = reference is None and given is not None
-        domain = with_variables(None, given or {}, are_values=True) if is_inferred else domain_of(reference, None)
+        if reference is None and variables is not None:
+            domain = with_variables(None, variables, are_values=True)
+        else:
+            domain = load_domain(reference, None)
         analysis = analyse_formula(text, domain)
-    outcome = _Outcome(analysis, given, strict, several=rules is not None)
+    outcome = _FormulasOutcome(analysis, variables, strict, is_file=rules is not None)
     if form == "json":
         emit_json(outcome.to_json())
     else:
         outcome.print()
-    finish(1 if outcome.failed or outcome.faults else 0)
+    finish(1 if outcome.has_errors or outcome.faults else 0)
 
 
-class _Outcome:
-    """What became of each formula: diagnostics, stages, values."""
+class _FormulasOutcome:
+    """The outcome of checking and evaluating formulas: diagnostics, values by formula, faults by formula without a value.
 
-    def __init__(self, analysis: SeedAnalysis, given: Mapping[str, Any] | None, strict: bool, *, several: bool) -> None:
-        self.several = several
-        self.diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    Formulas that read fields are not evaluated without `variables`. `is_file` says whether they come from a file of rules.
+    """
+
+    def __init__(
+        self, analysis: SeedAnalysis, variables: Mapping[str, Any] | None, strict: bool, *, is_file: bool
+    ) -> None:
+        self.is_file = is_file
+        self.diagnostics = promote_warnings(analysis.diagnostics) if strict else analysis.diagnostics
         self.values: dict[str, Value] = {}
         self.faults: dict[str, str] = {}
-        self.failed = any(d.severity == "error" for d in self.diagnostics)
+        self.has_errors = any(d.severity == "error" for d in self.diagnostics)
         self.is_checked_only = False
-        self.is_refused = False  # as a whole, for the same reason for each formula
-        if self.failed or analysis.program is None:
+        self.are_variables_refused = False  # then all formulas have the same fault
+        if self.has_errors or analysis.program is None:
             return
         program = analysis.program
-        self.is_checked_only = given is None and bool(program.record)
+        self.is_checked_only = variables is None and bool(program.record)
         try:
-            values = known_values(program, given)
+            values = known_values(program, variables)
         except DataError as error:
-            self.is_refused = True
+            self.are_variables_refused = True
             self.faults = dict.fromkeys(program.output, str(error))
             return
         if not self.is_checked_only:
             self._evaluate(analysis, program, values)
 
-    def _evaluate(self, analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> None:
-        """Evaluate all formulas at once, and by halves if one of them has no value."""
+    def _evaluate(self, analysis: SeedAnalysis, program: nodes.Program, values: Mapping[str, Any]) -> None:
+        """Evaluate the formulas of `program` into `self.values`, and put those without a value into `self.faults`.
+
+        All formulas are evaluated at once; if one has no value, each half of them is evaluated on its own.
+        """
         try:
-            self.values |= _evaluated(analysis, program, given)
+            self.values |= _evaluate_formulas(analysis, program, values)
         except (DataError, EvaluationError) as error:
             middle = len(program.steps) // 2
-            for steps in (program.steps[:middle], program.steps[middle:]) if middle else ():
-                self._evaluate(analysis, part_of(program, steps), given)
-            if not middle:
-                found = str(error) if isinstance(error, DataError) else f"{error.kind}: {error.message} ({error.place})"
-                self.faults[program.output[0]] = found
+            if middle > 0:
+                for steps in (program.steps[:middle], program.steps[middle:]):
+                    self._evaluate(analysis, part_of(program, steps), values)
+            elif isinstance(error, DataError):
+                self.faults[program.output[0]] = str(error)
+            else:
+                self.faults[program.output[0]] = f"{error.kind}: {error.message} ({error.place})"
 
     def stages(self) -> dict[str, str]:
+        """Return the result of each stage, a word by its name."""
         return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
 
     def to_json(self) -> dict[str, Any]:
-        value: dict[str, Any] = {"values": self.values, "failed": self.faults}
-        if not self.several:
-            value = {"value": next(iter(self.values.values()), None)}
-            value |= {"failed": next(iter(self.faults.values()))} if self.faults else {}
+        """Return the outcome as the JSON object that the command prints; of one formula without its name."""
+        result: dict[str, Any]
+        if self.is_file:
+            result = {"values": self.values, "failed": self.faults}
+        else:
+            result = {"value": next(iter(self.values.values()), None)}
+            if self.faults:
+                result["failed"] = next(iter(self.faults.values()))
         diagnostics = [{**d.to_json(), "stage": stage_of(d)} for d in self.diagnostics]
-        return {**value, "stages": self.stages(), "diagnostics": diagnostics}
+        return {**result, "stages": self.stages(), "diagnostics": diagnostics}
 
     def print(self) -> None:
-        """The value, or the values by name, on standard output; everything else on standard error."""
+        """Print the value, or the values by name, on standard output, and everything else on standard error."""
         show_diagnostics(self.diagnostics, err=True)
-        names_each = self.several and not self.is_refused
-        for line in dict.fromkeys(f"{name}: {fault}" if names_each else fault for name, fault in self.faults.items()):
+        if self.is_file and not self.are_variables_refused:
+            lines = [f"{name}: {fault}" for name, fault in self.faults.items()]
+        else:
+            lines = list(dict.fromkeys(self.faults.values()))
+        for line in lines:
             say(f"formulaseed: {line}", err=True)
         if self.faults or self.diagnostics or self.is_checked_only:
-            shown = ", ".join(f"{stage} {self.stages()[stage]}" for stage in STAGES)
-            counted = f"{summary(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
-            say(f"{counted}{shown}", err=True)
-        if self.several and self.values:
+            text = ", ".join(f"{stage} {self.stages()[stage]}" for stage in STAGES)
+            if self.diagnostics or not self.faults:
+                text = f"{summarize(self.diagnostics) or 'no problems'}; {text}"
+            say(text, err=True)
+        if self.is_file and self.values:
             emit_json(self.values)
         elif self.values:
             emit_json(next(iter(self.values.values())), indent=None)
 
 
-def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:
-    """The values of the formulas: of a file of rules those that its module gives."""
+def _evaluate_formulas(analysis: SeedAnalysis, program: nodes.Program, values: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the values of the formulas of `program`, by name; those of a file of rules are computed by its module.
+
+    Raises `DataError` for values that do not fit, `EvaluationError` for the first formula without a value.
+    """
     if analysis.kind.name != "rules":
-        return evaluate_steps(program, given)
+        return evaluate_steps(program, values)
     loaded = Compilable(analysis.kind, analysis.document, program, ())
     module: Any = module_from_source(compile(loaded, formatted=False), "rules")
     try:
-        values: dict[str, Value] = module.evaluate(module.parse_record(given))
+        results: dict[str, Value] = module.evaluate(module.parse_record(values))
     except module.DataError as error:
         raise DataError(str(error)) from None
     except module.EvaluationError as error:
         raise located(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
-    return values
+    return results
 
 
-def _values(text: str | None) -> Mapping[str, Any] | None:
+def _read_variables(text: str | None) -> Mapping[str, Any] | None:
+    """Return the values of --vars by name, of a JSON object or of a file after `@`; None without the option.
+
+    Raises `DataError` if they are no JSON object or too long, `UnreadableError` if the file cannot be opened.
+    """
     if text is None:
         return None
     if text.startswith("@"):
-        data, _ = read_bytes(text[1:], _MOST)
+        data, _ = read_bytes(text[1:], _MAX_VARS_SIZE)
         text = data.decode("utf-8-sig", "replace")
-    if len(text) > _MOST:
-        raise DataError(f"--vars has more than {_MOST} characters")
-    found = json_value(text, "--vars")
-    if not isinstance(found, dict):
+    if len(text) > _MAX_VARS_SIZE:
+        raise DataError(f"--vars has more than {_MAX_VARS_SIZE} characters")
+    variables = json_value(text, "--vars")
+    if not isinstance(variables, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
-    return found
+    return variables

@@ -1,6 +1,6 @@
-"""Where results go: a table on a terminal, JSON Lines, CSV or Parquet; sorted if asked for; and what they come to.
+"""Write the results of `run` and `evaluate` as a table, JSON Lines, CSV or Parquet, sorted if the user asks for it.
 
-A table is for people: its numbers are rounded, and the columns that do not fit the terminal are left out and named.
+A table is for people: its numbers are rounded, and columns that do not fit the terminal are left out and named.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Literal, cast
 
 import click
 
-from formulaseed.cli.output import Progress, check_suffix, format_of, is_terminal, say, show
+from formulaseed.cli.options import add_options, check_suffix, format_of
+from formulaseed.cli.output import Progress, is_terminal, say, show
 from formulaseed.cli.table import results_table
 from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
 from formulaseed.data.tabular import cells_of, columns_of, csv_line
@@ -25,34 +26,32 @@ from formulaseed.runtime.evaluator import Evaluator
 
 Format = Literal["table", "jsonl", "csv", "parquet"]
 _FORMATS: tuple[Format, ...] = ("table", "jsonl", "csv", "parquet")
-_LINES: dict[str, Literal["jsonl"]] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
-ROWS_SUFFIXES: dict[str, Literal["jsonl", "parquet"]] = {**_LINES, ".parquet": "parquet"}
-_SUFFIXES: dict[str, Format] = {**_LINES, ".csv": "csv", ".parquet": "parquet"}
-"""The formats by the suffix of a file, which `.gz` may follow."""
+# formats by the suffix of a file, which `.gz` may follow
+_JSON_LINES_SUFFIXES: dict[str, Literal["jsonl"]] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+ROWS_SUFFIXES: dict[str, Literal["jsonl", "parquet"]] = {**_JSON_LINES_SUFFIXES, ".parquet": "parquet"}
+_SUFFIXES: dict[str, Format] = {**_JSON_LINES_SUFFIXES, ".csv": "csv", ".parquet": "parquet"}
 
 _Write = Callable[[Result], None]
+_Parameters = Mapping[str, Any] | None
 
 
-def result_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say where results go, for `Results.of`."""
-    for option in reversed((
+result_options = add_options(
         click.option("--out", default="-", help="Where to write results; standard output by default."),
         click.option("--format", "form", type=click.Choice(_FORMATS),
                      help="How to write results: a table on a terminal, as --out ends (.csv, .parquet), or JSON Lines."),
         click.option("--sort", metavar="NAME", help="Sort by an output: the largest first, strings by the alphabet."),
         click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+)  # fmt: skip
+"""Add the options for the output of results to a command; `Results.choose` takes their values."""
 
 
 def check_lines(out: str | None, option: str) -> None:
-    """Raise `UsageError` for a file that is written as JSON Lines and whose name ends otherwise."""
-    check_suffix(out, *_LINES, option=option)
+    """Raise `UsageError` if a file of JSON Lines has a suffix of another format."""
+    check_suffix(out, *_JSON_LINES_SUFFIXES, option=option)
 
 
 def require_parquet(out: str) -> None:
-    """Raise `UsageError` for an output that is not for Parquet, and `UnreadableError` where pyarrow is missing."""
+    """Raise `UsageError` if `out` is a terminal or a `.gz` file, and `UnreadableError` if pyarrow is not installed."""
     from formulaseed.data.parquet import require_pyarrow
 
     if out.endswith(".gz") or (out == "-" and is_terminal(sys.stdout)):
@@ -62,43 +61,42 @@ def require_parquet(out: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Where the results of one command go."""
+    """The destination of a command's results: file, format, order, and the metadata to write with them."""
 
     out: str
     form: Format
     sort: str | None
     evaluator: Evaluator
-    made_with: Provenance
+    provenance: Provenance
 
     @classmethod
-    def of(
-        cls,
-        out: str,
-        form: Format | None,
-        sort: str | None,
-        trace: bool,
-        evaluator: Evaluator,
-        parameters: Mapping[str, Any] | None,
+    def choose(
+        cls, out: str, form: Format | None, sort: str | None, trace: bool, evaluator: Evaluator, parameters: _Parameters
     ) -> Results:
-        """Choose the format. Raises `UsageError` for what cannot be written, before anything is done."""
-        on_screen = out == "-" and is_terminal(sys.stdout)
-        chosen = form or format_of(out, _SUFFIXES) or ("table" if on_screen and not trace else "jsonl")
-        if trace and chosen != "jsonl":
-            raise click.UsageError(f"--trace goes with --format jsonl: no {chosen} holds the steps and their reviews")
-        if chosen == "parquet":
+        """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal and JSON Lines elsewhere.
+
+        Raises `UsageError` if the format cannot hold the outputs or the trace, or `sort` is no output, before any work.
+        """
+        form = form or format_of(out, _SUFFIXES)
+        if form is None:
+            is_on_screen = out == "-" and is_terminal(sys.stdout)
+            form = "table" if is_on_screen and not trace else "jsonl"
+        if trace and form != "jsonl":
+            raise click.UsageError(f"--trace goes with --format jsonl: no {form} holds the steps and their reviews")
+        if form == "parquet":
             require_parquet(out)
         if sort is not None and sort not in evaluator.output:
-            help = did_you_mean(sort, evaluator.output, what="outputs")
+            help = did_you_mean(sort, evaluator.output, noun="outputs")
             raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
-        if chosen in ("csv", "parquet"):
+        if form in ("csv", "parquet"):
             try:
                 columns_of(evaluator.output)
             except FormulaSeedError as error:
                 raise click.UsageError(str(error)) from None
-        return cls(out, chosen, sort, evaluator, evaluator.provenance(parameters))
+        return cls(out, form, sort, evaluator, evaluator.provenance(parameters))
 
-    def fitting(self, result: Result, failures: Failures) -> Result:
-        """Return the result as the format can hold it: as one that failed if it cannot."""
+    def make_fit(self, result: Result, failures: Failures) -> Result:
+        """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`."""
         if self.form != "parquet":
             return result
         from formulaseed.data.parquet import fitting
@@ -106,21 +104,26 @@ class Results:
         return fitting(result, failures)
 
     @contextmanager
-    def writer(self, inputs: Sequence[str | None], shown: Progress) -> Iterator[_Write]:
-        """Open where results go, and provide what writes one; those that are sorted are written at the end."""
-        with text_writer(self.out, *inputs) as file, self._formatted(file, shown) as write:
+    def open(self, inputs: Sequence[str | None], progress: Progress) -> Iterator[_Write]:
+        """Open the destination, and provide a function that writes a result.
+
+        Sorted results and tables are written when the block ends, also if it ends with an exception. Raises `DataError` if one
+        of the files `inputs` would be overwritten.
+        """
+        with text_writer(self.out, *inputs) as file, self._open_format(file, progress) as write:
             if self.sort is None:
                 yield write
                 return
-            kept: list[Result] = []
+            unsorted: list[Result] = []
             try:
-                yield kept.append
+                yield unsorted.append
             finally:
-                for result in sorted(kept, key=self._order):
+                for result in sorted(unsorted, key=self._sort_key):
                     write(result)
 
     @contextmanager
-    def _formatted(self, file: Any, shown: Progress) -> Iterator[_Write]:
+    def _open_format(self, file: Any, progress: Progress) -> Iterator[_Write]:
+        """Provide a function that writes a result to an open file in the format; a table hides the progress first."""
         outputs = self.evaluator.output
         if self.form == "jsonl":
             yield lambda result: write_line(file, result)
@@ -131,25 +134,28 @@ class Results:
             from formulaseed.data.parquet import parquet_writer
 
             types = self.evaluator.output_types()
-            with parquet_writer(file.buffer, types, self.evaluator.task_name, self.made_with) as write:
+            with parquet_writer(file.buffer, types, self.evaluator.task_name, self.provenance) as write:
                 yield write
         else:
-            kept: list[Result] = []
+            rows: list[Result] = []
             try:
-                yield kept.append
+                yield rows.append
             finally:
-                shown.hide()
-                self._print_table(kept, file)
+                progress.hide()
+                self._print_table(rows, file)
 
-    def _order(self, result: Result) -> tuple[int, float, str]:
-        """Numbers from the largest down, true before false, strings by the alphabet; what has no value is last."""
+    def _sort_key(self, result: Result) -> tuple[int, float, str]:
+        """Return the key that sorts numbers from the largest down, true before false, strings by the alphabet, None last."""
         value = (result.output or {}).get(cast(str, self.sort))
         if value is None:
             return 1, 0, ""
-        return (0, 0, value) if isinstance(value, str) else (0, -value, "")
+        if isinstance(value, str):
+            return 0, 0, value
+        return 0, -value, ""
 
     def _print_table(self, results: Sequence[Result], file: Any) -> None:
-        width = _width(file)
+        """Write a table of the results to a file, or print it; name omitted columns on standard error."""
+        width = _terminal_width(file)
         table, left_out = results_table(results, self.evaluator.output, self.sort, width)
         if file is sys.stdout:
             show(table)
@@ -160,8 +166,8 @@ class Results:
             say(f"not shown, as {width} columns are too few: {names}; --format csv or jsonl has them", err=True)
 
 
-def _width(file: Any) -> int | None:
-    """The columns of a terminal, or of `COLUMNS`; None for a file or a pipe, which take any."""
+def _terminal_width(file: Any) -> int | None:
+    """Return the width of a table in columns: that of the terminal, or `COLUMNS`; None, for no limit, elsewhere."""
     if file is sys.stdout and (is_terminal(file) or os.environ.get("COLUMNS", "").isdecimal()):
         return shutil.get_terminal_size().columns
     return None

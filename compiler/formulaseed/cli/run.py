@@ -1,4 +1,4 @@
-"""The commands that evaluate: `run` restaurants with their reviews, `evaluate` rows."""
+"""Define the commands that evaluate: `run` for restaurants with their reviews, `evaluate` for rows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.extracting import extraction_options, make_job, open_job, rows_format
-from formulaseed.cli.inputs import allow_edited_option, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, progress, reported, say
-from formulaseed.cli.panels import PanelCommand
+from formulaseed.cli.extracting import choose_rows_format, extraction_options, make_job, start_job
+from formulaseed.cli.inputs import load, parameters_of
+from formulaseed.cli.options import PanelCommand, allow_edited_option, duplicates_option, param_option
+from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
 from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
@@ -39,20 +39,20 @@ def run(
     agreement` measures. The anthropic extractor asks a model; its answers are cached, so that nothing is paid twice. Exit
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
-    rows_form = rows_format(rows_out, None, "--rows-out", "") if rows_out is not None else "jsonl"
+    rows_form = choose_rows_format(rows_out or "-", None, "--rows-out", "")
     if with_text and rows_out is None and options["extractions_out"] is None:
         raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
     job = make_job(seed, {"--out": out, "--rows-out": rows_out}, with_text=with_text, trace=trace, **options)
     source = job.source
-    to = Results.of(out, form, sort, trace, source.evaluator, source.options.parameters)
+    destination = Results.choose(out, form, sort, trace, source.evaluator, source.options.parameters)
 
-    with open_job(job) as opened, job.rows_writer(rows_out, rows_form, opened.failures) as keep:
-        restaurants = source.read_restaurants(opened.failures)
+    with start_job(job) as running, job.open_rows(rows_out, rows_form, running.failures) as write_row:
+        restaurants = source.read_restaurants(running.failures)
         results = run_restaurants(
-            source.evaluator, opened.extractor, restaurants, source.options, opened.failures, keep
+            source.evaluator, running.extractor, restaurants, source.options, running.failures, write_row
         )
-        _write(results, to, job.inputs, opened.failures, opened.shown, opened.counts)
-    finish(opened.status)
+        _write_results(results, destination, job.inputs, running.failures, running.progress, running.counts)
+    finish(running.status)
 
 
 @click.command("evaluate")
@@ -73,30 +73,35 @@ def evaluate(
     """
     evaluator = load(seed, strict=strict, allow_edited=allow_edited).evaluator
     parameters = parameters_of(evaluator, params)
-    to = Results.of(out, form, sort, trace, evaluator, parameters)
-    lines, counted = read_lines(rows, "rows"), ResultCounts()
-    with reported() as failures, progress("restaurant", quiet=True) as shown:
+    destination = Results.choose(out, form, sort, trace, evaluator, parameters)
+    lines = read_lines(rows, "rows")
+    counts = ResultCounts()
+    with report_failures() as failures, show_progress("restaurant", quiet=True) as progress:
         results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters, duplicates=duplicates)
-        _write(results, to, (rows,), failures, shown, counted)
-    for line in counted.lines():
+        _write_results(results, destination, (rows,), failures, progress, counts)
+    for line in counts.lines():
         say(line, err=True)
-    number = number_of(counted.restaurants + failures.unreadable, "line")
-    say(f"{number}: {counted.summary()}{failures.summary()}", err=True)
+    line_count = number_of(counts.restaurants + failures.unreadable, "line")
+    say(f"{line_count}: {counts.summary()}{failures.summary()}", err=True)
     finish(failures.status)
 
 
-def _write(
+def _write_results(
     results: Iterator[Result],
-    to: Results,
+    destination: Results,
     inputs: tuple[str | None, ...],
     failures: Failures,
-    shown: Progress,
+    progress: Progress,
     counts: ResultCounts,
 ) -> None:
-    """Write each result where `to` says, count it in `counts`, and show the progress."""
-    with to.writer(inputs, shown) as write:
+    """Write all results to `destination`, add them to `counts`, and show the progress.
+
+    A result that the format cannot hold is written as a failed one and added to `failures`. Raises `UnreadableError` if one of
+    the files `inputs` would be overwritten.
+    """
+    with destination.open(inputs, progress) as write:
         for result in results:
-            result = to.fitting(result, failures)
+            result = destination.make_fit(result, failures)
             write(result)
             counts.add(result.error, result.reviews, result.output)
-            shown.advance(counts.progress)
+            progress.advance(counts.progress)

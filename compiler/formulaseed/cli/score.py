@@ -1,4 +1,4 @@
-"""`score`: whole tables of rows and restaurants, on an engine."""
+"""Define the command `score`: it scores whole tables of rows and restaurants with DuckDB, Spark or Python."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import click
 
-from formulaseed.cli.inputs import Loaded, duplicates_option, load, param_option, parameters_of
-from formulaseed.cli.output import Progress, finish, is_terminal, progress, reported, say
+from formulaseed.cli.inputs import Loaded, load, parameters_of
+from formulaseed.cli.options import duplicates_option, param_option
+from formulaseed.cli.output import Progress, finish, is_terminal, report_failures, say, show_progress
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
@@ -48,7 +49,7 @@ from formulaseed.source.printing import number_of
 @param_option
 def score(
     seed: str, rows: str, contexts: str | None, out: str, params: tuple[str, ...], strict: bool, order_by: str | None,
-    engine: str, **how: Any,
+    engine: str, **engine_options: Any,
 ) -> None:  # fmt: skip
     """Score whole tables: a row for each relevant review, and a context for each restaurant.
 
@@ -56,55 +57,66 @@ def score(
     """
     if engine != "spark":
         check_suffix(out)
-        refuse_input(out, rows, contexts, how["database"])
+        refuse_input(out, rows, contexts, engine_options["database"])
     loaded = load(seed)
     parameters = parameters_of(loaded.evaluator, params)
-    options = ScoreOptions(parameters, order=order_by, **how)
+    options = ScoreOptions(parameters, order=order_by, **engine_options)
     if engine == "python":
         _score_lines(loaded, rows, contexts, out, options)
     if engine == "spark":
         _score_on_spark(loaded, rows, contexts, out, options, strict)
     require_pyarrow("duckdb", "the engine `duckdb`")
     skip_pandas()
-    with progress("batch", quiet=not is_terminal()) as shown:
+    with show_progress("batch", quiet=not is_terminal()) as progress:
 
         def write(results: Scored) -> Counter[str]:
-            with suppress(_Orphans):
-                write_batches(out, _Watched(results.batches, results.counts, shown, strict), results.schema)
+            with suppress(_OrphanRowsError):
+                write_batches(out, _MonitoredBatches(results.batches, results.counts, progress, strict), results.schema)
             return results.counts
 
         counts = score_tables(loaded.known_seed, loaded.evaluator, rows, contexts, options, write)
-    _close(out, counts, strict)
+    _report_and_exit(out, counts, strict)
 
 
 def _score_on_spark(
     loaded: Loaded, rows: str, contexts: str | None, out: str, options: ScoreOptions, strict: bool
 ) -> NoReturn:
+    """Score tables with Spark, write the results to the folder `out`, report the counts, and exit.
+
+    Raises `UsageError` for options that are for DuckDB only.
+    """
     from formulaseed.runtime import spark
 
     if (options.jobs, options.memory, options.database) != (1, None, None):
         raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")
-    started = spark.session()
+    session = spark.session()
     try:
-        tables = spark.read(started, rows), None if contexts is None else spark.read(started, contexts)
-        found = spark.frame_of(loaded.known_seed, loaded.evaluator, *tables, options)
-        lost = 0 if tables[1] is None else spark.orphans(tables[0], tables[1], options.key)
-        duplicate_rows = spark.duplicates(tables[0], options.key) if options.duplicates == "first" else 0
-        counts = Counter[str]() if strict and lost else spark.write(found, out)
+        row_table = spark.read(session, rows)
+        context_table = None if contexts is None else spark.read(session, contexts)
+        results = spark.frame_of(loaded.known_seed, loaded.evaluator, row_table, context_table, options)
+        orphans = 0 if context_table is None else spark.orphans(row_table, context_table, options.key)
+        duplicate_rows = spark.duplicates(row_table, options.key) if options.duplicates == "first" else 0
+        counts = Counter[str]()
+        if not (strict and orphans):
+            counts = spark.write(results, out)
     finally:
-        started.stop()
-    counts[ORPHANS] = lost
+        session.stop()
+    counts[ORPHANS] = orphans
     counts[DUPLICATES] = duplicate_rows
-    _close(out, counts, strict)
+    _report_and_exit(out, counts, strict)
 
 
 def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, options: ScoreOptions) -> NoReturn:
-    own = ScoreOptions(options.parameters, trace=options.trace, duplicates=options.duplicates)
-    if contexts is not None or options != own:
+    """Score JSON Lines of nested rows without an engine, write the results to `out`, report the counts, and exit.
+
+    Raises `UsageError` for options that are for engines only.
+    """
+    supported = ScoreOptions(options.parameters, trace=options.trace, duplicates=options.duplicates)
+    if contexts is not None or options != supported:
         raise click.UsageError(
             "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
         )
-    with reported() as failures:
+    with report_failures() as failures:
         lines = scored_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
         if out.endswith(".parquet"):
             require_pyarrow()
@@ -112,41 +124,55 @@ def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, opti
             write_batches(out, table.to_batches(), table.schema)
         else:
             write_values(out, lines.names, lines.values)
-    _close(out, lines.counts, False, failures)
+    _report_and_exit(out, lines.counts, False, failures)
 
 
-class _Orphans(Exception):
-    """Ends the writing, so that an old file stays."""
+class _OrphanRowsError(Exception):
+    """Raised to cancel the writing of results, so that an existing file stays."""
 
 
 @dataclass
-class _Watched:
-    """Batches that pass by, with the progress of their restaurants."""
+class _MonitoredBatches:
+    """The batches of results; iterating over them shows the progress.
+
+    With `strict` the iteration ends with `_OrphanRowsError` if there are rows without a restaurant.
+    """
 
     batches: Any
     counts: Counter[str]
-    shown: Progress
+    progress: Progress
     strict: bool
 
     def __iter__(self) -> Any:
         for batch in self.batches:
             yield batch
-            self.shown.advance(lambda: number_of(self.counts[RESTAURANTS], "restaurant"))
+            self.progress.advance(lambda: number_of(self.counts[RESTAURANTS], "restaurant"))
         if self.strict and self.counts[ORPHANS]:
-            raise _Orphans
+            raise _OrphanRowsError
 
 
-def _close(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
-    names = ORPHANS, NAMELESS, DUPLICATES, RESTAURANTS
+def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
+    """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
+
+    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHANS`, `NAMELESS` and `DUPLICATES`,
+    which are removed from it. The status is `WRONG` if rows have no restaurant and `strict` forbids that, `PARTIAL` if
+    restaurants failed.
+    """
+    names = (ORPHANS, NAMELESS, DUPLICATES, RESTAURANTS)
     orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    failed = f"{counts.total():,} failed" + (f" ({kinds})" if kinds else "")
-    lost = f"; {number_of(orphans, 'row')} without a restaurant" if orphans else ""
-    lost += f"; {number_of(nameless, 'context')} without a key" if nameless else ""
-    lost += f"; {number_of(duplicate_rows, 'duplicate row')} left out" if duplicate_rows else ""
-    lost += failures.summary() if failures is not None else ""
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)
         finish(WRONG)
-    say(f"{out}: {number_of(restaurants, 'restaurant')}, {failed}{lost}", err=True)
+    line = f"{out}: {number_of(restaurants, 'restaurant')}, {counts.total():,} failed"
+    if counts:
+        line += f" ({', '.join(f'{count:,} {kind}' for kind, count in sorted(counts.items()))})"
+    if orphans:
+        line += f"; {number_of(orphans, 'row')} without a restaurant"
+    if nameless:
+        line += f"; {number_of(nameless, 'context')} without a key"
+    if duplicate_rows:
+        line += f"; {number_of(duplicate_rows, 'duplicate row')} left out"
+    if failures is not None:
+        line += failures.summary()
+    say(line, err=True)
     finish(PARTIAL if counts or (failures is not None and failures.lines) else FINE)

@@ -1,12 +1,13 @@
-"""The commands that read and write seeds without evaluating them.
+"""Define the commands that read and write seeds without evaluating them.
 
-`compile` leaves alone what it did not generate from the same file.
+`compile` does not overwrite a file that it did not generate from the same document.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,32 +15,30 @@ import click
 
 from formulaseed import pipeline
 from formulaseed.backends.base import TARGETS, load_backend
+from formulaseed.cli.options import check_suffix, reference_option, strict_option
 from formulaseed.cli.output import (
     check_current,
-    check_suffix,
-    each_file,
     emit,
-    reference_option,
+    process_files,
     report_warnings,
     say,
     show,
     show_diagnostics,
-    strict_option,
     write_out,
 )
-from formulaseed.cli.overwriting import obstacle_at, report_former
+from formulaseed.cli.overwriting import find_obstacle, report_former
 from formulaseed.data.documents import read_text, source_of
 from formulaseed.data.files import replace_file
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.documents import (
     FormulaSeed,
     analyse,
     analyse_text,
     compile_tests,
-    document_kind,
     load_file,
     load_seed,
-    style_at,
+    read_style,
+    recognise_kind,
 )
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
@@ -67,7 +66,7 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
         from formulaseed.backends.python.plan import plan_module
 
         plan, _ = plan_module(analysis.program, path="", sha256="")
-        show("".join(f"{name}:\n{_placed(value)}" for name, value in plan.items()), nl=False)
+        show("".join(f"{name}:\n{_dump_variable(value)}" for name, value in plan.items()), nl=False)
         return
     if tree is None:
         show_diagnostics(analysis.diagnostics, err=True)
@@ -75,13 +74,13 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
     show(dump_tree(tree), nl=False)
 
 
-def _placed(value: object) -> str:
-    """What a template places, a line for each line of code."""
+def _dump_variable(value: object) -> str:
+    """Return a variable of the template, a string or a list, as indented lines."""
     parts = value if isinstance(value, list) else [value]
     return "".join(f"  {line}\n" for part in parts for line in str(part).split("\n"))
 
 
-_FORMATTED = ("seed", "requests", "rules")
+_FORMATTED_KINDS = ("seed", "requests", "rules")
 
 
 @click.command("fmt")
@@ -98,7 +97,7 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
     def format_one(seed: str) -> int:
         problems = Problems()
         source, path = source_of(seed, problems)
-        text = _formatted(source, path, problems, sort=sort)
+        text = _format_source(source, path, problems, sort=sort)
         if problems.has_errors:
             raise SeedError(problems.sorted())
         if text == source.text and path is not None:
@@ -113,12 +112,15 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
         say(seed)
         return 0
 
-    sys.exit(each_file(seeds, format_one, "; not formatted"))
+    sys.exit(process_files(seeds, format_one, "; not formatted"))
 
 
-def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
-    """Return the formatted text of a file, of the same kind; empty if it has errors, which are reported."""
-    kind = document_kind(source, _FORMATTED, problems)
+def _format_source(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
+    """Return the formatted text of a file, with `sort` with the steps of a seed in dependency order.
+
+    The text is of no use if `problems` has errors afterwards. Raises `UsageError` if `sort` is set for a file that is no seed.
+    """
+    kind = recognise_kind(source, _FORMATTED_KINDS, problems)
     if kind is None:
         return ""
     if sort and kind != "seed":
@@ -128,10 +130,13 @@ def _formatted(source: Source, path: Path | None, problems: Problems, *, sort: b
 
         return formatted_requests(source, problems)
     document = read_text(source, path, problems)
-    value = canonical(plain_value(document.tree)) if document.tree is not None else None
-    program = SEED.parse(document, problems) if sort and not problems.has_errors else None
-    if program is not None and not problems.has_errors:
-        value = sorted_steps(value, program, problems)
+    if document.tree is None:
+        return ""
+    value = canonical(plain_value(document.tree))
+    if sort and not problems.has_errors:
+        program = SEED.parse(document, problems)
+        if program is not None and not problems.has_errors:
+            value = sorted_steps(value, program, problems)
     return layout(value)
 
 
@@ -143,7 +148,7 @@ def migrate(seed: str, out: str | None) -> None:
 
     A loop inside a formula becomes a step of its own. Exit status 1, and no seed, where v2 cannot express a step.
     """
-    from formulaseed.seed.write.migrate import migrate as migrated
+    from formulaseed.seed.write.migrate import migrate as migrate_seed
 
     check_suffix(out, ".json")
     loaded = load_seed(seed)
@@ -151,13 +156,15 @@ def migrate(seed: str, out: str | None) -> None:
     if not isinstance(data, dict) or not is_v1(data):
         say(f"formulaseed: {seed} is a v2 seed already", err=True)
         sys.exit(1)
-    migration = migrated(data, loaded.program)
+    migration = migrate_seed(data, loaded.program)
     for item in migration.not_moved:
         line, column = item.span.source.position(item.span.start)
         say(f"{item.span.source.name}:{line}:{column}: not migrated: {item.reason}", err=True)
     text = layout(canonical(migration.seed))
-    problems = analyse_text(Source(out or "<migrated>", text)).diagnostics if not migration.not_moved else ()
-    errors = [d for d in problems if d.severity == "error"]
+    errors: list[Diagnostic] = []
+    if not migration.not_moved:
+        diagnostics = analyse_text(Source(out or "<migrated>", text)).diagnostics
+        errors = [d for d in diagnostics if d.severity == "error"]
     if migration.not_moved or errors:
         show_diagnostics(errors, err=True)
         say(f"formulaseed: v2 cannot express all of {seed}; nothing is written", err=True)
@@ -168,24 +175,25 @@ def migrate(seed: str, out: str | None) -> None:
 
 
 @click.command("schema")
-@click.option("--of", "what", type=click.Choice(["seed", "explanation"]), default="seed", show_default=True,
+@click.option("--of", "subject", type=click.Choice(["seed", "explanation"]), default="seed", show_default=True,
               help="What it describes.")  # fmt: skip
 @click.option("--out", type=click.Path(), metavar="FILE", help="Write it into a file.")
 @click.option("--check", "current", type=click.Path(), metavar="FILE", help="Write nothing; exit 1 where it differs.")
-def schema(what: str, out: str | None, current: str | None) -> None:
+def schema(subject: str, out: str | None, current: str | None) -> None:
     """Print the JSON Schema of seeds, with which editors complete and explain keys, or of explanations as JSON."""
     if out is not None and current is not None:
         raise click.UsageError("--out and --check exclude each other")
     check_suffix(out, ".json")
-    if what == "seed":
+    if subject == "seed":
         from formulaseed.seed.json_schema import seed_schema
 
-        described, option = seed_schema(), ""
+        text = layout(seed_schema())
+        option = ""
     else:
         from formulaseed.explanation.explanation import explanation_schema
 
-        described, option = explanation_schema(), f"--of {what} "
-    text = layout(described)
+        text = layout(explanation_schema())
+        option = f"--of {subject} "
     if current is None:
         write_out(text, out)
         return
@@ -194,30 +202,24 @@ def schema(what: str, out: str | None, current: str | None) -> None:
     sys.exit(check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
 
 
-_OUT, _TARGET = "generated", "python"
+_DEFAULT_FOLDER = "generated"
+_DEFAULT_TARGET = "python"
 
 
 @click.command("compile")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
-@click.option("--out", default=_OUT, show_default=True, help="The folder to write modules to.")
+@click.option("--out", default=_DEFAULT_FOLDER, show_default=True, help="The folder to write modules to.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
 @click.option("--force", is_flag=True, help="Replace files that formulaseed did not generate from the same file, too.")
 @click.option("--stdout", is_flag=True, help="Print the module instead of writing it.")
-@click.option("--target", type=click.Choice(TARGETS), default=_TARGET, show_default=True, help="What to compile to.")
+@click.option(
+    "--target", type=click.Choice(TARGETS), default=_DEFAULT_TARGET, show_default=True, help="What to compile to."
+)
 @click.option("--tests", metavar="DIR", help="Also write property tests of each seed's module, DIR/test_<task>.py.")
 @click.option("--style", help="The style of the modules; by default that of the module that is there, else the newest.")
 @reference_option
 @strict_option
-def compile(
-    seeds: tuple[str, ...],
-    reference: str | None,
-    strict: bool,
-    target: str,
-    out: str,
-    tests: str | None,
-    style: str | None,
-    **how: bool,
-) -> None:
+def compile(seeds: tuple[str, ...], **options: Any) -> None:
     """Compile seeds and files of requests or rules, by default to standalone Python modules, `OUT/<task or file name>.py`.
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that
@@ -226,95 +228,134 @@ def compile(
     With --check a generated module can be given too, which is compared with what its file compiles to; other files that end
     like one are passed over.
     """
-    from formulaseed.backends.python.identity import STYLES
-    from formulaseed.backends.python.names import former_module_names, module_name
-    from formulaseed.diagnostics.suggestions import did_you_mean
+    job = _Compilation(**options)
+    job.check_options()
+    sys.exit(process_files(seeds, job.compile_file, "; not compiled"))
 
-    backend = load_backend(target)
-    for option, value in (("style", style), ("tests", tests)):
-        if value is not None and option not in backend.options:
-            targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
-            raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
-    if style is not None and style not in STYLES:
-        raise click.UsageError(f"there is no style `{style}`; {did_you_mean(style, STYLES, what='styles')}")
-    if how["check"] and how["stdout"]:
-        raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
-    if how["force"] and (how["check"] or how["stdout"]):
-        raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
-    if tests is not None and how["stdout"]:
-        raise click.UsageError("--tests writes a file beside the module: pass it without --stdout")
-    written: dict[Path, str] = {}
 
-    def compile_one(seed: str) -> int:
-        if how["check"] and seed.endswith(backend.suffix):
-            return _check_generated(Path(seed), target, reference, strict=strict)
-        loaded = load_file(seed, strict=strict, reference=reference)
-        path = Path(out) / f"{module_name(loaded.name)}{backend.suffix}"
-        source = _compiled(loaded, target, path, style)
+@dataclass
+class _Compilation:
+    """The work of one `compile` command with its options; `sources` are the input files by the paths of their modules."""
+
+    target: str
+    out: str
+    tests: str | None
+    style: str | None
+    reference: str | None
+    strict: bool
+    check: bool
+    force: bool
+    stdout: bool
+    sources: dict[Path, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.backend = load_backend(self.target)
+
+    def check_options(self) -> None:
+        """Raise `UsageError` for options that do not go together or that the target does not have."""
+        from formulaseed.backends.python.identity import STYLES
+        from formulaseed.diagnostics.suggestions import did_you_mean
+
+        for option, value in (("style", self.style), ("tests", self.tests)):
+            if value is not None and option not in self.backend.options:
+                targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
+                raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
+        if self.style is not None and self.style not in STYLES:
+            raise click.UsageError(
+                f"there is no style `{self.style}`; {did_you_mean(self.style, STYLES, noun='styles')}"
+            )
+        if self.check and self.stdout:
+            raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
+        if self.force and (self.check or self.stdout):
+            raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
+        if self.tests is not None and self.stdout:
+            raise click.UsageError("--tests writes a file beside the module: pass it without --stdout")
+
+    def compile_file(self, seed: str) -> int:
+        """Compile a file, and write, check or print its module and tests; return the exit status.
+
+        With --check the file may also be a generated module. Raises `SeedError` if the file has errors, `UnreadableError` if a
+        file cannot be read or written.
+        """
+        from formulaseed.backends.python.names import former_module_names, module_name
+
+        if self.check and seed.endswith(self.backend.suffix):
+            return _check_generated(Path(seed), self.target, self.reference, strict=self.strict)
+        loaded = load_file(seed, strict=self.strict, reference=self.reference)
+        path = Path(self.out) / f"{module_name(loaded.name)}{self.backend.suffix}"
+        source = _compile_for(path, loaded, self.target, self.style)
         report_warnings(loaded)
-        if how["stdout"]:
+        if self.stdout:
             emit(source)
             return 0
-        if path in written:
-            say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
+        if path in self.sources:
+            say(f"{seed}: {self.sources[path]} has the same module, {path}; rename one of the tasks", err=True)
             return 1
-        written[path] = seed
-        arguments = _arguments(seed, target, Path(out), style)
+        self.sources[path] = seed
         for name in former_module_names(loaded.name):
-            report_former(Path(out) / f"{name}{backend.suffix}", path, source, loaded.document.path, backend)
-        status = place(path, source, loaded, arguments, "--out")
-        if tests is None or (status and not how["check"]):
+            former = Path(self.out) / f"{name}{self.backend.suffix}"
+            report_former(former, path, source, loaded.document.path, self.backend)
+        arguments = _command_arguments(seed, self.target, Path(self.out), self.style)
+        status = self._place(path, source, loaded, arguments, "--out")
+        if self.tests is None or (status and not self.check):
             return status
         if not isinstance(loaded, FormulaSeed) or loaded.document.path is None:
             say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
             return 2
-        beside = Path(tests) / f"test_{path.name}"
-        tests_source = compile_tests(loaded, beside, path, style)
-        return max(status, place(beside, tests_source, loaded, f"{arguments} --tests {tests}", "--tests"))
+        tests_path = Path(self.tests) / f"test_{path.name}"
+        tests_source = compile_tests(loaded, tests_path, path, self.style)
+        return max(
+            status, self._place(tests_path, tests_source, loaded, f"{arguments} --tests {self.tests}", "--tests")
+        )
 
-    def place(path: Path, source: str, made_from: Compilable[Any], arguments: str, option: str) -> int:
-        """Write a file, or with --check say whether it is current; return the exit status."""
-        obstacle = obstacle_at(path, source, made_from.document.path, backend)
-        if how["check"]:
-            stale = f"not what {made_from.document.source.name} compiles to"
+    def _place(self, path: Path, source: str, loaded: Compilable[Any], arguments: str, option: str) -> int:
+        """Write a generated file, or with --check print whether it is current; return the exit status.
+
+        A file that would be lost is not overwritten: the status is 2. `arguments` are those of the command that writes the file,
+        `option` is the option for its folder.
+        """
+        obstacle = find_obstacle(path, source, loaded.document.path, self.backend)
+        if self.check:
+            stale = f"not what {loaded.document.source.name} compiles to"
             if obstacle is not None:
-                say(f"{path}: {stale}: {obstacle.what}")
+                say(f"{path}: {stale}: {obstacle.reason}")
                 return 1
             return check_current(path, source, f"`formulaseed compile {arguments}`", stale)
-        if obstacle is not None and not (how["force"] and obstacle.may_be_forced):
-            forced = ", or replace it with --force" if obstacle.may_be_forced else ""
-            help = f"{obstacle.help}, write to another folder with {option}{forced}"
-            say(f"{path}: not overwritten: {obstacle.what}; {help}", err=True)
+        if obstacle is not None and not (self.force and obstacle.may_be_forced):
+            help = f"{obstacle.help}, write to another folder with {option}"
+            if obstacle.may_be_forced:
+                help += ", or replace it with --force"
+            say(f"{path}: not overwritten: {obstacle.reason}; {help}", err=True)
             return 2
         replace_file(path, source, through_link=False)
         say(str(path))
         return 0
 
-    sys.exit(each_file(seeds, compile_one, "; not compiled"))
 
-
-def _compiled(loaded: Compilable[Any], target: str, path: Path, style: str | None = None) -> str:
-    """Return the file that a document compiles to at a path, without a style in that of the file that is there."""
+def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | None = None) -> str:
+    """Compile a document to the text of the file `path`; without a style in the style of the file that exists there."""
     if style is None and "style" in load_backend(target).options:
-        style = style_at(path)
+        style = read_style(path)
     return pipeline.compile(loaded, target, style=style, folder=path.parent)
 
 
-def _arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
-    """Return what `compile` is given to write a file as it should be, what need not be said left out."""
-    stated = {
-        "target": target if target != _TARGET else None,
-        "out": out if out != Path(_OUT) else None,
-        "style": style,
-    }
-    return " ".join([name, *(f"--{option} {value}" for option, value in stated.items() if value is not None)])
+def _command_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
+    """Return the arguments of the command `compile` that writes the module of a file, without those that are defaults."""
+    arguments = [name]
+    if target != _DEFAULT_TARGET:
+        arguments.append(f"--target {target}")
+    if out != Path(_DEFAULT_FOLDER):
+        arguments.append(f"--out {out}")
+    if style is not None:
+        arguments.append(f"--style {style}")
+    return " ".join(arguments)
 
 
 def _check_generated(path: Path, target: str, reference: str | None, *, strict: bool) -> int:
-    """Say whether a generated file, or the tests of one, is what its document compiles to; return the exit status.
+    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the exit status.
 
-    Another file is passed over, with status 0. Raises `SeedError` if the document has errors, `UnreadableError` if one of
-    the two cannot be read.
+    A file that was not generated is passed over, with status 0. Raises `SeedError` if the document has errors,
+    `UnreadableError` if one of the two cannot be read.
     """
     from formulaseed.runtime.loading import find_seed, read_module, why_no_seed
 
@@ -331,8 +372,8 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
     if identity.tested is not None and isinstance(loaded, FormulaSeed):
         module = Path(os.path.normpath(path.parent / identity.tested))
         expected = compile_tests(loaded, path, module)
-        arguments = f"{_arguments(name, target, module.parent)} --tests {path.parent}"
+        arguments = f"{_command_arguments(name, target, module.parent)} --tests {path.parent}"
     else:
-        expected = _compiled(loaded, target, path)
-        arguments = _arguments(name, target, path.parent)
+        expected = _compile_for(path, loaded, target)
+        arguments = _command_arguments(name, target, path.parent)
     return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")

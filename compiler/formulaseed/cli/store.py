@@ -1,15 +1,16 @@
-"""The commands `store`: they manage the answers that `run --extractor anthropic` keeps."""
+"""Define the group of commands `store`: they manage the answers that `run --extractor anthropic` stores."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from formulaseed.cli.output import emit_json, finish, format_option, reported, say
+from formulaseed.cli.options import format_option
+from formulaseed.cli.output import emit_json, finish, report_failures, say
 from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line
@@ -21,7 +22,11 @@ from formulaseed.llm.calls import Usage, cost_text
 from formulaseed.source.printing import number_of
 
 
-def _store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
+def _open_store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
+    """Open the store in the file `path`, by default the one in the user's cache folder.
+
+    Raises `StoreError` if it cannot be opened; with `must_exist` also if there is no store yet.
+    """
     return Store(Path(path) if path else default_path(), must_exist=must_exist, read_only=read_only)
 
 
@@ -41,9 +46,12 @@ def info(path: str | None, form: str) -> None:
     from formulaseed.llm.prices import read_prices
 
     prices = read_prices()
-    with _store(path, must_exist=True, read_only=True) as answers:
-        contents, ledger = answers.info(), answers.ledger
-        attempts, batches, unconfirmed = ledger.by_status(), ledger.open_batches(), ledger.unconfirmed_batches()
+    with _open_store(path, must_exist=True, read_only=True) as answers:
+        contents = answers.info()
+        ledger = answers.ledger
+        attempts = ledger.by_status()
+        batches = ledger.open_batches()
+        unconfirmed = ledger.unconfirmed_batches()
         accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
     costs = {
         name: _Account(sum(spent.count for spent in account), cost_of(account, prices))
@@ -73,7 +81,7 @@ def info(path: str | None, form: str) -> None:
 
 
 class _Account(NamedTuple):
-    """How many calls there were, and what they cost, in US dollars; None if that is unknown."""
+    """A number of calls, and their cost in US dollars; None if the cost is unknown."""
 
     calls: int
     usd: float | None
@@ -82,10 +90,13 @@ class _Account(NamedTuple):
 def _open_lines(
     unknown: _Account,
     sent: _Account,
-    batches: Iterable[OpenBatch],
-    unconfirmed: Iterable[tuple[UnconfirmedBatch, float | None]],
+    batches: list[OpenBatch],
+    unconfirmed: list[tuple[UnconfirmedBatch, float | None]],
 ) -> Iterator[str]:
-    """Yield what is not settled: calls whose cost is unknown or that are in flight, and batches."""
+    """Yield a line for each open position: calls whose cost is unknown, calls in flight, and batches.
+
+    `unconfirmed` holds batches with the most that they can cost.
+    """
     if unknown.calls:
         attempts = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
         yield f"unknown: {attempts}, {cost_text(unknown.usd)} at most"
@@ -94,13 +105,13 @@ def _open_lines(
     for batch in batches:
         if batch.id is not None or batch.is_being_created:
             yield f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}"
-    for cut_off, usd in unconfirmed:
-        created = f"a batch whose creation was cut off, {created_text(cut_off)}, {cost_text(usd)} at most"
+    for unconfirmed_batch, usd in unconfirmed:
+        created = f"a batch whose creation was cut off, {created_text(unconfirmed_batch)}, {cost_text(usd)} at most"
         yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 
 def _model_line(model: Mapping[str, Any]) -> str:
-    """Return how many answers of a model are in the store, as `Store.info` has them, for people."""
+    """Return a line about the stored answers of a model, for an entry of `answers` in `Store.info`."""
     usage: Usage = model["usage"]
     title = f"{model['model']}, in batches" if model["batch"] else model["model"]
     answers = number_of(model["usable"], "answer")
@@ -116,7 +127,7 @@ def _model_line(model: Mapping[str, Any]) -> str:
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
     check_lines(out, "--out")
-    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
+    with _open_store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
         for line in answers.export():
             write_line(file, line)
 
@@ -127,12 +138,13 @@ def export(path: str | None, out: str) -> None:
 def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
     new = old = 0
-    with reported() as failures, _store(path) as answers:
+    with report_failures() as failures, _open_store(path) as answers:
         for line, is_new in parsed(read_lines(source), answers.take):
             if isinstance(is_new, DataError):
                 failures.add(line.place, str(is_new))
             else:
-                new, old = new + is_new, old + (not is_new)
+                new += is_new
+                old += not is_new
     say(f"{new:,} new, {old:,} known already", err=True)
     finish(failures.status)
 
@@ -147,7 +159,7 @@ def prune(path: str | None, older_than: float | None, model: str | None, unusabl
     """Delete answers; the ledger of what was spent is kept."""
     if everything == bool(older_than is not None or model or unusable):
         raise click.UsageError("say which answers to delete: --older-than, --model and --unusable, or --all")
-    with _store(path, must_exist=True) as answers:
-        before = time.time() - older_than * 86_400 if older_than is not None else None
-        gone = answers.prune(before=before, model=model, unusable=unusable)
-    say(f"{number_of(gone, 'answer')} deleted", err=True)
+    before = time.time() - older_than * 86_400 if older_than is not None else None
+    with _open_store(path, must_exist=True) as answers:
+        deleted = answers.prune(before=before, model=model, unusable=unusable)
+    say(f"{number_of(deleted, 'answer')} deleted", err=True)

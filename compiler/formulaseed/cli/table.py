@@ -1,8 +1,8 @@
-"""Lays out results as a table for a terminal of some width: a line for each restaurant, numbers rounded to be compared.
+"""Lay out results as a table for a terminal of some width: a line for each restaurant, with rounded numbers.
 
-Columns that do not fit are left out and named: the number of reviews first, then outputs that are numbers, the first ones
-first, since those at the end are what they are for, then the restaurants' names. Verdicts (strings and booleans), the
-output that is sorted by, and errors stay.
+Columns that do not fit are left out: first the number of reviews, then outputs that are numbers, from the first on because
+the last ones are the final scores, then the restaurants' names. Verdicts (strings and booleans), the output that the rows are
+sorted by, and errors stay.
 """
 
 from __future__ import annotations
@@ -10,72 +10,88 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formulaseed.data.results import Result
-from formulaseed.diagnostics.render import aligned
+from formulaseed.diagnostics.render import format_table
 from formulaseed.source.printing import display_width, printable
 
 _GAP = 2
-_MAX_STRING = 32
-"""Columns of a terminal that a string takes at most; ids are not cut."""
+_MAX_STRING_WIDTH = 32  # in columns of the terminal; ids are not cut
+# numbers in this range are shown with three decimals, the others in scientific notation
 _MIN_DECIMAL = 1e-3
 _MAX_DECIMAL = 1e12
-"""Numbers between them are shown with three decimals, the others by their magnitude."""
 
 
 def results_table(
     results: Sequence[Result], outputs: Sequence[str], sort: str | None, width: int | None
 ) -> tuple[str, list[str]]:
-    """Return a table of at most `width` columns of a terminal, None for any number, and the names of what is left out."""
+    """Return the results as a table, and the names of the columns that were left out to make it fit.
+
+    The table is at most `width` columns of a terminal wide; None means no limit. `outputs` are the names of the outputs, `sort`
+    the one that the results are sorted by, if any.
+    """
     table = {
         "business_id": [printable(result.business_id) for result in results],
-        "name": [_cut(printable(result.name or ""), _MAX_STRING) for result in results],
-        **{name: [_output(result, name) for result in results] for name in outputs},
+        "name": [cut(printable(result.name or ""), _MAX_STRING_WIDTH) for result in results],
+        **{name: [_format_output(result, name) for result in results] for name in outputs},
         "reviews": ["" if result.reviews is None else str(result.reviews.extracted) for result in results],
-        "error": [_error(result) for result in results],
+        "error": [_format_error(result) for result in results],
     }
     if not any(table["error"]):
         del table["error"]
     numbers = [name for name in outputs if name != sort and not _is_verdict(results, name)]
     left_out = []
     for name in ("reviews", *numbers, "name"):
-        if width is None or _width(table) <= width:
+        if width is None or _table_width(table) <= width:
             break
         del table[name]
         left_out.append(name)
-    text = aligned([[*table], *zip(*table.values(), strict=True)])
-    return text if width is None else "\n".join(_cut(line, width) for line in text.split("\n")), left_out
+    text = format_table([[*table], *zip(*table.values(), strict=True)])
+    if width is not None:
+        text = "\n".join(cut(line, width) for line in text.split("\n"))
+    return text, left_out
 
 
 def _is_verdict(results: Iterable[Result], name: str) -> bool:
+    """Return True if the output has a string or a boolean in at least one result."""
     return any(isinstance((result.output or {}).get(name), str | bool) for result in results)
 
 
-def _output(result: Result, name: str) -> str:
-    """Return a value as people read it; empty if the restaurant failed."""
+def _format_output(result: Result, name: str) -> str:
+    """Return the text of an output's value: a number rounded, a long string cut; empty if the restaurant failed."""
     if result.output is None:
         return ""
     value = result.output[name]
     if isinstance(value, str):
-        return _cut(printable(value), _MAX_STRING)
-    if value is None or isinstance(value, bool):
-        return "-" if value is None else str(value).lower()
+        return cut(printable(value), _MAX_STRING_WIDTH)
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
     if value == 0 or _MIN_DECIMAL <= abs(value) < _MAX_DECIMAL:
         return str(value) if isinstance(value, int) else f"{value:.3f}"
     return f"{value:.3e}"
 
 
-def _error(result: Result) -> str:
+def _format_error(result: Result) -> str:
+    """Return the kind of a result's error, with its step if there is one; empty without an error."""
     error = result.error or {}
-    return f"{error['kind']} in {error['step']}" if error.get("step") else error.get("kind") or ""
+    if error.get("step"):
+        return f"{error['kind']} in {error['step']}"
+    return error.get("kind") or ""
 
 
-def _width(table: dict[str, list[str]]) -> int:
+def _table_width(table: dict[str, list[str]]) -> int:
+    """Return the columns of a terminal that the table takes, with the gaps between its columns."""
     widths = (max(map(display_width, [name, *cells])) for name, cells in table.items())
     return sum(widths) + _GAP * (len(table) - 1)
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """Return the text in at most `width` columns of a terminal; an ellipsis ends a text that was cut."""
     if display_width(text) <= width:
         return text
-    while display_width(text) >= width and text:
-        text = text[:-1]
-    return f"{text}…"
+    total = 0
+    for position, character in enumerate(text):
+        total += display_width(character)
+        if total >= width:
+            return f"{text[:position]}…"
+    return text

@@ -1,6 +1,6 @@
-"""Finds what differs between two seeds, compared as checked programs: how they are written does not matter.
+"""Finds the differences of two seeds, compared as checked programs: how they are written does not matter.
 
-Each change has one category: it may change values, it changes what is extracted (so that stored answers are of another
+Each change has one category: it may change values, it changes what is extracted (stored answers then belong to another
 question), it changes the outputs, or it is cosmetic. A step with another name and an equal definition is renamed.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from formulaseed.compare.definitions import Definitions, definition_lines
+from formulaseed.compare.definitions import DefinitionKeys, format_definition
 from formulaseed.documents import FormulaSeed
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_dependents, step_symbol, unique_names
@@ -25,49 +25,51 @@ from formulaseed.source.json_reader import find_value, plain_value
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
 Kind = Literal["added", "removed", "changed", "renamed", "reordered"]
 _Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
-_Text = tuple[str, ...]
-"""A part of a seed in lines that are compared one by one."""
-_QUESTION = ("keywords", "review_handling", "passes", "extraction_prompt", "examples")
-"""What of a program decides what is extracted, beside the fields."""
+_TextLines = tuple[str, ...]
+"""A part of a seed as lines that are compared one by one."""
+_EXTRACTION_ATTRIBUTES = ("keywords", "review_handling", "passes", "extraction_prompt", "examples")
+"""Attributes of a program that decide what is extracted, in addition to its fields."""
 _TITLES: dict[Category, str] = {
     "values": "May change values",
-    "extraction": "Changes what is extracted",
-    "outputs": "Changes outputs",
+    "extraction": "SeedChanges what is extracted",
+    "outputs": "SeedChanges outputs",
     "cosmetic": "Cosmetic",
 }
-_PART_NAMES = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: "field"}
-_MAX_LINES = 40
-_ABOUT = ("task_name", "version", "description")
-_DESCRIPTION = "description "
-_WITHOUT_EFFECT = ("allow", "properties", "$schema")
-"""Keys of the document that change no value."""
+_DECLARATION_NAMES = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: "field"}
+_MAX_CHANGED_LINES = 40
+_COSMETIC_ATTRIBUTES = ("task_name", "version", "description")
+_DESCRIPTION_PREFIX = "description "
+_COSMETIC_KEYS = ("allow", "properties", "$schema")
+"""Keys of a seed file that change neither values nor answers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One change. `before` and `after` are the lines that differ; `affects` are the steps that use what changed.
+class SeedChange:
+    """One change of a seed's part.
 
-    `what` is the part of the seed: `step`, `filter`, `parameter`, `field`, `output`, `keywords`. `place` is in the new file,
-    of a removed part in the old one, as `file:line:column`; empty if there is none.
+    `part` is the kind of part, such as `step`, `filter`, `parameter`, `field`, `output` or `keywords`; `name` names it.
+    `before` and `after` are the lines that differ. `affects` names the steps that use the part, directly or not. `place` is
+    the position of a step or filter as `file:line:column`, in the new file, or in the old file if it was removed; empty for
+    other parts.
     """
 
     category: Category
-    what: str
+    part: str
     kind: Kind
     name: str
-    before: _Text = ()
-    after: _Text = ()
-    affects: _Text = ()
+    before: _TextLines = ()
+    after: _TextLines = ()
+    affects: _TextLines = ()
     place: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `--format json` has it."""
-        return asdict(self)
+        """Return the change as a JSON object of `--format json`, as docs/analysis.md describes it."""
+        return {"what" if name == "part" else name: value for name, value in asdict(self).items()}
 
     def sentence(self) -> Paragraph:
-        """Return the change in words."""
-        is_only_one = self.what in (self.name, f"{self.name}s")  # such as the prompt
-        parts = [f"{self.kind}: ", self.what.replace("_", " ")]
+        """Return the change as a sentence for a page."""
+        is_only_one = self.part in (self.name, f"{self.name}s")  # a seed has one prompt, which needs no name
+        parts = [f"{self.kind}: ", self.part.replace("_", " ")]
         if not is_only_one and self.kind != "reordered":
             parts += [" ", Code(self.name)]
         if self.place:
@@ -78,278 +80,302 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """All changes, and `names`: for each step of the old program its name in the new one."""
+class SeedChanges:
+    """All changes from one seed to another. `new_names` maps each step that both have to its name in the new seed."""
 
-    all: tuple[Change, ...]
-    names: Mapping[str, str]
+    all: tuple[SeedChange, ...]
+    new_names: Mapping[str, str]
 
-    def of(self, category: Category) -> tuple[Change, ...]:
+    def select(self, category: Category) -> tuple[SeedChange, ...]:
         """Return the changes of one category."""
         return tuple(change for change in self.all if change.category == category)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield every change, with the lines that differ, by category."""
+    def build_blocks(self) -> Iterator[Block]:
+        """Yield every change with the lines that differ, under a heading for each category."""
         for category, title in _TITLES.items():
-            changes = self.of(category)
+            changes = self.select(category)
             if changes:
                 yield Heading(title, 3)
             for change in changes:
                 yield change.sentence()
                 if change.kind != "reordered" and (change.before or change.after):
-                    yield Lines(_cut(change.before), _cut(change.after))
+                    yield Lines(_cut_lines(change.before), _cut_lines(change.after))
 
-    def names_by_category(self) -> Iterator[Block]:
-        """Yield a sentence for each category with the names of what changed."""
+    def summarize_categories(self) -> Iterator[Block]:
+        """Yield one sentence for each category that has changes, with the names of the changed parts."""
         for category, title in _TITLES.items():
-            names = dict.fromkeys(change.name for change in self.of(category))
+            names = dict.fromkeys(change.name for change in self.select(category))
             if names:
                 yield sentence(f"{title}: ", *join_names(names), ".")
 
 
-def _cut(lines: _Text) -> _Text:
-    more = len(lines) - _MAX_LINES
-    return lines if more <= 0 else (*lines[:_MAX_LINES], f"… {more:,} more")
+def _cut_lines(lines: _TextLines) -> _TextLines:
+    more = len(lines) - _MAX_CHANGED_LINES
+    return lines if more <= 0 else (*lines[:_MAX_CHANGED_LINES], f"… {more:,} more")
 
 
-def changes_between(old: FormulaSeed, new: FormulaSeed) -> Changes:
-    """Compare two seeds."""
-    names = _match_steps(old.program, new.program)
-    return Changes(tuple(_Comparison(old, new, names).changes()), names)
+def find_changes(old: FormulaSeed, new: FormulaSeed) -> SeedChanges:
+    """Return every change from one checked seed to another."""
+    new_names = _match_steps(old.program, new.program)
+    return SeedChanges(tuple(_SeedComparison(old, new, new_names).compare()), new_names)
 
 
 def _match_steps(old: nodes.Program, new: nodes.Program) -> dict[str, str]:
-    """Return for each old step its name in the new program: its own, else that of a new step with the same definition."""
-    new_names = {step.name for step in new.steps}
-    names = {step.name: step.name for step in old.steps if step.name in new_names}
-    before = Definitions(old, names)
-    after = Definitions(new, {name: name for name in new_names})
+    """Map old step names to new ones: a step keeps its name if the new program has it, else equal definitions match.
+
+    Old steps without a counterpart are not in the result.
+    """
+    program_names = {step.name for step in new.steps}
+    new_names = {step.name: step.name for step in old.steps if step.name in program_names}
+    before = DefinitionKeys(old, new_names)  # sees the matches that are added below
+    after = DefinitionKeys(new, {name: name for name in program_names})
     unmatched: dict[Hashable, list[str]] = {}
     for step in new.steps:
-        if step.name not in names:
-            unmatched.setdefault((type(step.operation) is nodes.Filter, after.of(step)), []).append(step.name)
-    for step in old.steps:  # those that it uses have their new names already
-        if step.name not in names:
-            same = unmatched.get((type(step.operation) is nodes.Filter, before.of(step)))
-            if same:
-                names[step.name] = same.pop(0)
-    return names
+        if step.name not in new_names:
+            unmatched.setdefault(after.build_key(step), []).append(step.name)
+    for step in old.steps:  # the steps that this one uses precede it, so they are matched already
+        if step.name not in new_names:
+            candidates = unmatched.get(before.build_key(step))
+            if candidates:
+                new_names[step.name] = candidates.pop(0)
+    return new_names
 
 
-class _Comparison:
-    """Compares two seeds part by part."""
+class _SeedComparison:
+    """A comparison of two checked seeds part by part, given the new names of the old seed's steps."""
 
-    def __init__(self, old: FormulaSeed, new: FormulaSeed, names: Mapping[str, str]) -> None:
+    def __init__(self, old: FormulaSeed, new: FormulaSeed, new_names: Mapping[str, str]) -> None:
         self.old = old
         self.new = new
-        self.names = names
-        self.before = Definitions(old.program, names)
-        self.after = Definitions(new.program, {name: name for name in names.values()})
+        self.new_names = new_names
+        self.before = DefinitionKeys(old.program, new_names)
+        self.after = DefinitionKeys(new.program, {name: name for name in new_names.values()})
 
-    def changes(self) -> Iterator[Change]:
-        """Yield all changes."""
+    def compare(self) -> Iterator[SeedChange]:
+        """Yield all changes: declared inputs and steps first, then extraction, outputs and cosmetic ones."""
         old, new = self.old.program, self.new.program
-        yield from self._declarations(SymbolKind.PARAMETER, old.parameters, new.parameters)
-        yield from self._declarations(SymbolKind.META, old.meta, new.meta)
-        yield from self._declarations(SymbolKind.CONTEXT, old.context, new.context)
-        yield from self._steps()
-        yield from self._declarations(SymbolKind.EXTRACTION, old.fields, new.fields)
-        yield from self._question()
-        yield from self._outputs()
-        yield from self._cosmetics()
+        yield from self._compare_declarations(SymbolKind.PARAMETER, old.parameters, new.parameters)
+        yield from self._compare_declarations(SymbolKind.META, old.meta, new.meta)
+        yield from self._compare_declarations(SymbolKind.CONTEXT, old.context, new.context)
+        yield from self._compare_steps()
+        yield from self._compare_declarations(SymbolKind.EXTRACTION, old.fields, new.fields)
+        yield from self._compare_extraction()
+        yield from self._compare_outputs()
+        yield from self._compare_cosmetics()
 
     # --- steps
 
-    def _steps(self) -> Iterator[Change]:
+    def _compare_steps(self) -> Iterator[SeedChange]:
+        """Yield the removed, added, changed and renamed steps, and those with another spelling of the same definition."""
         old_steps = {step.name: step for step in self.old.program.steps}
-        old_names = {new: old for old, new in self.names.items()}
+        old_names = {new: old for old, new in self.new_names.items()}
         for name, step in old_steps.items():
-            if name not in self.names:
-                yield _step_change("values", "removed", step, definition_lines(step), (), _users(self.old, step))
+            if name not in self.new_names:
+                users = _find_users(self.old, step)
+                yield _build_step_change("values", "removed", step, format_definition(step), (), users)
         for step in self.new.program.steps:
             if step.name not in old_names:
-                yield _step_change("values", "added", step, (), definition_lines(step), _users(self.new, step))
+                users = _find_users(self.new, step)
+                yield _build_step_change("values", "added", step, (), format_definition(step), users)
                 continue
             old_step = old_steps[old_names[step.name]]
-            if self.before.of(old_step) != self.after.of(step):
-                lines = _different_lines(definition_lines(old_step), definition_lines(step))
-                yield _step_change("values", "changed", step, *lines, _users(self.new, step))
+            if self.before.build_key(old_step) != self.after.build_key(step):
+                lines = _diff_lines(format_definition(old_step), format_definition(step))
+                yield _build_step_change("values", "changed", step, *lines, _find_users(self.new, step))
             elif old_step.name != step.name:
-                yield _step_change("cosmetic", "renamed", step, (old_step.name,), (step.name,))
+                yield _build_step_change("cosmetic", "renamed", step, (old_step.name,), (step.name,))
             else:
-                lines = _different_lines(_json_lines(self.old, old_step), _json_lines(self.new, step))
+                lines = _diff_lines(_format_step_json(self.old, old_step), _format_step_json(self.new, step))
                 if any(lines):
-                    yield _step_change("cosmetic", "changed", step, *lines)
+                    yield _build_step_change("cosmetic", "changed", step, *lines)
 
     # --- declared fields and parameters
 
-    def _declarations(self, kind: SymbolKind, old: Sequence[_Declared], new: Sequence[_Declared]) -> Iterator[Change]:
-        """Compare the declared fields of a namespace, or the parameters."""
-        before = {declared.name: declared for declared in old}
-        after = {declared.name: declared for declared in new}
+    def _compare_declarations(
+        self, kind: SymbolKind, old: Sequence[_Declared], new: Sequence[_Declared]
+    ) -> Iterator[SeedChange]:
+        """Yield the changes of a namespace's declared fields, or of the parameters.
+
+        The order matters only for extraction fields: reviews are asked about them in this order.
+        """
+        before = {declared.name: _format_declaration(declared) for declared in old}
+        after = {declared.name: _format_declaration(declared) for declared in new}
         for name in dict.fromkeys((*before, *after)):
-            old_lines = _declaration_lines(before[name]) if name in before else ()
-            new_lines = _declaration_lines(after[name]) if name in after else ()
+            old_lines = before.get(name, ())
+            new_lines = after.get(name, ())
             if old_lines != new_lines:
                 seed = self.new if name in after else self.old
                 affects = unique_names(find_dependents(seed.program, [Symbol(kind, name)]))
-                removed, added = _different_lines(old_lines, new_lines)
-                category = _category_of(kind, affects, (*removed, *added))
-                part = _PART_NAMES.get(kind, f"{kind.value} field")
-                yield Change(category, part, _kind_of(old_lines, new_lines), name, removed, added, affects)
+                removed, added = _diff_lines(old_lines, new_lines)
+                category = _choose_declaration_category(kind, affects, (*removed, *added))
+                part = _DECLARATION_NAMES.get(kind, f"{kind.value} field")
+                yield SeedChange(category, part, _choose_kind(old_lines, new_lines), name, removed, added, affects)
         is_reordered = [name for name in before if name in after] != [name for name in after if name in before]
         if kind is SymbolKind.EXTRACTION and is_reordered:
-            yield Change("extraction", "fields", "reordered", "fields", tuple(before), tuple(after))
+            yield SeedChange("extraction", "fields", "reordered", "fields", tuple(before), tuple(after))
 
-    def _question(self) -> Iterator[Change]:
-        for part, before, after in self._different_parts(_QUESTION):
+    def _compare_extraction(self) -> Iterator[SeedChange]:
+        """Yield the changes of keywords, prompt, examples and the like; another order or case of keywords is cosmetic."""
+        for part, before, after in self._find_changed_attributes(_EXTRACTION_ATTRIBUTES):
             if part == "keywords" and sorted(map(str.casefold, before)) == sorted(map(str.casefold, after)):
-                yield Change("cosmetic", part, "reordered", part, before, after)
+                yield SeedChange("cosmetic", part, "reordered", part, before, after)
             else:
-                yield Change("extraction", part, _kind_of(before, after), part, *_different_lines(before, after))
+                yield SeedChange("extraction", part, _choose_kind(before, after), part, *_diff_lines(before, after))
 
-    # --- outputs, and what changes nothing
+    # --- outputs and cosmetic changes
 
-    def _outputs(self) -> Iterator[Change]:
+    def _compare_outputs(self) -> Iterator[SeedChange]:
+        """Yield the outputs that were removed, renamed, added, reordered or have another type."""
         old, new = self.old.program.output, self.new.program.output
-        renamed = {self.names[name]: name for name in old if name in self.names and name not in new}
+        renamed = {self.new_names[name]: name for name in old if name in self.new_names and name not in new}
         for name in old:
-            if name not in new and self.names.get(name) not in new:
-                yield Change("outputs", "output", "removed", name, before=(name,))
+            if name not in new and self.new_names.get(name) not in new:
+                yield SeedChange("outputs", "output", "removed", name, before=(name,))
         for name in new:
             if name in renamed:
-                yield Change("outputs", "output", "renamed", name, (renamed[name],), (name,))
+                yield SeedChange("outputs", "output", "renamed", name, (renamed[name],), (name,))
             elif name not in old:
-                yield Change("outputs", "output", "added", name, after=(name,))
+                yield SeedChange("outputs", "output", "added", name, after=(name,))
             else:
-                lines = _different_lines(
-                    _type_lines(self.before.steps[name].ty), _type_lines(self.after.steps[name].ty)
-                )
+                old_type = self.before.steps[name].ty
+                new_type = self.after.steps[name].ty
+                lines = _diff_lines(_format_type(old_type), _format_type(new_type))
                 if any(lines):
-                    yield Change("outputs", "output", "changed", name, *lines)
+                    yield SeedChange("outputs", "output", "changed", name, *lines)
         if old != new and set(old) == set(new):
-            yield Change("outputs", "outputs", "reordered", "output", old, new)
+            yield SeedChange("outputs", "outputs", "reordered", "output", old, new)
 
-    def _cosmetics(self) -> Iterator[Change]:
-        for part, before, after in self._different_parts(_ABOUT):
-            yield Change("cosmetic", part, _kind_of(before, after), part, *_different_lines(before, after))
-        for key in _WITHOUT_EFFECT:
-            before, after = _key_lines(self.old, key), _key_lines(self.new, key)
+    def _compare_cosmetics(self) -> Iterator[SeedChange]:
+        """Yield the changes of name, version, description and the keys without effect, and another order of the steps."""
+        for part, before, after in self._find_changed_attributes(_COSMETIC_ATTRIBUTES):
+            yield SeedChange("cosmetic", part, _choose_kind(before, after), part, *_diff_lines(before, after))
+        for key in _COSMETIC_KEYS:
+            before = _format_document_key(self.old, key)
+            after = _format_document_key(self.new, key)
             if before != after:
-                yield Change("cosmetic", key, _kind_of(before, after), key, *_different_lines(before, after))
-        old_order = [self.names[step.name] for step in self.old.program.steps if step.name in self.names]
+                yield SeedChange("cosmetic", key, _choose_kind(before, after), key, *_diff_lines(before, after))
+        old_order = [self.new_names[step.name] for step in self.old.program.steps if step.name in self.new_names]
         in_both = set(old_order)
         new_order = [step.name for step in self.new.program.steps if step.name in in_both]
         if old_order != new_order:
-            yield Change("cosmetic", "steps", "reordered", "steps", tuple(old_order), tuple(new_order))
+            yield SeedChange("cosmetic", "steps", "reordered", "steps", tuple(old_order), tuple(new_order))
 
-    def _different_parts(self, names: Iterable[str]) -> Iterator[tuple[str, _Text, _Text]]:
-        """Yield the attributes of the programs that differ, with their lines before and after."""
+    def _find_changed_attributes(self, names: Iterable[str]) -> Iterator[tuple[str, _TextLines, _TextLines]]:
+        """Yield those of the named program attributes that differ, each with its lines before and after."""
         for name in names:
-            before = _part_lines(getattr(self.old.program, name))
-            after = _part_lines(getattr(self.new.program, name))
+            before = _format_attribute(getattr(self.old.program, name))
+            after = _format_attribute(getattr(self.new.program, name))
             if before != after:
                 yield name, before, after
 
 
-def _step_change(
-    category: Category, kind: Kind, step: nodes.Step, before: _Text, after: _Text, affects: _Text = ()
-) -> Change:
+def _build_step_change(
+    category: Category, kind: Kind, step: nodes.Step, before: _TextLines, after: _TextLines, affects: _TextLines = ()
+) -> SeedChange:
     part = "filter" if isinstance(step.operation, nodes.Filter) else "step"
     line, column = step.span.source.position(step.span.start)
     place = f"{step.span.source.name}:{line}:{column}"
-    return Change(category, part, kind, step.name, before, after, affects, place)
+    return SeedChange(category, part, kind, step.name, before, after, affects, place)
 
 
-def _users(seed: FormulaSeed, step: nodes.Step) -> _Text:
-    """Return the other steps that use a step, directly or not."""
+def _find_users(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
+    """Return the names of the other steps that use `step`, directly or through other steps."""
     users = unique_names(find_dependents(seed.program, [step_symbol(step)]))
     return tuple(name for name in users if name != step.name)
 
 
-def _category_of(kind: SymbolKind, affects: _Text, lines: _Text) -> Category:
-    """Return the category of a changed declaration: a description, or what no step uses, is cosmetic."""
+def _choose_declaration_category(kind: SymbolKind, affects: _TextLines, lines: _TextLines) -> Category:
+    """Return the category of a changed declaration, given the steps that it affects and the lines that differ.
+
+    A change of an extraction field changes what is extracted. Otherwise a change is cosmetic if no step uses the declaration
+    or only the description differs.
+    """
     if kind is SymbolKind.EXTRACTION:
         return "extraction"
-    is_description = all(line.startswith(_DESCRIPTION) for line in lines)
+    is_description = all(line.startswith(_DESCRIPTION_PREFIX) for line in lines)
     return "values" if affects and not is_description else "cosmetic"
 
 
-def _kind_of(before: _Text, after: _Text) -> Kind:
+def _choose_kind(before: _TextLines, after: _TextLines) -> Kind:
     if before and after:
         return "changed"
     return "added" if after else "removed"
 
 
-def _different_lines(before: Sequence[str], after: Sequence[str]) -> tuple[_Text, _Text]:
-    """Return the lines that were removed, and those that were added."""
+def _diff_lines(before: Sequence[str], after: Sequence[str]) -> tuple[_TextLines, _TextLines]:
+    """Return the lines of `before` that were removed and the lines of `after` that were added."""
     removed: list[str] = []
     added: list[str] = []
-    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
-            removed += before[a:b]
-            added += after[c:d]
+            removed += before[old_start:old_end]
+            added += after[new_start:new_end]
     return tuple(removed), tuple(added)
 
 
-# --- parts of a seed in lines
+# --- parts of a seed as lines
 
 
-def _json_lines(seed: FormulaSeed, step: nodes.Step) -> _Text:
-    """Return the keys of the step's JSON object with their values."""
+def _format_step_json(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
+    """Return one line for each key of the step's JSON object, sorted by key; none if the file has no object for the step."""
     tree = seed.document.tree
-    node = find_value(tree, step.span.pointer.rpartition("/")[0]) if tree is not None else None
+    if tree is None:
+        return ()
+    node = find_value(tree, step.span.pointer.rpartition("/")[0])
     values = plain_value(node) if node is not None else None
     if not isinstance(values, dict):
         return ()
-    return tuple(f"{key}: {_json_text(value)}" for key, value in sorted(values.items()))
+    return tuple(f"{key}: {_format_json(value)}" for key, value in sorted(values.items()))
 
 
-def _key_lines(seed: FormulaSeed, key: str) -> _Text:
-    """Return the value of a key of the document, in a line for each part."""
+def _format_document_key(seed: FormulaSeed, key: str) -> _TextLines:
+    """Return the value of a top-level key of the seed, one line for each entry or element; none if the key is missing."""
     value = seed.data.get(key) if isinstance(seed.data, dict) else None
     if value is None:
         return ()
     if isinstance(value, dict):
-        return tuple(f"{name}: {_json_text(part)}" for name, part in value.items())
-    return tuple(map(_json_text, value if isinstance(value, list) else [value]))
+        return tuple(f"{name}: {_format_json(part)}" for name, part in value.items())
+    return tuple(map(_format_json, value if isinstance(value, list) else [value]))
 
 
-def _json_text(value: object) -> str:
+def _format_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _declaration_lines(declared: _Declared) -> _Text:
-    """Return a field or parameter in lines, without its name."""
-    lines = [f"type {_type_lines(declared.ty)[0]}"]
+def _format_declaration(declared: _Declared) -> _TextLines:
+    """Return the attributes of a field or parameter except its name, one line each; unset ones have no line."""
+    lines = [f"type {_format_type(declared.ty)[0]}"]
     for attribute in fields(declared):
-        name, value = attribute.name, getattr(declared, attribute.name)
+        name = attribute.name
+        value = getattr(declared, name)
+        is_unset = value is None or value == () or (value is False and name != "default")  # a default may be false
+        if name in ("name", "ty") or is_unset:
+            continue
         if name == "values":
             lines += [f"value {literal_text(option.name)}: {option.description}" for option in value]
-        elif name == "description":
-            lines += [f"{_DESCRIPTION}{value}"] if value else []
-        elif name == "default":
-            lines += [f"default {literal_text(value)}"] if value is not None else []
-        elif name not in ("name", "ty") and value is not None and value is not False and value != ():
+        elif name != "description":
             lines.append(f"{name} {literal_text(value)}")
+        elif value:
+            lines.append(f"{_DESCRIPTION_PREFIX}{value}")
     return tuple(lines)
 
 
-def _type_lines(ty: Type) -> _Text:
-    """Return a type, an enum with a line for each value."""
+def _format_type(ty: Type) -> _TextLines:
+    """Return the name of a type, then one line for each value of an enum."""
     name = "enum" if ty.values is not None else str(ty.non_null())
     if ty.nullable:
         name += " or null"
     return name, *(f"value {literal_text(value)}" for value in sorted(ty.values or ()))
 
 
-def _part_lines(part: object) -> _Text:
-    """Return a part of a program in lines."""
-    if part is None or part == "":
+def _format_attribute(value: object) -> _TextLines:
+    """Return the value of a program's attribute as lines: one for each element, dataclass field or line of text."""
+    if value is None or value == "":
         return ()
-    if isinstance(part, tuple):
-        return tuple(line for element in part for line in _part_lines(element))
-    attributes: Iterable[str] = getattr(part, "__dataclass_fields__", ())
+    if isinstance(value, tuple):
+        return tuple(line for element in value for line in _format_attribute(element))
+    attributes: Iterable[str] = getattr(value, "__dataclass_fields__", ())
     if attributes:
-        return tuple(f"{name} {getattr(part, name)}" for name in attributes)
-    return tuple(str(part).splitlines())
+        return tuple(f"{name} {getattr(value, name)}" for name in attributes)
+    return tuple(str(value).splitlines())

@@ -1,7 +1,7 @@
 """Finds the numeric constants of a seed's formulas, conditions, rules and tables, as they are written in its file.
 
-In: a checked seed. Out: `Constant`s; each can be written as another number in the text of the seed, which is then a seed
-like any other. Fields and their bounds have none: they are no part of the computation.
+In: a checked seed. Out: `Constant`s; each can be replaced by another number in the text of the seed, which is then a seed
+like any other. The bounds of fields are no constants: they are no part of the computation.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ from formulaseed.seed.lint.program import is_year, years_of
 from formulaseed.source.json_reader import JsonNumber, find_value
 from formulaseed.source.text import Source, Span
 
-_MAX_LENGTH = 100
-_DIGITS = 12
-"""A product of floats is rounded to so many digits: 0.15 * 1.1 is 0.165."""
+_MAX_ENCLOSING_LENGTH = 100
+_SIGNIFICANT_DIGITS = 12  # a moved number is rounded, so that 0.15 * 1.1 is 0.165 and not 0.16500000000000004
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number as it is written in a step. `inside` is the formula, condition, rule or key that it is a part of."""
+    """A number as it is written in a step.
+
+    `enclosing_text` is the formula, condition, rule or key that the number is a part of. `is_year` is True for a year that is
+    compared with years of the data. `is_json` is True for a JSON number, False for a number inside a formula's string.
+    """
 
     step: str
     value: int | float
-    inside: str
+    enclosing_text: str
     span: Span
     is_year: bool
     is_json: bool
-    """Whether it is a JSON number, not one in a formula."""
 
     @property
     def place(self) -> str:
@@ -46,60 +48,67 @@ class Constant:
         line, column = self.span.source.position(self.span.start)
         return f"{self.span.source.name}:{line}:{column}"
 
-    def write(self, value: int | float) -> Source:
-        """Return the seed's text with another number in place of the constant."""
-        source, number = self.span.source, repr(value)
-        if value < 0 and not self.is_json:  # -1 ** 2 is -1
+    def replace_with(self, value: int | float) -> Source:
+        """Return a copy of the seed's text with `value` in place of this constant; a negative one in a formula in parentheses."""
+        source = self.span.source
+        number = repr(value)
+        if value < 0 and not self.is_json:  # -1 ** 2 would be -(1 ** 2)
             number = f"({number})"
         return Source(source.name, source.text[: self.span.start] + number + source.text[self.span.end :])
 
 
 def move_number(value: int | float, share: float, *, is_year: bool) -> int | float:
-    """Return a number that is moved by a share of it: an integer by 1 at least, a year by 1. 0.0 stays the same."""
+    """Return `value` moved up, or down if `share` is negative, by that share of its size.
+
+    An integer stays an integer and moves by at least 1, a year by exactly 1. The float 0.0 does not move.
+    """
     if isinstance(value, float):
-        return float(f"{value + abs(value) * share:.{_DIGITS}g}")
+        return float(f"{value + abs(value) * share:.{_SIGNIFICANT_DIGITS}g}")
     distance = 1 if is_year else max(1, round(abs(value * share)))
     return value + distance if share > 0 else value - distance
 
 
-def constants_of(seed: FormulaSeed) -> list[Constant]:
+def find_constants(seed: FormulaSeed) -> list[Constant]:
     """Return every numeric constant of the steps, in the order of the file."""
-    program, surface_program = seed.program, SEED.parse(seed.document, Problems())
-    assert surface_program is not None  # it was checked
-    years = _steps_of_years(program)
+    program = seed.program
+    tree = seed.document.tree
+    surface_program = SEED.parse(seed.document, Problems())
+    assert surface_program is not None  # the seed was checked, so its file can be parsed
+    year_names = _find_year_names(program)
     constants: dict[int, Constant] = {}
-    for name, value, inside, span in (*_in_expressions(program), *_beside_expressions(surface_program)):
-        is_json = seed.document.tree is not None and isinstance(
-            find_value(seed.document.tree, span.pointer), JsonNumber
-        )
-        if not is_number(value) or _number_at(span) != value:
-            continue  # a string or a boolean, or a number that the compiler made of several constants
-        constants.setdefault(span.start, Constant(name, value, inside, span, name in years and is_year(value), is_json))
+    for literal in (*_find_expression_literals(program), *_find_declared_literals(surface_program)):
+        step, value, enclosing_text, span = literal
+        if not is_number(value) or _parse_number(span) != value:
+            continue  # a string or a boolean, or a number that the compiler computed from several constants
+        is_json = tree is not None and isinstance(find_value(tree, span.pointer), JsonNumber)
+        in_years = step in year_names and is_year(value)
+        constants.setdefault(span.start, Constant(step, value, enclosing_text, span, in_years, is_json))
     return sorted(constants.values(), key=lambda constant: constant.span.start)
 
 
-def reads_year(program: nodes.Program, parameter: nodes.Parameter) -> bool:
-    """Return whether a parameter is a year that the years of the data are compared with."""
-    return is_year(parameter.default) and str(Symbol(SymbolKind.PARAMETER, parameter.name)) in _steps_of_years(program)
+def is_year_parameter(program: nodes.Program, parameter: nodes.Parameter) -> bool:
+    """Return whether the default of `parameter` looks like a year, and a step that reads years of the data also reads it."""
+    return is_year(parameter.default) and str(Symbol(SymbolKind.PARAMETER, parameter.name)) in _find_year_names(program)
 
 
-_Literal = tuple[str, object, str, Span]
-"""The step of a literal, its value, what it is a part of, and its span."""
+_WrittenLiteral = tuple[str, object, str, Span]
+"""A literal in a step: the step's name, the literal's value, the enclosing text, and the literal's span."""
 
 
-def _in_expressions(program: nodes.Program) -> Iterator[_Literal]:
+def _find_expression_literals(program: nodes.Program) -> Iterator[_WrittenLiteral]:
+    """Yield the literals of all expressions of the steps; the enclosing text of each is its parent expression."""
     for step in program.steps:
         for whole in step.expressions():
             stack: list[tuple[Expr, Expr]] = [(whole, whole)]
             while stack:
                 node, parent = stack.pop()
                 if isinstance(node, typed.Literal):
-                    yield step.name, node.value, cut_expression(parent, _MAX_LENGTH), node.info.span
+                    yield step.name, node.value, cut_expression(parent, _MAX_ENCLOSING_LENGTH), node.info.span
                 stack += ((child, node) for child in typed.children(node))
 
 
-def _beside_expressions(program: surface.Program) -> Iterator[_Literal]:
-    """Yield the values of constants, rules and tables, and defaults."""
+def _find_declared_literals(program: surface.Program) -> Iterator[_WrittenLiteral]:
+    """Yield the literals outside expressions: the values of `const`, `case` rules and `lookup` tables, and defaults."""
     for step in program.steps:
         name = step.name.text
         match step.operation:
@@ -121,16 +130,16 @@ def _beside_expressions(program: surface.Program) -> Iterator[_Literal]:
                         yield name, node.default.value, "default", node.default.span
 
 
-def _steps_of_years(program: nodes.Program) -> set[str]:
-    """Return the names of the steps that read a year of the data, and of the steps and parameters that such steps read."""
+def _find_year_names(program: nodes.Program) -> set[str]:
+    """Return the names of the steps that read a year of the data, and of the steps, parameters and fields that they read."""
     years = years_of(program)
-    reading = [step for step in program.steps if not years.isdisjoint(step.symbols())]
-    read = {str(symbol) for step in reading for symbol in step.symbols() if symbol.kind is not SymbolKind.FILTER}
-    return {step.name for step in reading} | read
+    readers = [step for step in program.steps if not years.isdisjoint(step.symbols())]
+    names_read = {str(symbol) for step in readers for symbol in step.symbols() if symbol.kind is not SymbolKind.FILTER}
+    return {step.name for step in readers} | names_read
 
 
-def _number_at(span: Span) -> float | None:
-    """Return the number that is written at a span; None if it is no number."""
+def _parse_number(span: Span) -> float | None:
+    """Return the number that the source has at `span`, or None if the text there is not exactly a number."""
     try:
         return float(span.source.text[span.start : span.end])
     except ValueError:

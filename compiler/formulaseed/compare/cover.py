@@ -1,4 +1,4 @@
-"""Counts which parts of a policy some restaurants reach: rules, keys, values, conditions and branches.
+"""Counts how often restaurants reach the parts of a policy: rules, keys, values, conditions and branches.
 
 In: a seed, and lines of rows, evaluated by the reference evaluator. Out: `Coverage`. A part that no restaurant reaches is not
 tested by them, or never happens.
@@ -37,23 +37,23 @@ from formulaseed.source.json_reader import JsonArray, JsonObject, find_value
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Span, shorten
 
-Kind = Literal["rule", "key", "value", "filter", "condition", "branch"]
-_Key = tuple[object, object]
-"""Identifies a part: an expression's identity with its truth, a table's with the position of a key, a field with a value."""
-_DEFAULT = -1
-"""The position of a table's default."""
-_MAX_LENGTH = 80
+PartKind = Literal["rule", "key", "value", "filter", "condition", "branch"]
+_PartKey = tuple[object, object]
+"""The key of a part: an expression's `id` with its truth, a table's `id` with the position of a key, or a field with a value."""
+_DEFAULT_POSITION = -1  # the reference evaluator's observer counts the default of a table at this position
+_MAX_TEXT_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A part that restaurants may reach, and how often they did.
+class CoverageItem:
+    """A part of a seed that restaurants may reach, and how often they did.
 
-    `rule` and `key` are chosen for a restaurant, `value` is a review's, or a restaurant's, of a field; a `filter`, the
-    `condition` of an aggregate and the `branch` of a formula have two: where it holds and where it does not.
+    A `rule` of a case and a `key` of a table are chosen once for a restaurant. A `value` of a field is counted for each
+    review or restaurant that has it. A `filter`, an aggregate's `condition` and a formula's `branch` are two items each: one
+    for the evaluations in which it holds, one for the others.
     """
 
-    kind: Kind
+    kind: PartKind
     name: str
     text: str
     span: Span
@@ -66,20 +66,23 @@ class Item:
         return f"{self.span.source.name}:{line}:{column}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `--format json` has it."""
+        """Return the item as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {"kind": self.kind, "name": self.name, "text": self.text, "count": self.count, "place": self.place}
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the part as cells of a table."""
+    def build_cells(self) -> tuple[str, ...]:
+        """Return the kind, name and text as cells of a table."""
         return self.kind, Code(self.name), Code(self.text)
 
 
 @dataclass(frozen=True)
 class Coverage(Document):
-    """All parts, in the order of the file; `failures` names the restaurants that could not be evaluated to the end."""
+    """The parts of a seed in the order of the file, each with the number of times that restaurants reached it.
+
+    `failures` names the restaurants that could not be evaluated to the end.
+    """
 
     seed: str
-    items: tuple[Item, ...]
+    items: tuple[CoverageItem, ...]
     restaurants: int
     reviews: int
     failures: Failures = field(default_factory=Failures)
@@ -90,14 +93,14 @@ class Coverage(Document):
         return f"Coverage of {self.seed}"
 
     @property
-    def reached(self) -> int:
-        """How many of the items some restaurant reaches."""
+    def reached_count(self) -> int:
+        """The number of items that at least one restaurant reaches."""
         return sum(item.count > 0 for item in self.items)
 
     @property
     def percent(self) -> float:
-        """The share of the items that are reached, in percent; 100 of none."""
-        return 100 * self.reached / len(self.items) if self.items else 100.0
+        """The share of the items that are reached, in percent; 100.0 if there are no items."""
+        return 100 * self.reached_count / len(self.items) if self.items else 100.0
 
     @cached_property
     def json(self) -> dict[str, Any]:
@@ -106,7 +109,7 @@ class Coverage(Document):
             "seed": self.seed,
             "restaurants": self.restaurants,
             "reviews": self.reviews,
-            "reached": self.reached,
+            "reached": self.reached_count,
             "total": len(self.items),
             "percent": self.percent,
             "items": [item.to_json() for item in self.items],
@@ -114,17 +117,17 @@ class Coverage(Document):
         }
 
     def __repr__(self) -> str:
-        return shorten(f"Coverage({self.seed!r}, {self.reached} of {len(self.items)} parts reached)")
+        return shorten(f"Coverage({self.seed!r}, {self.reached_count} of {len(self.items)} parts reached)")
 
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
-        share = f"{self.reached:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
+        share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
         yield sentence(Code(self.seed), f": {data} reach {share}.")
-        missed = [(*item.cells(), Code(item.place)) for item in self.items if not item.count]
+        missed = [(*item.build_cells(), Code(item.place)) for item in self.items if not item.count]
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)
-        reached = [(*item.cells(), f"{item.count:,}") for item in self.items if item.count]
+        reached = [(*item.build_cells(), f"{item.count:,}") for item in self.items if item.count]
         if reached:
             yield Heading("Reached", 3)
             yield Table(("part", "name", "what", "times"), reached)
@@ -138,7 +141,7 @@ def cover(
     parameters: Mapping[str, Value] | None = None,
     duplicates: Duplicates = "fail",
 ) -> Coverage:
-    """Return which rules, keys, values, conditions and branches of a seed restaurants reach, and how often.
+    """Count how often restaurants reach the rules, keys, values, conditions and branches of a seed.
 
     `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts.
     With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails.
@@ -158,37 +161,42 @@ def measure_coverage(
     failures: Failures,
     duplicates: Duplicates = "fail",
 ) -> Coverage:
-    """Return the parts of a loaded seed that restaurants reach; adds those that fail to `failures`.
+    """Count how often restaurants reach the parts of a loaded seed; add restaurants and lines that fail to `failures`.
 
-    A restaurant with a step that has no value counts as far as its computation came.
+    A restaurant that fails at a step counts for the parts that it reached before. Raises `DataError` for a wrong parameter.
     """
-    program, evaluator = seed.program, evaluator_of(seed)
-    parts = sorted(_parts(seed), key=lambda part: part.span.start)
-    watched = _watched_expressions(program, parts)
-    counts: Counter[_Key] = Counter()
+    program = seed.program
+    evaluator = evaluator_of(seed)
+    parts = sorted(_find_parts(seed), key=lambda part: part.span.start)
+    watched_expressions = _find_watched_expressions(program, parts)
+    counts: Counter[_PartKey] = Counter()
     restaurants = reviews = 0
     for restaurant in usable_rows(evaluator, lines, failures, parameters, duplicates):
         restaurants += 1
         reviews += len(restaurant.rows)
         evaluation = prepare_evaluation(program, restaurant.rows, restaurant.context, parameters)
-        evaluation.observer = Observer(watched, counts)
+        evaluation.observer = Observer(watched_expressions, counts)
         _count_values(program, restaurant.rows, evaluation, counts)
         try:
             for step in program.steps:
                 evaluation.evaluate_step(step)
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.located(error))
-    items = tuple(Item(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
+    items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 
 
 def _count_values(
-    program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation, counts: Counter[_Key]
+    program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation, counts: Counter[_PartKey]
 ) -> None:
-    """Add the values of fields to `counts`: as they were read; of a field that no step uses, as the rows have them."""
+    """Add the field values of a restaurant and its reviews to `counts`.
+
+    `evaluation` has the values of the fields that steps use, defaults included. An extraction field that no step uses is read
+    from `rows`.
+    """
 
     def count(symbol: Symbol, value: object) -> None:
-        if isinstance(value, str | bool | None):
+        if isinstance(value, str | bool | None):  # numbers are no parts: only values that a seed can list are
             counts[symbol, value] += 1
 
     for declared in program.fields:
@@ -206,61 +214,65 @@ def _count_values(
 # --- the parts of a seed
 
 
-class _Part(NamedTuple):
-    """A part that restaurants may reach, and the key under which it is counted."""
+class _CoveragePart(NamedTuple):
+    """A part that restaurants may reach, and the key under which the observer counts it."""
 
-    kind: Kind
+    kind: PartKind
     name: str
     text: str
     span: Span
-    key: _Key
+    key: _PartKey
 
 
-def _parts(seed: FormulaSeed) -> Iterator[_Part]:
-    """Yield every part of a seed."""
+def _find_parts(seed: FormulaSeed) -> Iterator[_CoveragePart]:
+    """Yield every part of a checked seed that restaurants may reach, not in the order of the file."""
     surface_program = SEED.parse(seed.document, Problems())
-    assert surface_program is not None  # it was checked
-    yield from _values(seed, surface_program.declared_at)
+    assert surface_program is not None  # the seed was checked, so its file can be parsed
+    yield from _find_value_parts(seed, surface_program.declared_at)
     operations = {step.name.text: step.operation for step in surface_program.steps}
     for step in seed.program.steps:
         match step.operation, operations.get(step.name):
             case nodes.Case() as case, surface.Case(otherwise=otherwise):
-                yield from _rules(step.name, case, otherwise.span)
+                yield from _build_rule_parts(step.name, case, otherwise.span)
             case nodes.Lookup() as lookup, surface.Lookup() as table:
-                yield from _keys(step.name, lookup, table)
+                yield from _build_key_parts(step.name, lookup, table)
             case nodes.Filter(condition), _:
-                yield from _both("filter", step.name, condition, step.name)
+                yield from _build_condition_parts("filter", step.name, condition, step.name)
         for aggregate in step.aggregates():
             if aggregate.where is not None:
-                yield from _both("condition", step.name, aggregate.where, id(aggregate.where))
+                yield from _build_condition_parts("condition", step.name, aggregate.where, id(aggregate.where))
         for expression in step.expressions():
             for node in typed.walk(expression):
-                yield from _branches(step.name, node)
+                yield from _build_branch_parts(step.name, node)
 
 
-def _watched_expressions(program: nodes.Program, parts: Iterable[_Part]) -> dict[int, bool]:
-    """Return the identities of the expressions to watch; True for those that are tested for null, not for truth."""
+def _find_watched_expressions(program: nodes.Program, parts: Iterable[_CoveragePart]) -> dict[int, bool]:
+    """Map the `id` of each expression to watch to True if it is tested for null, or to False if it is tested for truth."""
     expressions = (expression for step in program.steps for expression in step.expressions())
-    calls = (node for expression in expressions for node in typed.walk(expression) if _replaces_null(node))
+    calls = (node for expression in expressions for node in typed.walk(expression) if _can_replace_null(node))
     tested_for_null = {id(call.arguments[0]) for call in calls}
     identities = (part.key[0] for part in parts)
     return {identity: identity in tested_for_null for identity in identities if isinstance(identity, int)}
 
 
-def _replaces_null(node: Expr) -> TypeGuard[typed.Call]:
+def _can_replace_null(node: Expr) -> TypeGuard[typed.Call]:
     return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 
-def _both(kind: Kind, name: str, condition: Expr, identity: object) -> Iterator[_Part]:
-    """Yield the two parts of a condition: it holds, and it does not."""
+def _build_condition_parts(kind: PartKind, name: str, condition: Expr, identity: object) -> Iterator[_CoveragePart]:
+    """Yield the two parts of a condition, "holds" and "does not hold"; `identity` is the first half of their keys."""
     for text, truth in (("holds", True), ("does not hold", False)):
-        text = f"{cut_expression(condition, _MAX_LENGTH)}: {text}"
-        yield _Part(kind, name, text, condition.info.span, (identity, truth))
+        text = f"{cut_expression(condition, _MAX_TEXT_LENGTH)}: {text}"
+        yield _CoveragePart(kind, name, text, condition.info.span, (identity, truth))
 
 
-def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Part]:
-    """Yield the values of enums and booleans that the seed declares, and null; of metadata and the restaurant those in use."""
-    program, used = seed.program, seed.program.used()
+def _find_value_parts(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_CoveragePart]:
+    """Yield the values of declared enum and boolean fields, and null for every nullable field.
+
+    Fields of `meta` and `context` count only if a step uses them. `declared_at` maps fields to the spans of their names.
+    """
+    program = seed.program
+    used = program.used()
     namespaces: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
         (SymbolKind.META, program.meta),
@@ -270,14 +282,18 @@ def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Par
     for symbol, ty in fields:
         place = declared_at.get(str(symbol))
         if place is not None and (symbol.kind is SymbolKind.EXTRACTION or symbol in used):
-            spans = _places_of_values(seed, place)
-            values: tuple[Value, ...] = ty.values or ((True, False) if ty.base is Base.BOOLEAN else ())
-            for value in (*values, *([None] if ty.nullable else [])):
-                yield _Part("value", str(symbol), value_text(value), spans.get(value, place), (symbol, value))
+            spans = _find_value_spans(seed, place)
+            values: list[Value] = list(ty.values or ())
+            if ty.base is Base.BOOLEAN:
+                values += [True, False]
+            if ty.nullable:
+                values.append(None)
+            for value in values:
+                yield _CoveragePart("value", str(symbol), value_text(value), spans.get(value, place), (symbol, value))
 
 
-def _places_of_values(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
-    """Return the places of the values that a field lists; `name` is the place of its name."""
+def _find_value_spans(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
+    """Return the spans of the values that a field lists in the file, empty if it lists none; `name` is its name's span."""
     tree = seed.document.tree
     values = find_value(tree, f"{name.pointer.rpartition('/')[0]}/values") if tree is not None else None
     if isinstance(values, JsonObject):
@@ -286,36 +302,44 @@ def _places_of_values(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
     return {item.value: item.span for item in items if not isinstance(item, JsonObject | JsonArray)}
 
 
-def _rules(name: str, case: nodes.Case, otherwise: Span) -> Iterator[_Part]:
+def _build_rule_parts(name: str, case: nodes.Case, otherwise: Span) -> Iterator[_CoveragePart]:
+    """Yield the rules of the step `name`, then its `else`, which is at `otherwise`, if there are rules."""
     for condition, then in case.rules:
-        text = f"{literal_text(then)} if {cut_expression(condition, _MAX_LENGTH)}"
-        yield _Part("rule", name, text, condition.info.span, (id(condition), True))
-    if case.rules:  # it is reached if the last condition does not hold
+        text = f"{literal_text(then)} if {cut_expression(condition, _MAX_TEXT_LENGTH)}"
+        yield _CoveragePart("rule", name, text, condition.info.span, (id(condition), True))
+    if case.rules:  # `else` is reached if the last condition does not hold
         text = f"else {literal_text(case.otherwise)}"
-        yield _Part("rule", name, text, otherwise, (id(case.rules[-1][0]), False))
+        yield _CoveragePart("rule", name, text, otherwise, (id(case.rules[-1][0]), False))
 
 
-def _keys(name: str, lookup: nodes.Lookup, written: surface.Lookup) -> Iterator[_Part]:
-    for place, entry in enumerate(written.table):
+def _build_key_parts(name: str, lookup: nodes.Lookup, table: surface.Lookup) -> Iterator[_CoveragePart]:
+    """Yield the keys of the table of the step `name`, and its default; `table` has their spans."""
+    for position, entry in enumerate(table.table):
         text = f"{literal_text(entry.key.text)}: {literal_text(entry.value.value)}"
-        yield _Part("key", name, text, entry.key.span, (id(lookup), place))
-    if written.default is not None:
-        text = f"default {literal_text(written.default.value)}"
-        yield _Part("key", name, text, written.default.span, (id(lookup), _DEFAULT))
+        yield _CoveragePart("key", name, text, entry.key.span, (id(lookup), position))
+    if table.default is not None:
+        text = f"default {literal_text(table.default.value)}"
+        yield _CoveragePart("key", name, text, table.default.span, (id(lookup), _DEFAULT_POSITION))
 
 
-def _branches(name: str, node: Expr) -> Iterator[_Part]:
-    """Yield the two branches of a conditional, and of a null or a zero that `or` replaces, or `coalesce`."""
+def _build_branch_parts(name: str, node: Expr) -> Iterator[_CoveragePart]:
+    """Yield the two branches of a conditional, of `coalesce`, and of an `and` or `or` over values that are not booleans.
+
+    Yields nothing for any other expression. `name` is the step that contains `node`.
+    """
     tests = "if {}", "unless {}"
     match node:
-        case typed.Conditional(condition, then, otherwise):
-            tested, parts = condition, (then, otherwise)
-        case typed.Call(_, (first, default)) if _replaces_null(node):
-            tested, parts, tests = first, (first, default), ("if {} != None", "if {} == None")
-        case typed.Logical(word, (first, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
-            tested, parts = first, (first, last) if word == "or" else (last, first)
+        case typed.Conditional(tested, then, otherwise):
+            parts = then, otherwise
+        case typed.Call(_, (tested, default)) if _can_replace_null(node):
+            parts = tested, default
+            tests = "if {} != None", "if {} == None"
+        case typed.Logical("or", (tested, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
+            parts = tested, last
+        case typed.Logical("and", (tested, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
+            parts = last, tested
         case _:
             return
     for part, test, truth in zip(parts, tests, (True, False), strict=True):
-        text = f"{cut_expression(part, _MAX_LENGTH)} {test.format(cut_expression(tested, _MAX_LENGTH))}"
-        yield _Part("branch", name, text, part.info.span, (id(tested), truth))
+        text = f"{cut_expression(part, _MAX_TEXT_LENGTH)} {test.format(cut_expression(tested, _MAX_TEXT_LENGTH))}"
+        yield _CoveragePart("branch", name, text, part.info.span, (id(tested), truth))

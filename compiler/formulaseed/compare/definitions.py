@@ -1,4 +1,4 @@
-"""Makes the definitions of steps comparable between two programs: without places, and whatever their names."""
+"""Makes the definitions of steps comparable between two programs: without source positions, and whatever the steps' names."""
 
 from __future__ import annotations
 
@@ -11,72 +11,77 @@ from formulaseed.language.printer import expression_text, literal_text, short_te
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Value
 
-_MAX_PRINTED = 2_000
-"""Of a longer expression only the beginning is printed."""
+_MAX_PRINTED_LENGTH = 2_000  # printing a longer expression to the end would take long, and its text is cut anyway
 _STEP_KINDS = (SymbolKind.STEP, SymbolKind.FILTER)
 
 
-class Definitions:
-    """The definitions of a program's steps: two are equal if they give the same result for the same inputs.
+class DefinitionKeys:
+    """The definitions of a program's steps as keys: equal keys give equal results for equal inputs.
 
-    `names` gives each step's name in the program that this one is compared with.
+    `new_names` maps each step to its name in the program that this one is compared with.
     """
 
-    def __init__(self, program: nodes.Program, names: Mapping[str, str]) -> None:
+    def __init__(self, program: nodes.Program, new_names: Mapping[str, str]) -> None:
         self.program = program
-        self.names = names
+        self.new_names = new_names
         self.steps = {step.name: step for step in program.steps}
 
-    def of(self, step: nodes.Step) -> Hashable:
-        """Return the definition of a step, as a key."""
+    def build_key(self, step: nodes.Step) -> Hashable:
+        """Return the definition of `step` as a key, which does not contain the step's own name."""
         match step.operation:
             case nodes.Filter(condition):
-                return "filter", self._key(condition)
+                return "filter", self._build_expression_key(condition)
             case nodes.Lookup(source, table, match, has_default, default):
-                entries = tuple((key, _literal(value)) for key, value in table)
+                entries = tuple((key, _build_literal_key(value)) for key, value in table)
                 is_ordered = match == "substring_first"
                 table_key = entries if is_ordered else frozenset(entries)
-                return match, self._key(source), table_key, has_default, _literal(default)
+                return match, self._build_expression_key(source), table_key, has_default, _build_literal_key(default)
             case nodes.Formula(expression):
-                return "formula", self._key(expression)
+                return "formula", self._build_expression_key(expression)
             case nodes.Const(value):
-                return "formula", _literal(value)
+                return "formula", _build_literal_key(value)
             case nodes.Case(rules, otherwise):
-                rule_keys = tuple((self._key(condition), _literal(then)) for condition, then in rules)
-                return "case", rule_keys, _literal(otherwise)
+                rule_keys = tuple(
+                    (self._build_expression_key(condition), _build_literal_key(then)) for condition, then in rules
+                )
+                return "case", rule_keys, _build_literal_key(otherwise)
 
-    def _key(self, expression: Expr) -> Hashable:
+    def _build_expression_key(self, expression: Expr) -> Hashable:
+        """Return an expression as nested tuples, with the new names of the steps and filters that it reads."""
         match expression:
             case typed.Literal(value):
-                return _literal(value)
+                return _build_literal_key(value)
             case typed.Ref(symbol) if symbol.kind in _STEP_KINDS:
-                return symbol.kind, self.names.get(symbol.name, ("?", symbol.name))
+                return symbol.kind, self.new_names.get(symbol.name, ("?", symbol.name))
             case typed.Ref(symbol):
                 return symbol
-            case typed.Present(operand):  # the checker adds it if the value may be null
-                return self._key(operand)
+            case typed.Present(
+                operand
+            ):  # the checker adds this node where a value may be null; the file does not contain it
+                return self._build_expression_key(operand)
             case typed.Unary(operator) | typed.Binary(operator) | typed.Logical(operator) | typed.Call(operator):
-                sign: Hashable = operator
+                operator_key: Hashable = operator
             case typed.Comparison(_, operators):
-                sign = operators
+                operator_key = operators
             case typed.Not() | typed.Conditional() | typed.List():
-                sign = None
+                operator_key = None
             case typed.Aggregate(function, operand, where, default):
-                sign = function, operand is None, where is None, default and _literal(default.value)
-        return type(expression), sign, tuple(map(self._key, typed.children(expression)))
+                operator_key = function, operand is None, where is None, default and _build_literal_key(default.value)
+        return type(expression), operator_key, tuple(map(self._build_expression_key, typed.children(expression)))
 
 
-def _literal(value: Value) -> Hashable:
+def _build_literal_key(value: Value) -> Hashable:
+    """Return a key that tells 1 from 1.0 and from True, which Python compares as equal."""
     return type(value), repr(value)
 
 
-def definition_lines(step: nodes.Step) -> tuple[str, ...]:
-    """Return the definition of a step in lines that are compared one by one: a rule or a key on each."""
+def format_definition(step: nodes.Step) -> tuple[str, ...]:
+    """Return the definition of a step as lines to compare one by one: one for each rule of a `case` or key of a `lookup`."""
     match step.operation:
         case nodes.Lookup(source, table, match, has_default, default):
             entries = [f"{literal_text(key)}: {literal_text(value)}" for key, value in table]
-            last = [f"default {literal_text(default)}"] if has_default else ["no default"]
-            return f"lookup of {expression_text(source)}, {match}", *entries, *last
+            last_line = f"default {literal_text(default)}" if has_default else "no default"
+            return f"lookup of {expression_text(source)}, {match}", *entries, last_line
         case nodes.Case(rules, otherwise):
             lines = [f"{literal_text(then)} if {expression_text(condition)}" for condition, then in rules]
             return *lines, f"else {literal_text(otherwise)}"
@@ -85,6 +90,6 @@ def definition_lines(step: nodes.Step) -> tuple[str, ...]:
 
 
 def cut_expression(expression: Expr, max_length: int) -> str:
-    """Return an expression as text, cut after `max_length` characters."""
-    text = short_text(expression, _MAX_PRINTED)
+    """Return an expression as text of at most `max_length` characters; a cut text ends with `…`."""
+    text = short_text(expression, _MAX_PRINTED_LENGTH)
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -1,4 +1,4 @@
-"""The difference of two seeds, or of two settings of one: what changed in the policy, and what that does to restaurants.
+"""Compares two seeds, or two settings of one: how the policy changed, and how that changes the results of restaurants.
 
 In: two seeds, and lines of rows. Out: a `Difference`, as data, text, Markdown and HTML. Source: the design's section 11.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from formulaseed.compare.changes import Category, Changes, changes_between
+from formulaseed.compare.changes import Category, SeedChanges, find_changes
 from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
 from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.arguments import validated
@@ -29,7 +29,7 @@ from formulaseed.source.text import shorten
 
 Check = Literal["verdicts", "outputs", "extraction"]
 """A value of `--fail-on`."""
-Parameters = Mapping[str, Value] | None
+ParameterValues = Mapping[str, Value] | None
 _COUNT_WORDS: dict[Category, str] = {
     "values": "may change values",
     "extraction": "change what is extracted",
@@ -39,8 +39,8 @@ _COUNT_WORDS: dict[Category, str] = {
 
 
 @dataclass(frozen=True)
-class Side:
-    """One of the two: the file, the seed's hash and task, and the parameters that were given."""
+class ComparedSeed:
+    """One of the two seeds of a comparison: its file, hash, task and version, and the parameters that the caller set."""
 
     file: str
     sha256: str
@@ -49,22 +49,24 @@ class Side:
     parameters: Mapping[str, Value]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `--format json` has it."""
+        """Return the seed as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {**vars(self), "parameters": dict(self.parameters), "version": self.version or None}
 
-    def name_parts(self) -> list[str]:
-        """Return the file and its parameters as parts of a sentence."""
-        values = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.parameters.items()]
-        return [Code(self.file), " with ", Code(", ".join(values))] if values else [Code(self.file)]
+    def format_name(self) -> list[str]:
+        """Return the file name, and the parameters if any are set, as parts of a sentence."""
+        if not self.parameters:
+            return [Code(self.file)]
+        values = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.parameters.items())
+        return [Code(self.file), " with ", Code(", ".join(values))]
 
 
 @dataclass(frozen=True)
 class Difference(Document):
     """The difference of two seeds; `outcomes` is None if no restaurants were given."""
 
-    old: Side
-    new: Side
-    changes: Changes
+    old: ComparedSeed
+    new: ComparedSeed
+    changes: SeedChanges
     outcomes: Outcomes | None
 
     @property
@@ -74,23 +76,23 @@ class Difference(Document):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs: the seeds say the same, cosmetics included, and no restaurant moves."""
-        return not self.changes.all and (self.outcomes is None or not self.outcomes.moved)
+        """True if the seeds do not even differ cosmetically, and no restaurant has other results."""
+        return not self.changes.all and (self.outcomes is None or not self.outcomes.changes)
 
-    def fails(self, check: Check) -> bool:
-        """Return whether something has changed that a pull request must not change.
+    def has_changed(self, check: Check) -> bool:
+        """Return whether the aspect `check` has changed; `--fail-on` fails if it has.
 
-        `verdicts`: a restaurant has another verdict, or fails on one side only. `outputs`: an output's name or type, or its
-        value for a restaurant. `extraction`: what is extracted.
+        `verdicts`: a restaurant has another verdict, or fails with one seed only. `outputs`: an output has another name or
+        type, or another value for a restaurant. `extraction`: reviews are asked something else.
         """
         outcomes = self.outcomes
         match check:
             case "verdicts":
-                return outcomes is not None and outcomes.flipped > 0
+                return outcomes is not None and outcomes.flip_count > 0
             case "outputs":
-                return bool(self.changes.of("outputs")) or (outcomes is not None and bool(outcomes.moved))
+                return bool(self.changes.select("outputs")) or (outcomes is not None and bool(outcomes.changes))
             case "extraction":
-                return bool(self.changes.of("extraction"))
+                return bool(self.changes.select("extraction"))
 
     @cached_property
     def json(self) -> dict[str, Any]:
@@ -104,33 +106,34 @@ class Difference(Document):
 
     @cached_property
     def markdown(self) -> str:
-        """The difference for a comment on a pull request: short, the long part folded away."""
-        long = (*self.changes.blocks(), *self._restaurants())
-        details = [Details("every change", long)] if long else []
-        return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *details])
+        """The difference for a comment on a pull request: a summary, with every change and restaurant folded away."""
+        details = (*self.changes.build_blocks(), *self._build_restaurants())
+        summary = [self._build_headline(), *self.changes.summarize_categories(), *self._build_effect()]
+        return as_markdown([*summary, Details("every change", details)] if details else summary)
 
     def __repr__(self) -> str:
         return shorten(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
     def _blocks(self) -> list[Block]:
-        return [self._headline(), *self.changes.blocks(), *self._effect(), *self._restaurants()]
+        return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *self._build_restaurants()]
 
-    def _headline(self) -> Paragraph:
-        counts = {words: len(self.changes.of(category)) for category, words in _COUNT_WORDS.items()}
+    def _build_headline(self) -> Paragraph:
+        counts = {words: len(self.changes.select(category)) for category, words in _COUNT_WORDS.items()}
         summary = ", ".join(f"{count} {words}" for words, count in counts.items() if count) or "they say the same"
-        return sentence(*self.old.name_parts(), " → ", *self.new.name_parts(), f": {summary}.")
+        return sentence(*self.old.format_name(), " → ", *self.new.format_name(), f": {summary}.")
 
-    def _effect(self) -> Iterator[Block]:
+    def _build_effect(self) -> Iterator[Block]:
+        """Yield a note on the rows and the summary of the outcomes; nothing if no restaurants were compared."""
         if self.outcomes is None:
             return
         if self.outcomes.extracted_twice:
             yield sentence("Each seed has rows of its own: what was extracted is compared, too.")
-        elif self.changes.of("extraction"):
+        elif self.changes.select("extraction"):
             yield sentence("Both have the same rows: what the other question would give is not in them.")
-        yield from self.outcomes.summary()
+        yield from self.outcomes.build_summary()
 
-    def _restaurants(self) -> Iterable[Block]:
-        return self.outcomes.restaurant_tables() if self.outcomes is not None else ()
+    def _build_restaurants(self) -> Iterable[Block]:
+        return self.outcomes.build_restaurant_tables() if self.outcomes is not None else ()
 
 
 @validated
@@ -140,12 +143,12 @@ def diff(
     rows: Lines | None = None,
     *,
     new_rows: Lines | None = None,
-    parameters_old: Parameters = None,
-    parameters_new: Parameters = None,
+    parameters_old: ParameterValues = None,
+    parameters_new: ParameterValues = None,
     output: str | None = None,
     duplicates: Duplicates = "fail",
 ) -> Difference:
-    """Compare two seeds, or two settings of one, and with rows what they make of the same restaurants.
+    """Compare two seeds, or two settings of one; with `rows`, also compare the results of the restaurants.
 
     `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts. Seeds
     that ask different questions have rows of their own: `new_rows` are those of the new seed, by default the same ones.
@@ -168,7 +171,7 @@ def diff(
         duplicates=duplicates,
     )
     if difference.outcomes is not None:
-        failures.refuse_nothing_read(difference.outcomes.restaurants)
+        failures.refuse_nothing_read(difference.outcomes.restaurant_count)
     return difference
 
 
@@ -178,17 +181,18 @@ def compare_seeds(
     lines: Iterable[Line] | None = None,
     new_lines: Iterable[Line] | None = None,
     *,
-    parameters: tuple[Parameters, Parameters],
+    parameters: tuple[ParameterValues, ParameterValues],
     output: str | None,
     failures: Failures,
     duplicates: Duplicates,
 ) -> Difference:
-    """Compare two loaded seeds as `diff` does; adds what fails to `failures`.
+    """Compare two loaded seeds as `diff` does, and add the restaurants and lines that fail to `failures`.
 
-    `new_lines` are the rows of the new seed; None if both have the same.
+    `lines` are rows, None to compare only the seeds; `new_lines` are the rows of the new seed, None if both seeds use `lines`.
+    `parameters` are those of the old and of the new seed. Raises `DataError` for an unknown output and a wrong parameter.
     """
-    changes = changes_between(old, new)
-    pairing = pair_programs(old.program, new.program, changes.names, output)
+    changes = find_changes(old, new)
+    pairing = pair_programs(old.program, new.program, changes.new_names, output)
     outcomes = None
     if lines is not None:
         settings = (
@@ -196,11 +200,13 @@ def compare_seeds(
             Setting("new", evaluator_of(new), parameters[1]),
         )
         for setting in settings:
-            setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
+            setting.evaluator.provenance(
+                setting.parameters
+            )  # raises for a wrong parameter, once, not for each restaurant
         outcomes = compare_outcomes(*settings, pairing, lines, failures, new_lines, duplicates)
-    return Difference(_side_of(old, parameters[0]), _side_of(new, parameters[1]), changes, outcomes)
+    return Difference(_describe_seed(old, parameters[0]), _describe_seed(new, parameters[1]), changes, outcomes)
 
 
-def _side_of(seed: FormulaSeed, parameters: Parameters) -> Side:
+def _describe_seed(seed: FormulaSeed, parameters: ParameterValues) -> ComparedSeed:
     file = seed.document.source.name
-    return Side(file, seed.sha256, seed.task_name, seed.program.version, dict(parameters or {}))
+    return ComparedSeed(file, seed.sha256, seed.task_name, seed.program.version, dict(parameters or {}))

@@ -1,4 +1,4 @@
-"""Compares the results of two programs for the same restaurants: verdicts that change, numbers that move, first differences.
+"""Compares the results of two programs for the same restaurants: verdicts that flip, numbers that move, steps that diverge.
 
 In: two evaluators with the pairing of their steps, and lines of rows. Out: `Outcomes`. A restaurant that fails is counted,
 and named in `failures`.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.compare.pairing import Pairing, difference_of, is_same
+from formulaseed.compare.pairing import Pairing, compute_change, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line
 from formulaseed.data.results import Failures
@@ -19,7 +19,7 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
-from formulaseed.pages.values import format_change, format_plain, format_value
+from formulaseed.pages.values import format_change, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure, read_rows
@@ -28,7 +28,6 @@ from formulaseed.source.printing import number_of
 _MAX_LISTED_RESTAURANTS = 20
 _NO_ROWS = "(extraction)"
 _NOT_EVALUATED = "(data)"
-_NO_VERDICT = "evaluated"
 Verdicts = tuple[str | None, str | None]
 """The verdict of a restaurant with the old seed and with the new one; None if it fails."""
 
@@ -44,11 +43,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class RestaurantChange:
-    """The results of one restaurant before and after.
+    """The results of one restaurant with the old seed and with the new one.
 
-    `outputs` has each output's value before and after, none if the restaurant fails, and `changed` names those that differ.
-    `diverges_at` is the first step, in the new seed's order, that has another value and leads to a changed output by such
-    steps; or the step that fails.
+    `outputs` maps each output to its two values; it is empty if the restaurant fails with either seed. `changed` names the
+    outputs whose values differ. `diverges_at` is the first step, in the new seed's order, that has another value and on which
+    a changed output depends through such steps. It is the failing step if the restaurant fails at different steps.
     """
 
     business_id: str
@@ -60,162 +59,176 @@ class RestaurantChange:
 
     @property
     def is_different(self) -> bool:
-        """Whether an output differs, or whether there is a result."""
+        """True if an output differs, or if the restaurant fails with one seed only."""
         return bool(self.changed) or self.verdicts[0] != self.verdicts[1]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `--format json` has it."""
+        """Return the change as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {
             "business_id": self.business_id,
             "name": self.name,
-            "verdict": _old_and_new(self.verdicts),
-            "outputs": {name: _old_and_new(self.outputs[name]) for name in self.changed},
+            "verdict": _name_pair(self.verdicts),
+            "outputs": {name: _name_pair(self.outputs[name]) for name in self.changed},
             "diverges_at": self.diverges_at,
         }
 
 
-def _old_and_new(pair: tuple[Any, Any]) -> dict[str, Any]:
+def _name_pair(pair: tuple[Any, Any]) -> dict[str, Any]:
     return {"old": pair[0], "new": pair[1]}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The results of all restaurants. `matrix` counts them by their two verdicts, those that fail too.
+    """The results of all restaurants with two seeds.
 
-    `moved` are those whose results differ. `extracted_twice` is True if each seed has rows of its own.
+    `matrix` counts restaurants by their two verdicts, failures included. `changes` are the restaurants whose results differ.
+    `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own.
     """
 
     pairing: Pairing
     matrix: Mapping[Verdicts, int]
-    moved: tuple[RestaurantChange, ...]
+    changes: tuple[RestaurantChange, ...]
     failures: Failures
     extracted_twice: bool = False
 
     @property
-    def restaurants(self) -> int:
+    def restaurant_count(self) -> int:
+        """The number of restaurants, failures included."""
         return sum(self.matrix.values())
 
     @property
-    def flipped(self) -> int:
-        """How many restaurants have another verdict, or fail on one side only."""
+    def flip_count(self) -> int:
+        """The number of restaurants that have another verdict, or fail with one seed only."""
         return sum(count for (old, new), count in self.matrix.items() if old != new)
 
-    def failed(self, side: int) -> int:
-        """Return how many restaurants fail with the old seed (0) or the new one (1)."""
+    def count_failures(self, side: int) -> int:
+        """Return how many restaurants fail with the old seed (`side` 0) or with the new one (1)."""
         return sum(count for verdicts, count in self.matrix.items() if verdicts[side] is None)
 
-    def diverging(self) -> Counter[str]:
+    def count_divergences(self) -> Counter[str]:
         """Return for each step how many restaurants with other results diverge there first."""
-        return Counter(change.diverges_at for change in self.moved)
+        return Counter(change.diverges_at for change in self.changes)
 
-    def movers(self) -> list[RestaurantChange]:
-        """Return the restaurants whose results differ: other verdicts first, then by how far the score moved."""
+    def rank_changes(self) -> list[RestaurantChange]:
+        """Return the restaurants whose results differ: other verdicts first, then by the change of the score, largest first."""
         score = self.score
 
-        def rank(change: RestaurantChange) -> tuple[bool, float, str]:
-            moved_by = difference_of(*change.outputs[score]) if score is not None and score in change.outputs else None
-            return change.verdicts[0] == change.verdicts[1], -abs(moved_by or 0.0), change.business_id
+        def build_order(change: RestaurantChange) -> tuple[bool, float, str]:
+            score_change = None
+            if score is not None and score in change.outputs:
+                score_change = compute_change(*change.outputs[score])
+            return change.verdicts[0] == change.verdicts[1], -abs(score_change or 0.0), change.business_id
 
-        return sorted(self.moved, key=rank)
+        return sorted(self.changes, key=build_order)
 
     @property
     def score(self) -> str | None:
-        """The numeric output by which restaurants are ranked: the first that moved, else the first; None if there is none."""
-        moved = {name for change in self.moved for name in change.changed}
-        numbers = self.pairing.numbers
-        return next((name for name in numbers if name in moved), numbers[0] if numbers else None)
+        """The numeric output by which restaurants are ranked: the first that changed, else the first; None if there is none."""
+        return next(iter((*self._find_changed_numbers(), *self.pairing.numeric_outputs)), None)
+
+    def _find_changed_numbers(self) -> list[str]:
+        changed = {name for change in self.changes for name in change.changed}
+        return [name for name in self.pairing.numeric_outputs if name in changed]
 
     def to_json(self) -> dict[str, Any]:
-        """Return them as `--format json` has them."""
+        """Return the outcomes as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {
-            "restaurants": self.restaurants,
+            "restaurants": self.restaurant_count,
             "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.matrix.items()],
-            "diverging": dict(self.diverging().most_common()),
-            "differing": [change.to_json() for change in self.movers()],
+            "diverging": dict(self.count_divergences().most_common()),
+            "differing": [change.to_json() for change in self.rank_changes()],
             "failures": self.failures.lines,
         }
 
-    # --- as parts of a document
+    # --- parts of a document
 
-    def summary(self) -> Iterator[Block]:
-        """Yield how many restaurants change their verdict, from which to which, and how far numbers move."""
-        counts = self.failed(0), self.failed(1)
-        note = f"; {counts[0]} failed before, {counts[1]} after" if any(counts) else ""
-        total = number_of(self.restaurants, "restaurant")
+    def build_summary(self) -> Iterator[Block]:
+        """Yield how many restaurants change their verdict, the matrix of verdicts, and how far numeric outputs move."""
+        old_failures = self.count_failures(0)
+        new_failures = self.count_failures(1)
+        note = f"; {old_failures} failed before, {new_failures} after" if old_failures or new_failures else ""
+        total = number_of(self.restaurant_count, "restaurant")
         if self.pairing.verdict is None:
-            yield sentence(f"{len(self.moved)} of {total} have other outputs{note}; none of these is a verdict.")
+            yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
-            yield sentence(Code(self.pairing.verdict), f" changes for {self.flipped:,} of {total}{note}.")
-            yield self._matrix_table()
-        moved = {name for change in self.moved for name in change.changed}
-        rows = tuple(self._number_row(name) for name in self.pairing.numbers if name in moved)
+            yield sentence(Code(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
+            yield self._build_matrix_table()
+        rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
 
-    def _matrix_table(self) -> Table:
-        """Return the matrix, the verdicts before down the side, those after across the top."""
-        seen = {verdict for verdicts in self.matrix for verdict in verdicts}
-        known = [*self.pairing.verdicts, *sorted(verdict for verdict in seen if verdict is not None), None]
-        order = [verdict for verdict in dict.fromkeys(known) if verdict in seen]
-        rows = [[_verdict_cell(old), *(str(self.matrix.get((old, new), 0)) for new in order)] for old in order]
-        return Table(("before \\ after", *map(_verdict_cell, order)), rows)
+    def _build_matrix_table(self) -> Table:
+        """Return the matrix as a table: a row for each old verdict, a column for each new one, failures last."""
+        occurring = {verdict for verdicts in self.matrix for verdict in verdicts}
+        known = sorted(verdict for verdict in occurring if verdict is not None)
+        order = [v for v in dict.fromkeys((*self.pairing.possible_verdicts, *known, None)) if v in occurring]
+        rows = [[_format_verdict_cell(old), *(str(self.matrix.get((old, new), 0)) for new in order)] for old in order]
+        return Table(("before \\ after", *map(_format_verdict_cell, order)), rows)
 
-    def _number_row(self, name: str) -> tuple[str, ...]:
-        """Return how many restaurants' value of an output changed, and how far."""
-        pairs = [change.outputs[name] for change in self.moved if name in change.changed]
-        changes = [change for pair in pairs if (change := difference_of(*pair)) is not None]
-        if not changes:  # null on one side
-            return Code(name), str(len(pairs)), "-", "-", "-"
-        rise, fall = max(changes), min(changes)
+    def _build_number_row(self, output: str) -> tuple[str, ...]:
+        """Return the row of a numeric output: how many restaurants' values changed, and how far."""
+        pairs = [change.outputs[output] for change in self.changes if output in change.changed]
+        changes = [change for pair in pairs if (change := compute_change(*pair)) is not None]
+        if not changes:  # one value of each pair is null
+            return Code(output), str(len(pairs)), "-", "-", "-"
+        rise = max(changes)
+        fall = min(changes)
         return (
-            Code(name),
+            Code(output),
             str(len(pairs)),
             format_change(sum(changes) / len(changes)),
             format_change(rise) if rise > 0 else "-",
             format_change(fall) if fall < 0 else "-",
         )
 
-    def restaurant_tables(self) -> Iterator[Block]:
-        """Yield the restaurants that moved, and the steps at which they diverge first."""
-        movers, score = self.movers(), self.score
-        if not movers:
+    def build_restaurant_tables(self) -> Iterator[Block]:
+        """Yield a table of the restaurants with other results, and one that counts the steps at which they diverge first."""
+        changes = self.rank_changes()
+        score = self.score
+        if not changes:
             return
-        more = (
-            f", the first {_MAX_LISTED_RESTAURANTS} of {len(movers):,}" if len(movers) > _MAX_LISTED_RESTAURANTS else ""
-        )
-        yield Heading(f"Restaurants with other results{more}", 3)
+        title = "Restaurants with other results"
+        if len(changes) > _MAX_LISTED_RESTAURANTS:
+            title += f", the first {_MAX_LISTED_RESTAURANTS} of {len(changes):,}"
+        yield Heading(title, 3)
         columns = ["restaurant"]
         if self.pairing.verdict is not None:
             columns += ["verdict before", "verdict after"]
         if score is not None:
             columns += [Code(f"{score} {name}") for name in ("before", "after", "change")]
         rows = []
-        for change in movers[:_MAX_LISTED_RESTAURANTS]:
-            verdicts = map(_verdict_cell, change.verdicts) if self.pairing.verdict is not None else ()
-            rows.append((Code(change.business_id), *verdicts, *_score_cells(change, score), Code(change.diverges_at)))
+        for change in changes[:_MAX_LISTED_RESTAURANTS]:
+            row: list[str] = [Code(change.business_id)]
+            if self.pairing.verdict is not None:
+                row += map(_format_verdict_cell, change.verdicts)
+            if score is not None:
+                row += _build_score_cells(change, score)
+            rows.append([*row, Code(change.diverges_at)])
         yield Table((*columns, "first step that differs"), rows)
-        steps = [(Code(step), f"{count:,}") for step, count in self.diverging().most_common()]
+        steps = [(Code(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
         yield Table(("first step that differs", "restaurants"), steps)
 
 
-def _verdict_cell(verdict: str | None) -> str:
+def _format_verdict_cell(verdict: str | None) -> str:
     return "(failed)" if verdict is None else Code(verdict)
 
 
-def _score_cells(change: RestaurantChange, score: str | None) -> tuple[str, ...]:
-    """Return the values of the score and their difference; nothing if there is no score."""
-    if score is None:
-        return ()
+def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:
+    """Return three cells: the two values of the score and their difference, "-" for each that the restaurant does not have."""
     if score not in change.outputs:
-        return "-", "-", "-"
+        return ["-", "-", "-"]
     old, new = change.outputs[score]
-    moved_by = difference_of(old, new)
-    return _value_cell(old), _value_cell(new), "-" if moved_by is None else format_change(moved_by)
+    score_change = compute_change(old, new)
+    return [
+        _format_value_cell(old),
+        _format_value_cell(new),
+        "-" if score_change is None else format_change(score_change),
+    ]
 
 
-def _value_cell(value: Value) -> str:
+def _format_value_cell(value: Value) -> str:
     return Code(value) if isinstance(value, str) else format_value(value)
 
 
@@ -223,15 +236,15 @@ def _value_cell(value: Value) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trace:
-    """The values of all steps; or why there are none, and the step that failed."""
+class _StepValues:
+    """The values of all steps of a restaurant; None if it fails, with the error and the step (or other place) of it."""
 
-    steps: Mapping[str, Value]
+    values: Mapping[str, Value] | None
     failed_at: str | None = None
-    fault: EvaluationError | DataError | None = None
+    error: EvaluationError | DataError | None = None
 
 
-_Pair = tuple[ExtractedRestaurant | None, ExtractedRestaurant | None]
+_RestaurantPair = tuple[ExtractedRestaurant | None, ExtractedRestaurant | None]
 """A restaurant with its rows for the old seed and for the new one; None for a seed for which it has none."""
 
 
@@ -244,22 +257,23 @@ def compare_outcomes(
     new_lines: Iterable[Line] | None,
     duplicates: Duplicates,
 ) -> Outcomes:
-    """Evaluate every restaurant twice, and compare the results; adds what fails to `failures`.
+    """Evaluate every restaurant with both seeds and compare the results; add restaurants and lines that fail to `failures`.
 
-    `new_lines` are the rows of the new seed; None if both have the same.
+    `new_lines` are the rows of the new seed, None if both seeds use `lines`.
     """
     matrix: Counter[Verdicts] = Counter()
-    moved: list[RestaurantChange] = []
+    changes: list[RestaurantChange] = []
     for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
         restaurant = before or after
-        assert restaurant is not None  # it has rows for one of them
-        traces = _trace(old, before), _trace(new, after)
-        _add_failures(failures, restaurant, (old, new), traces)
-        change = _compare_restaurant(restaurant, *traces, pairing)
+        assert restaurant is not None  # every pair has rows for at least one seed
+        old_steps = _evaluate_restaurant(old, before)
+        new_steps = _evaluate_restaurant(new, after)
+        _add_failures(failures, restaurant, (old, new), (old_steps, new_steps))
+        change = _compare_restaurant(restaurant, old_steps, new_steps, pairing)
         matrix[change.verdicts] += 1
         if change.is_different:
-            moved.append(change)
-    return Outcomes(pairing, dict(matrix), tuple(moved), failures, new_lines is not None)
+            changes.append(change)
+    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None)
 
 
 def _pair_restaurants(
@@ -269,94 +283,93 @@ def _pair_restaurants(
     new_lines: Iterable[Line] | None,
     failures: Failures,
     duplicates: Duplicates,
-) -> Iterator[_Pair]:
-    """Yield each restaurant of `lines`, then those of `new_lines` alone; adds lines that cannot be read to `failures`."""
+) -> Iterator[_RestaurantPair]:
+    """Yield the restaurants of `lines` paired by id with those of `new_lines`, then those that only `new_lines` has.
+
+    If `new_lines` is None, each restaurant is paired with itself. Adds lines that cannot be read to `failures`.
+    """
     restaurants = _read_rows(old, lines, failures, duplicates)
     if new_lines is None:
         yield from ((restaurant, restaurant) for restaurant in restaurants)
         return
     by_id: dict[str, list[ExtractedRestaurant]] = {}
-    new_failures = Failures()  # its duplicates are those of the old seed, which are counted once
+    new_failures = Failures()  # its duplicates are not added: those of the old rows are the same, and count once
     for restaurant in _read_rows(new, new_lines, new_failures, duplicates):
         by_id.setdefault(restaurant.business_id, []).append(restaurant)
     failures.lines += new_failures.lines
     for restaurant in restaurants:
         same_id = by_id.get(restaurant.business_id)
         yield restaurant, same_id.pop(0) if same_id else None
-    yield from ((None, restaurant) for rest in by_id.values() for restaurant in rest)
+    yield from ((None, restaurant) for remaining in by_id.values() for restaurant in remaining)
 
 
 def _read_rows(
     setting: Setting, lines: Iterable[Line], failures: Failures, duplicates: Duplicates
 ) -> Iterator[ExtractedRestaurant]:
+    """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
     restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)
     return (restaurant for restaurant in restaurants if restaurant.error is None)
 
 
-def _trace(setting: Setting, restaurant: ExtractedRestaurant | None) -> _Trace:
+def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant | None) -> _StepValues:
+    """Evaluate a restaurant, or fail at "(extraction)" if it is None; errors are returned, not raised."""
     if restaurant is None:
-        return _Trace({}, _NO_ROWS, DataError(f"there are no rows for the {setting.name} seed"))
+        return _StepValues(None, _NO_ROWS, DataError(f"there are no rows for the {setting.name} seed"))
     try:
-        return _Trace(setting.evaluator.trace(restaurant.rows, restaurant.context, setting.parameters))
+        return _StepValues(setting.evaluator.trace(restaurant.rows, restaurant.context, setting.parameters))
     except EvaluationError as error:
-        return _Trace({}, error.step, error)
+        return _StepValues(None, error.step, error)
     except DataError as error:
-        return _Trace({}, _NOT_EVALUATED, error)
+        return _StepValues(None, _NOT_EVALUATED, error)
 
 
 def _add_failures(
     failures: Failures,
     restaurant: ExtractedRestaurant,
     settings: tuple[Setting, Setting],
-    traces: tuple[_Trace, _Trace],
+    results: tuple[_StepValues, _StepValues],
 ) -> None:
-    """Report what failed: rows that neither seed can read once, anything else with the seed for which it failed."""
-    first, second = (trace.fault for trace in traces)
-    if isinstance(first, DataError) and str(first) == str(second):
-        add_failure(failures, restaurant, first)
+    """Add a restaurant's errors to `failures`: rows that neither seed can read once, other errors with the seed's name."""
+    old_error, new_error = (result.error for result in results)
+    if isinstance(old_error, DataError) and str(old_error) == str(new_error):
+        add_failure(failures, restaurant, old_error)
         return
-    for setting, trace in zip(settings, traces, strict=True):
-        if trace.fault is not None:
-            note = "" if trace.failed_at == _NO_ROWS else f" (with the {setting.name} seed)"
-            add_failure(failures, restaurant, trace.fault, note)
+    for setting, result in zip(settings, results, strict=True):
+        if result.error is not None:
+            note = "" if result.failed_at == _NO_ROWS else f" (with the {setting.name} seed)"
+            add_failure(failures, restaurant, result.error, note)
 
 
 def _compare_restaurant(
-    restaurant: ExtractedRestaurant, before: _Trace, after: _Trace, pairing: Pairing
+    restaurant: ExtractedRestaurant, before: _StepValues, after: _StepValues, pairing: Pairing
 ) -> RestaurantChange:
-    values: dict[str, tuple[Value, Value]] = {}
-    if before.failed_at is None and after.failed_at is None:
-        values = {name: (before.steps[old_name], after.steps[name]) for name, old_name in pairing.steps.items()}
-    differing = {name for name, pair in values.items() if not is_same(*pair)}
+    pairs: dict[str, tuple[Value, Value]] = {}
+    if before.values is not None and after.values is not None:
+        pairs = {name: (before.values[old_name], after.values[name]) for name, old_name in pairing.old_names.items()}
+    differing = {name for name, pair in pairs.items() if not is_same(*pair)}
     changed = tuple(output for output in pairing.outputs if output in differing)
-    diverges_at = _first_difference(differing, changed, pairing)
+    diverges_at = _find_first_difference(differing, changed, pairing)
     if before.failed_at != after.failed_at:
         diverges_at = after.failed_at or before.failed_at or ""
     name = restaurant.context.get("name")
-    old_verdict = pairing.steps[pairing.verdict] if pairing.verdict is not None else None
+    old_verdict = pairing.old_names.get(pairing.verdict) if pairing.verdict is not None else None
     return RestaurantChange(
         business_id=restaurant.business_id,
         name=name if isinstance(name, str) else "",
-        verdicts=(_verdict_text(before, old_verdict), _verdict_text(after, pairing.verdict)),
-        outputs={output: values[output] for output in pairing.outputs if output in values},
+        verdicts=(format_verdict(before.values, old_verdict), format_verdict(after.values, pairing.verdict)),
+        outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
         changed=changed,
         diverges_at=diverges_at,
     )
 
 
-def _first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
-    """Return the first of the differing steps that lead to a changed output; empty if no output changed."""
-    stack, leading = list(changed), set(changed)
+def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
+    """Return the first differing step on which a changed output depends through differing steps; "" if `changed` is empty."""
+    stack = list(changed)
+    causes = set(changed)
     while stack:
         for symbol in pairing.uses[stack.pop()]:
-            if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in leading:
-                leading.add(symbol.name)
+            if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in causes:
+                causes.add(symbol.name)
                 stack.append(symbol.name)
-    return next((name for name in pairing.steps if name in leading), "")
-
-
-def _verdict_text(trace: _Trace, verdict: str | None) -> str | None:
-    """Return a verdict as the matrix has it; None if the restaurant failed."""
-    if trace.failed_at is not None:
-        return None
-    return format_plain(trace.steps[verdict]) if verdict is not None else _NO_VERDICT
+    return next((name for name in pairing.old_names if name in causes), "")

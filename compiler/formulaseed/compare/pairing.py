@@ -1,8 +1,11 @@
-"""Pairs the steps and outputs of two programs, and compares their values."""
+"""Pairs the steps and outputs of two programs, and compares their values.
+
+`diff` and `sensitivity` share the comparison of values, the order of numeric outputs, and the text of a verdict.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.errors import DataError
@@ -11,65 +14,72 @@ from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_symbols
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.values import is_number
+from formulaseed.pages.values import format_plain, is_number
 
-_NOISE = 1e-12
-"""Numbers that are closer, relative to their size, are equal: sums in another order differ by as much."""
+_RELATIVE_TOLERANCE = 1e-12  # adding the same numbers in another order changes a sum by about as much
+_NO_VERDICT = "evaluated"
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The steps of a new program with their names in an old one, and the outputs that both have.
+    """The steps and outputs that an old and a new program have in common.
 
-    `verdict` is the output whose values are counted, None if there is none, and `verdicts` are its possible values. `numbers`
-    are the numeric outputs, the one that the verdict depends on first. `uses` has the symbols of the new program's steps.
+    `old_names` maps the new name of each common step, filters excepted, to its old name. `outputs` are the common outputs.
+    `verdict` is the output whose values are counted, or None; `possible_verdicts` are the values that it can have in either
+    program. `numeric_outputs` are ordered by `rank_numeric_outputs`. `uses` maps each step of the new program to the symbols
+    that it reads. All names except the values of `old_names` are those of the new program.
     """
 
-    steps: Mapping[str, str]
+    old_names: Mapping[str, str]
     outputs: tuple[str, ...]
     verdict: str | None
-    verdicts: tuple[str, ...]
-    numbers: tuple[str, ...]
+    possible_verdicts: tuple[str, ...]
+    numeric_outputs: tuple[str, ...]
     uses: Mapping[str, tuple[Symbol, ...]]
 
 
 def pair_programs(
-    old: nodes.Program, new: nodes.Program, names: Mapping[str, str], output: str | None = None
+    old: nodes.Program, new: nodes.Program, new_names: Mapping[str, str], output: str | None = None
 ) -> Pairing:
-    """Return what to compare. `names` gives each old step's name in the new program; `output` is one of either.
+    """Pair the steps and outputs of two programs, and choose the verdict to count.
 
-    Raises `DataError` for an output that only one of them has, or none.
+    `new_names` maps each old step to its name in the new program. `output`, by its old or new name, is the output to look at;
+    by default `verdict_of` chooses one of the new program. Raises `DataError` if `output` is not an output of both programs.
     """
-    old_names = {new_name: old_name for old_name, new_name in names.items()}
+    all_old_names = {new_name: old_name for old_name, new_name in new_names.items()}
+    filters = {step.name for step in new.steps if isinstance(step.operation, nodes.Filter)}
+    common = all_old_names.keys() - filters
+    old_names = {step.name: all_old_names[step.name] for step in new.steps if step.name in common}
     outputs = tuple(name for name in new.output if old_names.get(name) in old.output)
-    if output is not None and output not in new.output and names.get(output) in outputs:
-        output = names[output]
+    if output is not None and output not in new.output and new_names.get(output) in outputs:
+        output = new_names[output]
+    verdict = _choose_verdict(new, outputs, output)
+    numeric_outputs = rank_numeric_outputs(new, outputs, verdict, output)
+    if verdict is None:
+        return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new))
+    old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
+    possible_verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
+    return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new))
+
+
+def _choose_verdict(new: nodes.Program, outputs: Collection[str], output: str | None) -> nodes.Step | None:
+    """Return the verdict of the new program, or None if it has none or the verdict is not one of the common `outputs`.
+
+    Raises `DataError` if `output` is not one of them.
+    """
     verdict = verdict_of(new, output)
     if output is not None and output not in outputs:
         raise DataError(f"the old seed has no output `{output}`")
-    if verdict is not None and verdict.name not in outputs:  # there is nothing to compare it with
-        verdict = None
-    with_values = [step.name for step in new.steps if not isinstance(step.operation, nodes.Filter)]
-    return Pairing(
-        steps={name: old_names[name] for name in with_values if name in old_names},
-        outputs=outputs,
-        verdict=verdict.name if verdict is not None else None,
-        verdicts=_possible_verdicts(old, verdict, old_names) if verdict is not None else (),
-        numbers=numbers_of(new, outputs, verdict, output),
-        uses=find_symbols(new),
-    )
+    return verdict if verdict is not None and verdict.name in outputs else None
 
 
-def _possible_verdicts(old: nodes.Program, verdict: nodes.Step, old_names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values that a verdict can have in the old program, then those that it can have in the new one only."""
-    old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
-    return tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
-
-
-def numbers_of(
+def rank_numeric_outputs(
     program: nodes.Program, outputs: Sequence[str], verdict: nodes.Step | None, output: str | None
 ) -> tuple[str, ...]:
-    """Return the numeric outputs, those that the verdict tests first, else the last ones; or only `output`."""
+    """Return the numeric ones of `outputs`: first those that the verdict tests, then the others, the last output first.
+
+    Without a verdict, `output` alone is returned if it is set.
+    """
     steps = {step.name: step for step in program.steps}
     numeric = [name for name in outputs if steps[name].ty.is_numeric]
     if verdict is None:
@@ -78,14 +88,24 @@ def numbers_of(
     return tuple(sorted(numeric, key=lambda name: (name not in tested, -numeric.index(name))))
 
 
+def format_verdict(values: Mapping[str, Value] | None, verdict: str | None) -> str | None:
+    """Return the value of the output `verdict` as a string: "evaluated" if `verdict` is None, None if `values` is None.
+
+    `values` maps outputs to values; it is None for a restaurant that fails.
+    """
+    if values is None:
+        return None
+    return format_plain(values[verdict]) if verdict is not None else _NO_VERDICT
+
+
 def is_same(old: Value, new: Value) -> bool:
-    """Return whether two values are equal, numbers except for noise."""
-    change = difference_of(old, new)
+    """Return whether two values are equal: numbers within rounding noise, other values only if their types are equal, too."""
+    change = compute_change(old, new)
     if change is None:
         return type(old) is type(new) and old == new
-    return abs(change) <= _NOISE * max(1.0, abs(float(old or 0)))
+    return abs(change) <= _RELATIVE_TOLERANCE * max(1.0, abs(float(old or 0)))
 
 
-def difference_of(old: Value, new: Value) -> float | None:
-    """Return the difference of two numbers; None for other values."""
+def compute_change(old: Value, new: Value) -> float | None:
+    """Return `new - old`, or None if either value is not a number (booleans are not numbers)."""
     return float(new - old) if is_number(old) and is_number(new) else None

@@ -1,4 +1,4 @@
-"""Ranks the numbers of a policy: each constant and parameter is moved a little, one at a time, and the verdicts that flip count.
+"""Ranks the numbers of a policy: moves each constant and parameter a little, one at a time, and counts the verdicts that flip.
 
 In: a seed, and lines of rows. Out: `Sensitivity`, ranked. Each variant is checked and compiled as any seed is; an invalid one
 is skipped, with the reason.
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from formulaseed.compare.constants import constants_of, move_number, reads_year
-from formulaseed.compare.pairing import difference_of, is_same, numbers_of
+from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
+from formulaseed.compare.pairing import compute_change, format_verdict, is_same, rank_numeric_outputs
 from formulaseed.data.arguments import validated
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Line, Lines, lines_of
@@ -21,12 +21,11 @@ from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
 from formulaseed.explanation.verdict import verdict_of
-from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
 from formulaseed.pages.document import Document
-from formulaseed.pages.values import format_change, format_plain, is_number
-from formulaseed.pipeline import checked, compile
+from formulaseed.pages.values import format_change, is_number
+from formulaseed.pipeline import compile, require_valid
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 from formulaseed.runtime.running import usable_rows
@@ -35,16 +34,16 @@ from formulaseed.source.text import Source, shorten
 
 _MAX_RANKED = 40
 _SKIPPED_COLUMNS = ("variant", "reason", "place")
-_NO_VERDICT = "evaluated"
 _Outputs = dict[str, Value] | None
 """The outputs of a restaurant by name; None if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The effect of another number. `flips` counts restaurants by their verdict before and after, None if one fails.
+    """The effect of one number's other `value` on the restaurants.
 
-    `changes` has for each numeric output that moves the largest change and the restaurant that it is of.
+    `flips` counts the restaurants with another result by their verdicts before and after; None is the verdict of one that
+    fails. `changes` maps each numeric output that moves to its largest change and the `business_id` of that restaurant.
     """
 
     value: int | float
@@ -52,73 +51,74 @@ class Variant:
     changes: Mapping[str, tuple[float, str]]
 
     @property
-    def flipped(self) -> int:
-        """How many restaurants have another verdict."""
+    def flip_count(self) -> int:
+        """The number of restaurants that have another verdict."""
         return sum(count for pair, count in self.flips.items() if None not in pair)
 
     @property
-    def failing(self) -> int:
-        """How many restaurants fail now, or do not any more: a guard that does not guard."""
+    def failure_count(self) -> int:
+        """The number of restaurants that fail with this value but not with the original one, or the other way round."""
         return sum(count for pair, count in self.flips.items() if None in pair)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `--format json` has it."""
+        """Return the variant as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {
             "value": self.value,
-            "flipped": self.flipped,
-            "failing": self.failing,
+            "flipped": self.flip_count,
+            "failing": self.failure_count,
             "flips": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.flips.items()],
             "changes": {name: {"change": change, "business_id": who} for name, (change, who) in self.changes.items()},
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A number of the policy, moved down and up; a variant is None if it was skipped.
+class MovedNumber:
+    """A number of the policy, moved `down` and `up`; a direction is None if its variant was skipped.
 
-    `step` is the one in which a constant is written, empty for a parameter; `inside` is what it is a part of, or the
-    parameter.
+    For a constant, `step` is the step that contains it, and `enclosing_text` the formula, condition, rule or key around it.
+    For a parameter, `step` is empty, and `enclosing_text` is `param.NAME`.
     """
 
     value: int | float
     step: str
-    inside: str
+    enclosing_text: str
     place: str
     down: Variant | None
     up: Variant | None
 
     @property
     def variants(self) -> list[Variant]:
+        """The variants that were not skipped, down before up."""
         return [variant for variant in (self.down, self.up) if variant is not None]
 
     @property
-    def flipped(self) -> int:
-        """How many verdicts flip, in both directions together."""
-        return sum(variant.flipped for variant in self.variants)
+    def flip_count(self) -> int:
+        """The number of verdicts that flip, of both directions together."""
+        return sum(variant.flip_count for variant in self.variants)
 
     @property
-    def failing(self) -> int:
-        """How many restaurants fail, in both directions together."""
-        return sum(variant.failing for variant in self.variants)
+    def failure_count(self) -> int:
+        """The number of restaurants that start or stop failing, of both directions together."""
+        return sum(variant.failure_count for variant in self.variants)
 
     @property
-    def is_without_effect(self) -> bool:
-        """Whether neither a verdict nor a numeric output of any restaurant depends on it."""
-        return not any(variant.flips or variant.changes for variant in self.variants)
+    def has_effect(self) -> bool:
+        """True if a verdict or a numeric output of a restaurant changes with the number."""
+        return any(variant.flips or variant.changes for variant in self.variants)
 
-    def largest(self, output: str) -> float:
-        """Return the largest change of an output, with its sign; 0 if there is none."""
+    def find_largest_change(self, output: str) -> float:
+        """Return the largest change of the numeric output `output` with its sign, or 0.0 if the output does not move."""
         changes = (variant.changes[output][0] for variant in self.variants if output in variant.changes)
         return max(changes, key=abs, default=0.0)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `--format json` has it."""
+        """Return the number as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {
             "value": self.value,
             "step": self.step,
-            "inside": self.inside,
+            "inside": self.enclosing_text,
             "place": self.place,
-            "flipped": self.flipped,
+            "flipped": self.flip_count,
             "down": self.down and self.down.to_json(),
             "up": self.up and self.up.to_json(),
         }
@@ -126,9 +126,9 @@ class Moved:
 
 @dataclass(frozen=True)
 class Sensitivity(Document):
-    """All numbers, the one that flips most verdicts first.
+    """The numbers of a policy, each moved by `by` percent, those that flip most verdicts first.
 
-    `skipped` has the variants that were not tried, each with the reason and the place.
+    `skipped` has the variants that were not evaluated, each as its number and text, the reason, and the place.
     """
 
     seed: str
@@ -136,7 +136,7 @@ class Sensitivity(Document):
     verdict: str | None
     score: str | None
     restaurants: int
-    moved: tuple[Moved, ...]
+    numbers: tuple[MovedNumber, ...]
     skipped: tuple[tuple[str, str, str], ...]
     failures: Failures
 
@@ -154,50 +154,50 @@ class Sensitivity(Document):
             "verdict": self.verdict,
             "score": self.score,
             "restaurants": self.restaurants,
-            "constants": [moved.to_json() for moved in self.moved],
+            "constants": [number.to_json() for number in self.numbers],
             "skipped": [dict(zip(_SKIPPED_COLUMNS, variant, strict=True)) for variant in self.skipped],
             "failures": self.failures.lines,
         }
 
     def __repr__(self) -> str:
-        return shorten(f"Sensitivity({self.seed!r}, {len(self.moved)} numbers moved by {self.by:g}%)")
+        return shorten(f"Sensitivity({self.seed!r}, {len(self.numbers)} numbers moved by {self.by:g}%)")
 
     def _blocks(self) -> Iterator[Block]:
-        effective = [moved for moved in self.moved if not moved.is_without_effect]
-        numbers, restaurants = number_of(len(self.moved), "number"), number_of(self.restaurants, "restaurant")
-        rest = f"{len(self.moved) - len(effective)} change nothing"
-        lead = (Code(self.seed), f": {numbers} moved by {self.by:.3g}% over {restaurants}; ")
+        effective = [number for number in self.numbers if number.has_effect]
+        moved = f"{number_of(len(self.numbers), 'number')} moved by {self.by:.3g}%"
+        rest = f"{len(self.numbers) - len(effective)} change nothing"
+        lead = (Code(self.seed), f": {moved} over {number_of(self.restaurants, 'restaurant')}; ")
         if self.verdict is None:
             yield sentence(*lead, f"{rest}; no output is a verdict.")
         else:
-            flipping = sum(moved.flipped > 0 for moved in effective)
+            flipping = sum(number.flip_count > 0 for number in effective)
             yield sentence(*lead, f"{flipping} flip ", Code(self.verdict), f", {rest}.")
         if effective:
             more = f", the first {_MAX_RANKED} of {len(effective)}" if len(effective) > _MAX_RANKED else ""
             yield Heading(f"Ranked{more}", 3)
-            yield self._table(effective[:_MAX_RANKED])
+            yield self._build_table(effective[:_MAX_RANKED])
         if self.skipped:
             yield Heading(f"{number_of(len(self.skipped), 'variant')} skipped", 3)
             yield Table(_SKIPPED_COLUMNS, [tuple(map(Code, variant)) for variant in self.skipped])
 
-    def _table(self, ranked: Iterable[Moved]) -> Table:
-        """Return the numbers with what their variants do; failing restaurants only if there are some."""
-        has_failing = any(moved.failing for moved in self.moved)
+    def _build_table(self, numbers: Iterable[MovedNumber]) -> Table:
+        """Return the table of `numbers` with their variants; it counts failures only if any number of the policy has some."""
+        has_failures = any(number.failure_count for number in self.numbers)
         columns = ["number", "step", "in", "down to", "flips", "up to", "flips"]
-        if has_failing:
+        if has_failures:
             columns.append("fail")
         if self.score is not None:
             columns.append(Code(f"{self.score} moves by"))
         rows = []
-        for moved in ranked:
-            row = [repr(moved.value), Code(moved.step), Code(moved.inside)]
-            for variant in (moved.down, moved.up):
-                row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flipped:,}"]
-            if has_failing:
-                row.append(f"{moved.failing:,}")
+        for number in numbers:
+            row = [repr(number.value), Code(number.step), Code(number.enclosing_text)]
+            for variant in (number.down, number.up):
+                row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flip_count:,}"]
+            if has_failures:
+                row.append(f"{number.failure_count:,}")
             if self.score is not None:
-                row.append(format_change(moved.largest(self.score)))
-            rows.append([*row, Code(moved.place)])
+                row.append(format_change(number.find_largest_change(self.score)))
+            rows.append([*row, Code(number.place)])
         return Table([*columns, "place"], rows)
 
 
@@ -244,84 +244,93 @@ def rank_numbers(
     duplicates: Duplicates,
     advance: Callable[[int, str], None] = lambda total, place: None,
 ) -> Sensitivity:
-    """Do as `sensitivity` does with a loaded seed; adds what fails to `failures`.
+    """Rank the numbers of a loaded seed as `sensitivity` does; add restaurants and lines that fail to `failures`.
 
-    `advance` is called before each variant with the number of all variants, and the place of this one.
+    `advance` is called before each variant with the number of all variants, and the place of this one. Raises `DataError` for
+    an unknown output and a wrong parameter.
     """
-    verdict = verdict_of(seed.program, output)
-    trial = _Trial(seed, lines, verdict, output, dict(parameters or {}), failures, duplicates)
-    numbers = [*_constants(seed, trial), *_parameters(seed, trial)]
-    ranked: list[Moved] = []
+    baseline = _Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates)
+    movable_numbers = [*_find_movable_constants(seed, baseline), *_find_movable_parameters(seed, baseline)]
+    numbers: list[MovedNumber] = []
     skipped: dict[tuple[str, str, str], None] = {}
-    for number in numbers:
+    for number in movable_numbers:
         variants: list[Variant | None] = []
         for share in (-by / 100, by / 100):
-            advance(2 * len(numbers), number.place)
+            advance(2 * len(movable_numbers), number.place)
             value = move_number(number.value, share, is_year=number.is_year)
             variant = None
             try:
                 if value == number.value:
                     raise DataError(f"{by:.3g}% of {value!r} is nothing")
-                variant = number.attempt(value)
+                variant = number.evaluate(value)
             except (SeedError, DataError) as error:
                 reason = error.diagnostics[0].message if isinstance(error, SeedError) else str(error)
-                skipped[f"{value!r} in {number.inside}", reason, number.place] = None
+                skipped[f"{value!r} in {number.enclosing_text}", reason, number.place] = None
             variants.append(variant)
-        ranked.append(Moved(number.value, number.step, number.inside, number.place, *variants))
-    score = next(iter(trial.numbers), None)
-    ranked.sort(key=lambda moved: (-moved.flipped, -abs(moved.largest(score)) if score is not None else 0.0))
+        numbers.append(MovedNumber(number.value, number.step, number.enclosing_text, number.place, *variants))
+    score = next(iter(baseline.numeric_outputs), None)
+    if score is not None:
+        numbers.sort(key=lambda number: -abs(number.find_largest_change(score)))
+    numbers.sort(key=lambda number: -number.flip_count)
     return Sensitivity(
         seed=seed.document.source.name,
         by=by,
-        verdict=trial.verdict,
+        verdict=baseline.verdict,
         score=score,
-        restaurants=len(trial.restaurants),
-        moved=tuple(ranked),
+        restaurants=len(baseline.restaurants),
+        numbers=tuple(numbers),
         skipped=tuple(skipped),
         failures=failures,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
-    """A number that can be moved; `attempt` evaluates all restaurants with another one in its place."""
+class _MovableNumber:
+    """A number of the seed, and `evaluate`, which evaluates all restaurants with another number in its place.
+
+    `evaluate` raises `SeedError` if the number makes the seed invalid, `DataError` if it is out of a parameter's bounds.
+    """
 
     value: int | float
     step: str
-    inside: str
+    enclosing_text: str
     place: str
     is_year: bool
-    attempt: Callable[[int | float], Variant]
+    evaluate: Callable[[int | float], Variant]
 
 
-def _constants(seed: FormulaSeed, trial: _Trial) -> Iterator[_Number]:
-    for constant in constants_of(seed):
+def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
+    for constant in find_constants(seed):
 
-        def attempt(value: int | float, write: Callable[[int | float], Source] = constant.write) -> Variant:
-            variant = checked(analyse_text(write(value)))
+        def evaluate(value: int | float, replace: Callable[[int | float], Source] = constant.replace_with) -> Variant:
+            variant = require_valid(analyse_text(replace(value)))
             module = module_from_source(compile(variant, formatted=False), seed.task_name)
-            return trial.evaluate(value, module, trial.arguments)
+            return baseline.evaluate(value, module, baseline.arguments)
 
-        yield _Number(constant.value, constant.step, constant.inside, constant.place, constant.is_year, attempt)
+        yield _MovableNumber(
+            constant.value, constant.step, constant.enclosing_text, constant.place, constant.is_year, evaluate
+        )
 
 
-def _parameters(seed: FormulaSeed, trial: _Trial) -> Iterator[_Number]:
+def _find_movable_parameters(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
+    """Yield the numeric parameters with the values that the caller set, else with their defaults."""
     for parameter in seed.program.parameters:
-        value = trial.parameters.get(parameter.name, parameter.default)
+        value = baseline.parameters.get(parameter.name, parameter.default)
         if not is_number(value):
             continue
 
-        def attempt(value: int | float, name: str = parameter.name) -> Variant:
-            arguments = trial.evaluator.parse_parameters({**trial.parameters, name: value})
-            return trial.evaluate(value, trial.evaluator.module, (arguments,))
+        def evaluate(value: int | float, name: str = parameter.name) -> Variant:
+            arguments = baseline.evaluator.parse_parameters({**baseline.parameters, name: value})
+            return baseline.evaluate(value, baseline.evaluator.module, (arguments,))
 
         place = f"{seed.document.source.name}: parameters"
-        yield _Number(value, "", f"param.{parameter.name}", place, reads_year(seed.program, parameter), attempt)
+        is_year = is_year_parameter(seed.program, parameter)
+        yield _MovableNumber(value, "", f"param.{parameter.name}", place, is_year, evaluate)
 
 
 @dataclass(frozen=True, slots=True)
-class _Restaurant:
-    """A restaurant as a module reads it, and its outputs with the seed as it is."""
+class _BaselineRestaurant:
+    """A restaurant with rows and context as a module's `evaluate` takes them, and its outputs with the original seed."""
 
     business_id: str
     rows: Any
@@ -329,63 +338,62 @@ class _Restaurant:
     outputs: _Outputs
 
 
-class _Trial:
-    """The restaurants, read once, with their outputs. Those that cannot be read are in `failures`.
+class _Baseline:
+    """The restaurants, read once, with their outputs from the original seed; variants are compared with these.
 
-    The modules of all variants take the same rows: the fields that a seed uses do not depend on its numbers.
+    The modules of all variants take the same rows: the fields that a seed uses do not depend on its numbers. The constructor
+    adds the restaurants and lines that cannot be read to `failures`. It raises `DataError` for a wrong parameter or output.
     """
 
     def __init__(
         self,
         seed: FormulaSeed,
         lines: Iterable[Line],
-        verdict: nodes.Step | None,
         output: str | None,
         parameters: dict[str, Value],
         failures: Failures,
         duplicates: Duplicates,
     ) -> None:
+        verdict = verdict_of(seed.program, output)
         self.evaluator = evaluator_of(seed)
         self.parameters = parameters
         self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
         self.verdict = verdict.name if verdict is not None else None
-        self.numbers = numbers_of(seed.program, seed.program.output, verdict, output)
-        restaurants = usable_rows(self.evaluator, lines, failures, parameters or None, duplicates)
+        self.numeric_outputs = rank_numeric_outputs(seed.program, seed.program.output, verdict, output)
         module = self.evaluator.module
-        self.restaurants: list[_Restaurant] = []
-        for restaurant in restaurants:
+        self.restaurants: list[_BaselineRestaurant] = []
+        for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
             rows = self.evaluator.parsed_rows(restaurant.rows)
             context = module.parse_context(restaurant.context)
-            outputs = self._outputs(module, self.arguments, rows, context)
-            self.restaurants.append(_Restaurant(restaurant.business_id, rows, context, outputs))
-
-    def _outputs(self, module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> _Outputs:
-        try:
-            return dict(zip(module.OUTPUT, module.evaluate(rows, context, *arguments), strict=True))
-        except module.EvaluationError:
-            return None
+            outputs = _evaluate_outputs(module, self.arguments, rows, context)
+            self.restaurants.append(_BaselineRestaurant(restaurant.business_id, rows, context, outputs))
 
     def evaluate(self, value: int | float, module: GeneratedModule, arguments: tuple[Any, ...]) -> Variant:
-        """Evaluate every restaurant with another module or other parameters, and compare the outputs."""
+        """Evaluate every restaurant with the variant's module and arguments, and compare the outputs with the original ones.
+
+        `value` is the moved number, which the result names. `arguments` are the module's parameters, at most one object.
+        """
         flips: Counter[tuple[str | None, str | None]] = Counter()
         changes: dict[str, tuple[float, str]] = {}
         for restaurant in self.restaurants:
             before = restaurant.outputs
-            after = self._outputs(module, arguments, restaurant.rows, restaurant.context)
-            verdicts = self._verdict_text(before), self._verdict_text(after)
+            after = _evaluate_outputs(module, arguments, restaurant.rows, restaurant.context)
+            verdicts = format_verdict(before, self.verdict), format_verdict(after, self.verdict)
             if verdicts[0] != verdicts[1]:
                 flips[verdicts] += 1
             if before is None or after is None:
                 continue
-            for name in self.numbers:
-                change = difference_of(before[name], after[name])
+            for name in self.numeric_outputs:
+                change = compute_change(before[name], after[name])
                 largest, _ = changes.get(name, (0.0, ""))
                 if change is not None and abs(change) > abs(largest) and not is_same(before[name], after[name]):
                     changes[name] = change, restaurant.business_id
         return Variant(value, dict(flips), changes)
 
-    def _verdict_text(self, outputs: _Outputs) -> str | None:
-        """Return the verdict as flips have it; None if the restaurant fails."""
-        if outputs is None:
-            return None
-        return format_plain(outputs[self.verdict]) if self.verdict is not None else _NO_VERDICT
+
+def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> _Outputs:
+    """Return a restaurant's outputs by name, or None if its evaluation fails."""
+    try:
+        return dict(zip(module.OUTPUT, module.evaluate(rows, context, *arguments), strict=True))
+    except module.EvaluationError:
+        return None

@@ -11,7 +11,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.diagnostics.suggestions import close_matches, did_you_mean
+from formulaseed.diagnostics.suggestions import did_you_mean, find_close_matches
 from formulaseed.errors import ArgumentError, FormulaSeedError
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def unknown_option(owner: str, name: str, names: list[str], help: str = "") -> F
     """
     from difflib import get_close_matches
 
-    if not help and not close_matches(name, names):
+    if not help and not find_close_matches(name, names):
         nearest = get_close_matches(name, names, 1, _LEAST_RATIO)
         help = f"did you mean `{nearest[0]}`?" if nearest else ""
-    help = help or str(did_you_mean(name, names, what="options", limit=len(names)))
+    help = help or str(did_you_mean(name, names, noun="options", limit=len(names)))
     return FormulaSeedError(f"`{owner}` has no option `{name}`; {help}")
 
 

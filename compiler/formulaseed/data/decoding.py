@@ -1,4 +1,4 @@
-"""Decode a line of JSON: quickly if it can be proved that nothing was lost, otherwise strictly.
+"""Decode a line of JSON: quickly if it can be proved that nothing was lost, otherwise promote_warnings.
 
 In: a line's bytes. Out: its object; anything else, or duplicate keys, is a `DataError`. A fast decoder silently keeps the
 last of duplicate keys, and has its own words for errors. So its values are compared with the line, and lines that it

@@ -86,7 +86,7 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
     """Report a bug of ours, so that it neither looks like a fault of the file nor ends in a traceback."""
     _print_traceback(error)
-    problems.report(catalogue.internal_error(document.source, catalogue.failure_of(error)))
+    problems.report(catalogue.internal_error(document.source, catalogue.describe_failure(error)))
 
 
 def refused_module(source: Source, subject: str, reason: Exception | str) -> SeedError:
@@ -96,7 +96,7 @@ def refused_module(source: Source, subject: str, reason: Exception | str) -> See
         return SeedError([catalogue.module_too_deep(source, subject)])
     if isinstance(reason, Exception):
         _print_traceback(reason)
-        reason = catalogue.failure_of(reason)
+        reason = catalogue.describe_failure(reason)
     return SeedError([catalogue.internal_error(source, catalogue.WAS_REFUSED.format(subject, reason))])
 
 

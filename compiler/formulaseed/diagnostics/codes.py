@@ -1,4 +1,4 @@
-"""The table of diagnostics: a stable code, the severity, the name of the problem, and a page of `pages/` for each."""
+"""Define the table of diagnostics: a stable code, the severity and the name of the problem; `pages/` has a page for each."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from formulaseed.source.text import one_line
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The worst first. A warning is likely a wrong result; a note is about what could be tidier."""
+"""The severities, the worst first. A warning is likely a wrong result; a note is about style."""
 
 
 class CodeEntry(NamedTuple):
+    """A code such as `FS201`, the severity of its diagnostics, and the name of the problem, such as `unknown-name`."""
+
     code: str
     severity: Severity
     name: str
@@ -126,16 +128,16 @@ SUPPRESSIBLE = tuple(code for code, entry in CODES.items() if entry.severity != 
 
 
 @cache
-def page(code: str) -> str:
-    """Return the page of a code, in Markdown: a heading, a paragraph, an example, what to write instead."""
+def read_page(code: str) -> str:
+    """Read the page of a code, in Markdown: a heading, a paragraph, an example, and the text to write instead."""
     return (Path(__file__).parent / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
-def explanation(code: str) -> str:
-    """Return the paragraph of a page, on one line."""
-    return one_line(page(code).split("\n\n")[1])
+def read_explanation(code: str) -> str:
+    """Return the first paragraph of a code's page, on one line."""
+    return one_line(read_page(code).split("\n\n")[1])
 
 
-def headline(code: str) -> str:
-    """Return the first sentence of that paragraph."""
-    return re.split(r"(?<=[.!?]) ", explanation(code))[0]
+def read_headline(code: str) -> str:
+    """Return the first sentence of a code's page."""
+    return re.split(r"(?<=[.!?]) ", read_explanation(code))[0]

@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from formulaseed.diagnostics.codes import Severity
 from formulaseed.source.printing import display_width, printable
-from formulaseed.source.text import Span
 
-_WIDTH = 110
+if TYPE_CHECKING:  # a diagnostic draws itself
+    from formulaseed.diagnostics.model import Diagnostic
+
+_EXCERPT_WIDTH = 110
+"""The characters of a line that are shown."""
 _STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "place": "34", "help": "32"}
-"""The escape sequences of a terminal, by what is styled."""
+"""The escape sequences of a terminal: for a severity, the place and the help."""
 
 
-class Drawable(Protocol):
-    """The parts of a diagnostic that are drawn."""
+def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
+    """Return the text of a diagnostic, in the colours of a terminal if `styled`.
 
-    @property
-    def code(self) -> str: ...
-    @property
-    def severity(self) -> Severity: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def help(self) -> str: ...
-    @property
-    def file(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def column(self) -> int: ...
-    @property
-    def pointer(self) -> str: ...
-    @property
-    def span(self) -> Span: ...
-    @property
-    def related(self) -> Sequence[Span]: ...
-
-
-def draw(d: Drawable, *, styled: bool, explained: set[str]) -> str:
-    """Return the text of a diagnostic, in colours if `styled`; with where to read more if its code is not in `explained`.
-
-    Adds the code to `explained`.
+    The first diagnostic of a code also names the command that explains it: if the code is not in `explained`, to which the
+    code is then added.
     """
 
-    def style(text: str, as_what: str) -> str:
-        return f"\x1b[{_STYLES[as_what]}m{text}\x1b[0m" if styled else text
+    def style(text: str, role: str) -> str:
+        return f"\x1b[{_STYLES[role]}m{text}\x1b[0m" if styled else text
 
     place = f"  {d.pointer}" if d.pointer else ""
     lines = [
@@ -69,24 +45,29 @@ def draw(d: Drawable, *, styled: bool, explained: set[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _excerpt(d: Drawable) -> tuple[str, str]:
-    """Return the part of the line that shows the span, and what underlines it and the related spans in this part."""
+def _excerpt(d: Diagnostic) -> tuple[str, str]:
+    """Return the part of the line with the span, and the signs that underline the span and the related ones in this part."""
     line = d.span.source.line(d.line)
-    first = 0 if len(line) <= _WIDTH else max(0, min(d.column - 31, len(line) - _WIDTH))
-    last = min(len(line), first + _WIDTH)
+    first = 0 if len(line) <= _EXCERPT_WIDTH else max(0, min(d.column - 31, len(line) - _EXCERPT_WIDTH))
+    last = min(len(line), first + _EXCERPT_WIDTH)
     at = first
     underline = " " if first else ""
-    for start, end in _underlined_parts(d, line):
+    for start, end in _find_underlined_parts(d, line):
         if at <= start <= last:
             end = min(end, last)
             width = max(1, display_width(printable(line[start:end])))
             underline += " " * display_width(printable(line[at:start])) + "^" * width
             at = max(start, end)
-    return f"{'…' if first else ''}{printable(line[first:last])}{'…' if last < len(line) else ''}", underline
+    text = printable(line[first:last])
+    if first:
+        text = f"…{text}"
+    if last < len(line):
+        text = f"{text}…"
+    return text, underline
 
 
-def _underlined_parts(d: Drawable, line: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each part of the diagnostic's line that is underlined, in the order of the line."""
+def _find_underlined_parts(d: Diagnostic, line: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end, within the line, of each span of the diagnostic that begins on this line, in order."""
     begin = d.span.start - (d.column - 1)
     for span in sorted((d.span, *d.related), key=lambda span: span.start):
         if span is d.span or 0 <= span.start - begin <= len(line):

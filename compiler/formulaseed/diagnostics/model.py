@@ -1,4 +1,4 @@
-"""Defines a diagnostic: one problem in one file, as data.
+"""Define a diagnostic: one problem in one file, as data.
 
 In: a code, a span, a message, a help. Out: an object that `render` turns into text or JSON. Never prints.
 """
@@ -16,6 +16,8 @@ from formulaseed.diagnostics.drawing import draw
 from formulaseed.source.printing import number_of, printable
 from formulaseed.source.text import Span, shorten
 
+MAX_QUOTATION = 80
+"""The characters of a quotation that a message keeps if it is too long."""
 JsonDict = dict[str, Any]
 Applicability = Literal["safe", "unsafe", "display"]
 """`safe`: the change cannot alter what a file means, so `--fix` applies it. `unsafe`: the change is probably intended,
@@ -30,19 +32,19 @@ class Suggestion:
     replacement: str
     applicability: Applicability = "safe"
     is_verbatim: bool = False
-    """Whether the replacement is written as it is; else in the quotes, and with the escapes, of what it replaces."""
+    """True if the replacement is written as it is; else it gets the quotes and the escapes of the text that it replaces."""
 
     def __str__(self) -> str:
         return self.text
 
 
 Help = str | Suggestion
-"""What to do about a problem: a sentence, or a sentence with the text to write."""
+"""The advice on a problem: a sentence, or a sentence with the text to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem. `message` is one lower-case line without a full stop, `help` what to type instead.
+    """One problem. `message` is one lower-case line without a full stop, `help` the text to type instead.
 
     `suggestion` holds the replacement of the span's text, escaped as in the file; None if there is no single one.
     """
@@ -64,7 +66,7 @@ class Diagnostic:
         return shorten(f"<Diagnostic {self.severity} {self.brief}>")
 
     def __str__(self) -> str:
-        """Return it as `formulaseed check` prints it."""
+        """Return the diagnostic as `formulaseed check` prints it, without colours."""
         return draw(self, styled=False, explained=set())
 
     @property
@@ -90,22 +92,26 @@ class Diagnostic:
     @property
     def place(self) -> dict[str, int]:
         """The `line`, `column`, `end_line` and `end_column` in the file, counted from 1."""
-        return place(self.span)
+        return locate(self.span)
 
     @property
     def line(self) -> int:
+        """The line in the file where the span begins, counted from 1."""
         return self.place["line"]
 
     @property
     def column(self) -> int:
+        """The column where the span begins, in characters, counted from 1."""
         return self.place["column"]
 
     @property
     def end_line(self) -> int:
+        """The line in the file where the span ends, counted from 1."""
         return self.place["end_line"]
 
     @property
     def end_column(self) -> int:
+        """The column behind the span, in characters, counted from 1."""
         return self.place["end_column"]
 
     @property
@@ -126,11 +132,11 @@ class Diagnostic:
             change = {"replacement": self.suggestion.replacement, "applicability": self.suggestion.applicability}
             fields["suggestion"] = {"span": self.place, **change}
         if self.related:
-            fields["related"] = [{"pointer": span.pointer, **place(span)} for span in self.related]
+            fields["related"] = [{"pointer": span.pointer, **locate(span)} for span in self.related]
         return fields
 
 
-def place(span: Span) -> dict[str, int]:
+def locate(span: Span) -> dict[str, int]:
     """Return the `line`, `column`, `end_line` and `end_column` of a span, counted from 1."""
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)
@@ -140,47 +146,53 @@ def place(span: Span) -> dict[str, int]:
 def diagnostic(
     code: str, span: Span, message: str, help: Help, is_security: bool = False, subject: str = ""
 ) -> Diagnostic:
-    """Return a diagnostic with the code's severity, its message and help made printable and readably short."""
+    """Return a diagnostic with the code's severity, its message and help made printable and short enough to read.
+
+    A replacement that is not verbatim gets the quotes and escapes of the text of `span`. `is_security` and `subject` are
+    those of `Diagnostic`.
+    """
     suggestion = None
     if isinstance(help, Suggestion):
-        suggestion = help if help.is_verbatim else replace(help, replacement=_as_written(span, help.replacement))
+        suggestion = help
+        if not help.is_verbatim:
+            suggestion = replace(help, replacement=_quote_as_written(span, help.replacement))
         help = help.text
-    severity = CODES[code].severity
-    return Diagnostic(code, severity, _readable(message), span, _readable(help), suggestion, is_security, subject)
+    message, help = _shorten_message(message), _shorten_message(help)
+    return Diagnostic(code, CODES[code].severity, message, span, help, suggestion, is_security, subject)
 
 
-def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def promote_warnings(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the diagnostics with warnings turned into errors; notes stay notes."""
     return tuple(replace(d, severity="error") if d.severity == "warning" else d for d in diagnostics)
 
 
 class Problems:
-    """Collects diagnostics while a phase runs; `sorted()` returns them in the order of the file.
+    """The diagnostics of a phase while it runs; `sorted()` returns them in the order of the file.
 
-    Those over a limit are only counted, and a last diagnostic gives their number.
+    Of those over the limit of `limits.DIAGNOSTICS`, `sorted()` returns the number only, in a last diagnostic.
     """
 
     def __init__(self) -> None:
-        self._found: dict[Diagnostic, None] = {}
-        self._beyond: list[Diagnostic] = []
+        self._reported: dict[Diagnostic, None] = {}
+        self._over_limit: list[Diagnostic] = []
 
     def report(self, problem: Diagnostic) -> None:
         """Add one problem, unless it has been reported before."""
-        if len(self._found) < limits.DIAGNOSTICS:
-            self._found[problem] = None
+        if len(self._reported) < limits.DIAGNOSTICS:
+            self._reported[problem] = None
         else:
-            self._beyond.append(problem)
+            self._over_limit.append(problem)
 
     def discard(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Remove the diagnostics from those reported."""
+        """Remove the diagnostics, of which any may be missing, from those reported within the limit."""
         for diagnostic in diagnostics:
-            self._found.pop(diagnostic, None)
+            self._reported.pop(diagnostic, None)
 
-    def merge(self, merged: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
-        """Replace the diagnostics with a subject that have the same code by the one that `merged` makes of them."""
-        diagnostics = [*self._found, *self._beyond]
-        self._found = {}
-        self._beyond = []
+    def merge(self, merge_by_code: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
+        """Replace several diagnostics with a subject and the same code by the one that `merge_by_code` makes of them."""
+        diagnostics = [*self._reported, *self._over_limit]
+        self._reported = {}
+        self._over_limit = []
         by_code: dict[str, list[Diagnostic]] = {}
         for problem in diagnostics:
             if problem.subject:
@@ -188,50 +200,53 @@ class Problems:
             else:
                 self.report(problem)
         for alike in by_code.values():
-            self.report(merged(alike) if len(alike) > 1 else alike[0])
+            self.report(merge_by_code(alike) if len(alike) > 1 else alike[0])
 
     def extend(self, other: Problems) -> None:
         """Add the diagnostics that `other` has collected, up to the same limit."""
-        for problem in chain(other._found, other._beyond):
+        for problem in chain(other._reported, other._over_limit):
             self.report(problem)
 
-    def places_of(self, code: str) -> frozenset[Span]:
-        """Return where a code has been reported."""
-        return frozenset(d.span for d in chain(self._found, self._beyond) if d.code == code)
+    def find_places(self, code: str) -> frozenset[Span]:
+        """Return the spans for which a code has been reported."""
+        return frozenset(d.span for d in chain(self._reported, self._over_limit) if d.code == code)
 
     @property
     def has_errors(self) -> bool:
         """True if an error was reported."""
-        return any(d.severity == "error" for d in chain(self._found, self._beyond))
+        return any(d.severity == "error" for d in chain(self._reported, self._over_limit))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics in the order of the file; one in place of those over the limit."""
-        diagnostics = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
-        if self._beyond:  # one in their place; errors before warnings
-            first = min(self._beyond, key=lambda d: (d.rank, d.span.start))
-            message = f"{number_of(len(self._beyond), 'more problem')} after the first {limits.DIAGNOSTICS:,}"
+        """Return the diagnostics in the order of the file, and a last one with the number of those over the limit."""
+        diagnostics = sorted(self._reported, key=lambda d: (d.span.start, d.span.end, d.code))
+        if self._over_limit:
+            # As severe as the most severe of them.
+            first = min(self._over_limit, key=lambda d: (d.rank, d.span.start))
+            message = f"{number_of(len(self._over_limit), 'more problem')} after the first {limits.DIAGNOSTICS:,}"
             diagnostics.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
         return tuple(diagnostics)
 
 
-def _readable(text: str) -> str:
-    """Return the text on one line, with its quotations cut short if it is too long to be read."""
+def _shorten_message(text: str) -> str:
+    """Return the text on one printable line; one that is too long with its quotations cut short, and then itself cut off."""
     text = printable(text)
     if len(text) > limits.MESSAGE_CHARACTERS:
-        parts = text.split("`")  # every second one is a quotation
-        quoted = {place: f"{part[:80]}…" for place, part in enumerate(parts) if place % 2 and len(part) > 81}
-        text = "`".join(quoted.get(place, part) for place, part in enumerate(parts))
+        parts = text.split("`")
+        for place in range(1, len(parts), 2):  # every second part is a quotation
+            if len(parts[place]) > MAX_QUOTATION + 1:
+                parts[place] = f"{parts[place][:MAX_QUOTATION]}…"
+        text = "`".join(parts)
     return text if len(text) <= limits.MESSAGE_CHARACTERS else f"{text[: limits.MESSAGE_CHARACTERS]}…"
 
 
-def _as_written(span: Span, name: str) -> str:
-    """Return a name or value as the file writes it in place of the span: in the quotes that are there now."""
+def _quote_as_written(span: Span, name: str) -> str:
+    """Return a name or value as the file must have it in place of the span: in the quotes that are there now, and escaped."""
     import json
 
     written = span.source.text[span.start : span.end]
     if written.startswith('"'):
         return json.dumps(name, ensure_ascii=False)
     if written.startswith(("'", '\\"')):  # a string in a formula
-        quote = written[0] if written[0] == "'" else '"'
+        quote = "'" if written[0] == "'" else '"'
         name = quote + name.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
     return json.dumps(name, ensure_ascii=False)[1:-1]

@@ -1,4 +1,4 @@
-"""Draws diagnostics as text for people and as JSON for tools; and tables as text."""
+"""Render diagnostics as text for people and as JSON for tools, and tables as text."""
 
 from __future__ import annotations
 
@@ -16,60 +16,61 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
 
 
 def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, explained: set[str] | None = None) -> str:
-    """Return every diagnostic, the worst first, with its line underlined, its help, and for each code where to read more.
+    """Return every diagnostic, the worst first, with its line underlined, its help, and the command that explains its code.
 
-    `styled` adds the escape sequences of colours. `explained` holds the codes for which that has been said already, and
-    gets those of these diagnostics.
+    `styled` adds the escape sequences of colours. The command is printed once for each code, and for none of the codes in
+    `explained`, to which the codes of these diagnostics are added.
     """
-    said = explained if explained is not None else set()
-    return "\n".join(draw(d, styled=styled, explained=said) for d in sorted(diagnostics, key=lambda d: d.rank))
+    if explained is None:
+        explained = set()
+    return "\n".join(draw(d, styled=styled, explained=explained) for d in sorted(diagnostics, key=lambda d: d.rank))
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the diagnostics as a JSON array, one object each."""
+    """Return the diagnostics as a JSON array with an object for each."""
     import json
 
     return json.dumps([d.to_json() for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return workflow commands, one a line, that GitHub shows as annotations of the files."""
-    return "".join(f"{_annotation(d)}\n" for d in diagnostics)
+    """Return workflow commands, one on each line, that GitHub shows as annotations of the files."""
+    return "".join(f"{_render_annotation(d)}\n" for d in diagnostics)
 
 
-def _annotation(d: Diagnostic) -> str:
+def _render_annotation(d: Diagnostic) -> str:
     def escape(text: str, also: str = "") -> str:
         return "".join(f"%{ord(c):02X}" if c in f"%\r\n{also}" else c for c in text)
 
     level = "notice" if d.severity == "note" else d.severity
-    where = {"file": d.file, "line": d.line, "endLine": d.end_line}
+    values = {"file": d.file, "line": d.line, "endLine": d.end_line}
     if d.line == d.end_line:  # columns belong to a single line
-        where |= {"col": d.column, "endColumn": d.end_column}
-    values = {**where, "title": f"{d.code} {d.name}"}
+        values |= {"col": d.column, "endColumn": d.end_column}
+    values["title"] = f"{d.code} {d.name}"
     properties = ",".join(f"{key}={escape(str(value), ':,')}" for key, value in values.items())
     return f"::{level} {properties}::{escape(d.message)}%0Ahelp: {escape(d.help)}"
 
 
-def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """Return `2 errors, 1 warning`, or an empty string if there are none."""
+def summarize(diagnostics: Sequence[Diagnostic]) -> str:
+    """Return the numbers of diagnostics, such as `2 errors, 1 warning`; empty if there are none."""
     numbers = Counter(d.severity for d in diagnostics)
     return ", ".join(number_of(numbers[severity], severity) for severity in SEVERITIES if numbers[severity])
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table, whose first row is its head: columns of equal width, those of numbers to the right."""
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text. Its first row is the head; columns of numbers are aligned to the right, others to the left."""
     cells = [[printable(cell) for cell in row] for row in rows]
     lines = [""] * len(cells)
     for column in zip(*cells, strict=True):
         width = max(map(display_width, column))
         is_number = are_numbers(column[1:])
-        for place, cell in enumerate(column):
+        for row, cell in enumerate(column):
             space = " " * (width - display_width(cell))
-            lines[place] += f"  {space}{cell}" if is_number else f"  {cell}{space}"
+            lines[row] += f"  {space}{cell}" if is_number else f"  {cell}{space}"
     return "\n".join(line[2:].rstrip() for line in lines)
 
 
 def are_numbers(column: Iterable[str]) -> bool:
-    """Return True if there is a number in a column, and nothing else."""
+    """Return True if a column has a number, and no other cell but empty ones and dashes."""
     cells = list(column)
     return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)

@@ -1,4 +1,4 @@
-"""Diagnostics as SARIF 2.1.0, the format of code scanning services.
+"""Render diagnostics as SARIF 2.1.0, the format of code scanning services.
 
 In: the diagnostics of any number of files. Out: one run, as text; the same diagnostics give the same bytes.
 Columns count characters and lines end at line feeds, as in all output.
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from formulaseed.diagnostics.codes import CODES, explanation, headline, page
-from formulaseed.diagnostics.model import Diagnostic, place
+from formulaseed.diagnostics.codes import CODES, read_explanation, read_headline, read_page
+from formulaseed.diagnostics.model import Diagnostic, locate
 from formulaseed.source.text import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -27,7 +27,7 @@ _Json = dict[str, Any]
 
 
 def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
-    """Return a log with one run of this version of the tool."""
+    """Return the log, as JSON, of one run of this version of the tool."""
     codes = sorted({d.code for d in diagnostics})
     seen: Counter[str] = Counter()
     run = {
@@ -39,33 +39,42 @@ def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
 
 
 def _rule(code: str) -> _Json:
-    text = explanation(code)
+    text = read_explanation(code)
     return {
         "id": code,
         "name": "".join(word.capitalize() for word in CODES[code].name.split("-")),
-        "shortDescription": {"text": headline(code)},
+        "shortDescription": {"text": read_headline(code)},
         "fullDescription": {"text": text},
-        "help": {"text": text, "markdown": page(code)},
+        "help": {"text": text, "markdown": read_page(code)},
         "defaultConfiguration": {"level": CODES[code].severity},
     }
 
 
 def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
-    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d.span)}}
-    result = {
+    location: _Json = {"physicalLocation": _physical_location(d.file, d.span)}
+    if d.pointer:
+        location["logicalLocations"] = [{"fullyQualifiedName": d.pointer}]
+    result: _Json = {
         "ruleId": d.code,
         "ruleIndex": rule,
         "level": d.severity,
         "message": _message(f"{d.message}\n{d.help}"),
-        "locations": [location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})],
+        "locations": [location],
         "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
     }
-    related = [{"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(s)}} for s in d.related]
-    return result | ({"relatedLocations": related} if related else {}) | ({"fixes": [_fix(d)]} if d.is_fixable else {})
+    if d.related:
+        result["relatedLocations"] = [{"physicalLocation": _physical_location(d.file, span)} for span in d.related]
+    if d.is_fixable:
+        result["fixes"] = [_fix(d)]
+    return result
+
+
+def _physical_location(file: str, span: Span) -> _Json:
+    return {"artifactLocation": _artifact(file), "region": _region(span)}
 
 
 def _message(text: str) -> _Json:
-    """Return a plain text in which a viewer takes nothing for a placeholder or a link.
+    """Return a message of plain text, in which a viewer finds neither a placeholder nor a link.
 
     Only the braces of a placeholder are doubled: viewers show doubled ones literally, and JSON in a help is to be typed.
     """
@@ -81,11 +90,14 @@ def _artifact(name: str) -> _Json:
 
 
 def _region(span: Span) -> dict[str, int]:
-    return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), place(span).values(), strict=True))
+    return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), locate(span).values(), strict=True))
 
 
 def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
-    """Return a hash that does not depend on the line; equal problems of one value are numbered."""
+    """Return a hash of the problem that does not depend on its line, with a number for equal problems of one file.
+
+    Counts the problem in `seen`.
+    """
     identity = "\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")
     problem = hashlib.sha256(identity).hexdigest()[:32]
     key = f"{d.file}\0{problem}"
@@ -94,6 +106,7 @@ def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
 
 
 def _fix(d: Diagnostic) -> _Json:
+    """Return the fix of a diagnostic, which must have a suggestion."""
     assert d.suggestion is not None
     replacement = {"deletedRegion": _region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
     change = {"artifactLocation": _artifact(d.file), "replacements": [replacement]}

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import summarize
 from formulaseed.draft.conversion import parts_of
 from formulaseed.draft.numbers import LOGIC, numbers
 from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, sentences, shown, system_prompt
@@ -79,7 +79,7 @@ def report(drafted: DraftResult, calls: Mapping[str, Exchange], prices: Prices) 
         f"# Draft of {printable(drafted.task.name)}",
         "",
         f"{number_of(len(checked.draft['steps']), 'step')}, {number_of(len(checked.draft['fields']), 'field')};"
-        f" {summary(checked.analysis.diagnostics) or 'no problems'}.",
+        f" {summarize(checked.analysis.diagnostics) or 'no problems'}.",
         f"{mapped:,} of {number_of(len(plain), 'sentence')} became part of the seed, {len(found.background):,} state no rule,"
         f" {len(found.unmapped):,} map to nothing.",
     ]

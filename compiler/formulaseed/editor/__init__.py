@@ -1,1 +1,1 @@
-"""Serve seeds to editors while they are written."""
+"""Serve editors with the language features of seeds: diagnostics, hover texts, completions, definitions."""

@@ -1,7 +1,7 @@
-"""Answer an editor's questions about one seed: definitions, references, hover texts, completions, the formatted text.
+"""Answer an editor's queries about one seed: definitions, references, hover texts, completions, the formatted text.
 
-In: the text as it is typed, and offsets in characters. Out: plain values, which `server` converts to the protocol's. While
-the text has errors, names are looked up in the parts that can be read.
+In: the text as it is typed, and offsets in characters. Out: plain values, which `server` converts to those of the protocol.
+While the text has errors, names are looked up in the parts that can be read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from formulaseed.data.documents import read_text
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.editor.fitting import find_accepted, place_at
-from formulaseed.editor.occurrences import Occurrence, occurrence_at, occurrences
+from formulaseed.editor.occurrences import Occurrence, find_occurrences, occurrence_at
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language.ast import is_name
@@ -36,7 +36,7 @@ _FORMULAS = ("expr", "when", "formula", "source", "field")
 _CONDITION_SPACES = ("extraction", "meta", "context")
 _CHECKED_KINDS = ("field", "filter", "function", "parameter", "step")
 """The kinds of completions that are offered only if the checker accepts them."""
-_Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
+_Declaration = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class OutlineSymbol:
     """A step, filter or field of an outline; `start` and `end` are the offsets of its name."""
 
     name: str
@@ -68,7 +68,7 @@ _FIXED_VALUES = {
 
 
 class SeedDocument:
-    """A version of a seed's text."""
+    """One version of a seed's text, which may have errors. Offsets in the text are in characters."""
 
     def __init__(self, name: str, text: str) -> None:
         self.source = Source(name, text)
@@ -76,27 +76,32 @@ class SeedDocument:
 
     @cached_property
     def analysis(self) -> SeedAnalysis:
+        """The results of the compiler's phases up to the check."""
         return analyse_text(self.source)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All errors, warnings and notes, in the order of the text."""
         return self.analysis.diagnostics
 
     @cached_property
     def program(self) -> nodes.Program | None:
-        """The checked program, without the steps that have an error; None if the text is no seed."""
+        """The checked program without the steps that have an error; None if the text cannot be read as a seed."""
         if self.analysis.program is not None or self.analysis.parsed is None:
             return self.analysis.program
         return SEED.check(self.analysis.document, self.analysis.parsed, Problems())
 
     @cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
-        parsed = self.analysis.parsed
-        return occurrences(parsed) if parsed is not None else ()
+        """Every occurrence of a name, in the order of the text."""
+        return find_occurrences(self.analysis.parsed)
 
     @cached_property
     def _steps(self) -> dict[str, nodes.Step]:
-        return {step.name: step for step in self.program.steps} if self.program is not None else {}
+        """The steps without errors by name; empty without a program."""
+        if self.program is None:
+            return {}
+        return {step.name: step for step in self.program.steps}
 
     # --- names
 
@@ -107,71 +112,88 @@ class SeedDocument:
     def references(self, offset: int) -> list[Occurrence]:
         """Return every occurrence of the name at an offset, with its definition; empty if there is no name."""
         name = occurrence_at(self.occurrences, offset)
-        return [] if name is None else [other for other in self.occurrences if other.key == name.key]
+        return [occurrence for occurrence in self.occurrences if name is not None and occurrence.key == name.key]
 
     def rename(self, offset: int, name: str) -> list[tuple[Occurrence, str]]:
-        """Return the edits that rename the name at an offset. Raises `ValueError` for an invalid or a taken name."""
+        """Return the occurrences to replace, each with its new text, to rename the name at an offset to `name`.
+
+        Raises `ValueError` if `name` is invalid or taken, or if the seed does not define the name at the offset.
+        """
         if not is_name(name):
             raise ValueError(f"`{name}` is no name: letters, digits and `_`, not beginning with a digit")
         if self.definition(offset) is None:
             raise ValueError("there is no name here that the seed defines")
         references = self.references(offset)
-        if any(other.key == (references[0].space, name) for other in self.occurrences):
+        if any(occurrence.key == (references[0].space, name) for occurrence in self.occurrences):
             raise ValueError(f"`{name}` is taken")
         return [(reference, name) for reference in references]
 
-    def outline(self) -> Iterator[Symbol]:
+    def outline(self) -> Iterator[OutlineSymbol]:
         """Yield the fields, parameters and steps in the order of the text."""
         for occurrence in self.occurrences:
             if occurrence.is_definition:
                 kind, _ = self._describe(occurrence)
-                yield Symbol(occurrence.name, kind, occurrence.start, occurrence.end)
+                yield OutlineSymbol(occurrence.name, kind, occurrence.start, occurrence.end)
 
     # --- hover
 
     def hover(self, offset: int) -> tuple[str, int, int] | None:
-        """Describe the name or function at an offset in Markdown, with its start and end; None for anything else."""
+        """Return a description of the name or function at an offset, in Markdown, with the start and end of its text.
+
+        Returns None for anything else.
+        """
         occurrence = occurrence_at(self.occurrences, offset)
-        return self._hover_function(offset) if occurrence is None else self._hover_name(occurrence)
+        if occurrence is None:
+            return self._hover_function(offset)
+        return self._hover_name(occurrence)
 
     def _hover_name(self, name: Occurrence) -> tuple[str, int, int]:
-        kind, description = self._describe(name)
+        """Return the hover text of a name: its kind, its description, and at most ten steps that use it."""
+        kind, text = self._describe(name)
         uses = [o for o in self.occurrences if o.key == name.key and not o.is_definition]
         steps = list(dict.fromkeys(step for o in uses if (step := self._step_around(o.start))))
-        used_by = f"\n\nused by {', '.join(f'`{step}`' for step in steps[:10])}" if steps else ""
-        return f"**{name.name}** · {kind}\n\n{description}{used_by}", name.start, name.end
+        if steps:
+            text += f"\n\nused by {', '.join(f'`{step}`' for step in steps[:10])}"
+        return f"**{name.name}** · {kind}\n\n{text}", name.start, name.end
 
     def _hover_function(self, offset: int) -> tuple[str, int, int] | None:
-        tokens = _TOKEN.finditer(self.text, *self._line(offset))
-        token = next((token for token in tokens if token.start() <= offset <= token.end()), None)
-        function = FUNCTIONS.get(token[0]) if token is not None else None
-        if token is None or function is None:
-            return None
-        return f"**{function.signature}**\n\n{function.description}: `{function.example}`", token.start(), token.end()
+        """Return the hover text of the function whose name is at an offset; None if there is none."""
+        for token in _TOKEN.finditer(self.text, *self._line(offset)):
+            if token.start() <= offset <= token.end() and token[0] in FUNCTIONS:
+                function = FUNCTIONS[token[0]]
+                text = f"**{function.signature}**\n\n{function.description}: `{function.example}`"
+                return text, token.start(), token.end()
+        return None
 
     def _describe(self, name: Occurrence) -> tuple[str, str]:
-        """Return the kind and type of a name, and a description."""
-        return self._describe_step(name.name) if name.space == "step" else self._describe_input(name)
+        """Return the kind, with the type, of a name, and its description."""
+        if name.space == "step":
+            return self._describe_step(name.name)
+        return self._describe_input(name)
 
     def _describe_step(self, name: str) -> tuple[str, str]:
+        """Return the kind of a step or filter, with its type and bounds, and its formula."""
         step = self._steps.get(name)
         if step is None:
             return "step", "It has an error."
         kind = "filter" if isinstance(step.operation, nodes.Filter) else str(step.ty)
-        bounds = f", {step.range.low:g} to {step.range.high:g}" if step.range and step.ty.is_numeric else ""
-        return f"{kind}{bounds}", f"`{step_text(step)}`"
+        if step.range and step.ty.is_numeric:
+            kind += f", {step.range.low:g} to {step.range.high:g}"
+        return kind, f"`{step_text(step)}`"
 
     def _describe_input(self, name: Occurrence) -> tuple[str, str]:
+        """Return the kind and type of a field or parameter, and its description with the values of an enum."""
         declaration = next((d for space, d in self._declarations() if (space, d.name) == name.key), None)
         if declaration is None:
             return name.space, ""
         kind = "parameter" if name.space == "param" else f"{name.space} field"
-        values = declaration.values if isinstance(declaration, nodes.ExtractionField) else ()
-        value_list = "".join(f"\n- `{value.name}`: {value.description}" for value in values)
-        return f"{kind}, {declaration.ty}", declaration.description + value_list
+        description = declaration.description
+        if isinstance(declaration, nodes.ExtractionField):
+            description += "".join(f"\n- `{value.name}`: {value.description}" for value in declaration.values)
+        return f"{kind}, {declaration.ty}", description
 
-    def _declarations(self) -> Iterator[tuple[str, _Declared]]:
-        """Yield the fields and parameters, each after its namespace; none without a program."""
+    def _declarations(self) -> Iterator[tuple[str, _Declaration]]:
+        """Yield each field and parameter with its namespace; nothing without a program."""
         if self.program is not None:
             yield from (("extraction", field) for field in self.program.fields)
             yield from (("meta", field) for field in self.program.meta)
@@ -180,22 +202,23 @@ class SeedDocument:
 
     def _step_around(self, offset: int) -> str:
         """Return the step whose definition is the last before an offset; empty if there is none."""
-        before = [o.name for o in self.occurrences if o.is_definition and o.space == "step" and o.start <= offset]
-        return before[-1] if before else ""
+        names = [o.name for o in self.occurrences if o.is_definition and o.space == "step" and o.start <= offset]
+        return names[-1] if names else ""
 
     def _line(self, offset: int) -> tuple[int, int]:
+        """Return the start and end of the line around an offset, without its line break."""
         end = self.text.find("\n", offset)
-        return self.text.rfind("\n", 0, offset) + 1, len(self.text) if end < 0 else end
+        return self.text.rfind("\n", 0, offset) + 1, end if end >= 0 else len(self.text)
 
     # --- completion
 
     def word_at(self, offset: int) -> tuple[int, int]:
-        """Return the start and the end of the word around an offset, with its namespace and sign."""
+        """Return the start and end of the word around an offset: a name with its namespace and the sign `$` of a filter."""
         line_start, line_end = self._line(offset)
         before = _WORD_BEFORE.search(self.text, line_start, offset)
         after = _WORD_AFTER.match(self.text, offset, line_end)
         start = before.start() if before is not None else offset
-        # The first letter may belong to an escape, such as `\n`.
+        # the first letter may belong to an escape, such as `\n`
         if self.text[start - 1 : start] == "\\" and start < offset:
             start += 1
         return start, after.end() if after is not None else offset
@@ -213,14 +236,14 @@ class SeedDocument:
         head = self.text[: line_start + quote]
         key = _KEY_BEFORE.search(head[-2000:])
         if key is None:
-            return self._drop_refused(offset, list(self._keys(head)))
-        return self._drop_refused(offset, list(self._values(key[1], before[quote + 1 :], head)))
+            return self._accepted(offset, list(self._keys(head)))
+        return self._accepted(offset, list(self._values(key[1], before[quote + 1 :], head)))
 
-    def _drop_refused(self, offset: int, completions: list[Completion]) -> list[Completion]:
-        """Return the completions without the names and functions that the checker would refuse at an offset."""
+    def _accepted(self, offset: int, completions: list[Completion]) -> list[Completion]:
+        """Return the completions without the names and functions that the checker does not accept at an offset."""
         place = place_at(self.text, self.analysis.document.tree, self.word_at(offset))
-        calls = {name: function.example for name, function in FUNCTIONS.items()}
-        candidates = {c.text: calls.get(c.text, c.text) for c in completions if c.kind in _CHECKED_KINDS}
+        examples = {name: function.example for name, function in FUNCTIONS.items()}
+        candidates = {c.text: examples.get(c.text, c.text) for c in completions if c.kind in _CHECKED_KINDS}
         if place is None or not candidates:
             return completions
         accepted = find_accepted(place, candidates)
@@ -231,44 +254,46 @@ class SeedDocument:
         if key in _FIXED_VALUES:
             return _FIXED_VALUES[key]
         if key in ("output", "output_fields"):
-            return self._unlisted_steps(len(head) + 1)
+            return self._candidate_outputs(len(head) + 1)
         if key in _FORMULAS:
             end = len(head) + 1 + len(written)
             return [*self._names(), *self._functions(end)]
         return self._enum_values(key if "." in key else _field_around(key, head))
 
-    def _unlisted_steps(self, offset: int) -> list[Completion]:
-        """Return the steps that are not outputs yet; that at the offset is not counted."""
+    def _candidate_outputs(self, offset: int) -> list[Completion]:
+        """Return the steps that are not outputs yet; the output at the offset counts as none, since it is replaced."""
         outputs = self.analysis.parsed.output if self.analysis.parsed is not None else ()
-        listed = {name.text for name in outputs if not name.span.start <= offset <= name.span.end}
-        return [name for name in self._names() if name.kind == "step" and name.text not in listed]
+        used = {name.text for name in outputs if not name.span.start <= offset <= name.span.end}
+        return [name for name in self._names() if name.kind == "step" and name.text not in used]
 
     def _functions(self, offset: int) -> list[Completion]:
-        """Return the functions, with a bracket unless there is one after the word at the offset."""
+        """Return the functions, each with an opening bracket unless there is one after the word at the offset."""
         _, end = self.word_at(offset)
         bracket = "" if self.text[end : end + 1] == "(" else "("
         return [Completion(name, "function", function.signature, bracket) for name, function in FUNCTIONS.items()]
 
     def _enum_values(self, name: str) -> list[Completion]:
-        """Return the values of an extracted field."""
-        fields = self.program.fields if self.program is not None else ()
-        values = [value for field in fields if name == f"extraction.{field.name}" for value in field.values]
-        return [Completion(value.name, "value", value.description) for value in values]
+        """Return the values of the extracted field with this full name; empty if there is none."""
+        for space, declaration in self._declarations():
+            if name == f"{space}.{declaration.name}" and isinstance(declaration, nodes.ExtractionField):
+                return [Completion(value.name, "value", value.description) for value in declaration.values]
+        return []
 
     def _names(self) -> Iterator[Completion]:
-        """Yield the fields, parameters, steps and filters of the seed."""
+        """Yield a completion for each field, parameter, step and filter of the seed."""
         for space, declaration in self._declarations():
             kind = "parameter" if space == "param" else "field"
             yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
-        for step in self.program.steps if self.program is not None else ():
-            is_filter = isinstance(step.operation, nodes.Filter)
-            name = f"${step.name}" if is_filter else step.name
-            yield Completion(name, "filter" if is_filter else "step", step_text(step))
+        for step in self._steps.values():
+            if isinstance(step.operation, nodes.Filter):
+                yield Completion(f"${step.name}", "filter", step_text(step))
+            else:
+                yield Completion(step.name, "step", step_text(step))
 
     def _keys(self, head: str) -> Iterable[Completion]:
-        """Return the keys that the object around the end of `head` may have."""
+        """Return completions for the keys that the object around the end of `head` may have; for conditions also names."""
         around = _keys_around(head)
-        last = around[-1] if around else ""
+        last = (around or [""])[-1]
         if last == "where":
             return [c for c in self._names() if c.kind in ("field", "filter") and not c.text.startswith("param.")]
         if last in ("extraction", "meta", "context") and "compute" in around:
@@ -279,13 +304,15 @@ class SeedDocument:
             return _complete_keys(step_keys(operation) if operation is not None else ("name", "op"))
         return _complete_keys(_SECTION_KEYS.get(last, ()))
 
-    # --- the whole
+    # --- formatting
 
     def format(self) -> str | None:
-        """Return the text in canonical form; None if it cannot be read."""
+        """Return the text in canonical form; None if it is no valid JSON or over a limit."""
         problems = Problems()
         tree = read_text(self.source, None, problems).tree
-        return None if tree is None or problems.has_errors else layout(canonical(plain_value(tree)))
+        if tree is None or problems.has_errors:
+            return None
+        return layout(canonical(plain_value(tree)))
 
 
 _SECTION_KEYS: dict[str, Sequence[str]] = {
@@ -298,11 +325,12 @@ _SECTION_KEYS: dict[str, Sequence[str]] = {
 
 
 def _complete_keys(names: Iterable[str]) -> list[Completion]:
+    """Return a completion for each name of a key."""
     return [Completion(name, "key") for name in names]
 
 
 def _find_open_quote(beginning: str) -> int | None:
-    """Return the offset of the string that is still open after the beginning of a line; None if there is none."""
+    """Return the offset of the quote of a string that is open at the end of `beginning`; None if no string is open."""
     quote: int | None = None
     is_escaped = False
     for offset, character in enumerate(beginning):
@@ -310,7 +338,7 @@ def _find_open_quote(beginning: str) -> int | None:
             is_escaped = True
             continue
         if character == '"' and not is_escaped:
-            quote = None if quote is not None else offset
+            quote = offset if quote is None else None
         is_escaped = False
     return quote
 
@@ -319,7 +347,7 @@ _LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:]')
 
 
 def _keys_around(head: str) -> list[str]:
-    """Return the keys of the objects and lists that are still open, from the outermost."""
+    """Return the keys of the objects and lists that are open at the end of `head`, from the outermost."""
     keys: list[str] = []
     last = pending = ""
     for match in _LEXEME.finditer(head):
@@ -340,20 +368,21 @@ def _keys_around(head: str) -> list[str]:
 
 
 def _operation_around(head: str, tail: str) -> str:
-    """Return the operation of the step between `head` and `tail`; empty if it has none."""
+    """Return the value of `op` in the step that contains the end of `head`, the start of `tail`; empty without one."""
     step = head[head.rfind("{") :] + tail[: max(tail.find("}"), 0)]
     operations = re.findall(r'"op"\s*:\s*"(\w+)"', step)
     return operations[-1] if operations else ""
 
 
 def _field_around(key: str, head: str) -> str:
-    """Return the field that a value is compared with, with its namespace or else that of the object around it."""
+    """Return the full name of the field that a condition compares with a value at `key`; without a namespace if unknown."""
     around = _keys_around(head)
     for name in reversed([*around, key]):
         if "." in name:
             return name
-    space = next((name for name in reversed(around) if name in _CONDITION_SPACES), "")
-    field = key
     if key in ("in", "!="):
-        field = around[-1] if around else ""
-    return f"{space}.{field}" if space else field
+        key = (around or [""])[-1]
+    for name in reversed(around):
+        if name in _CONDITION_SPACES:
+            return f"{name}.{key}"
+    return key

@@ -1,7 +1,7 @@
 """Find the names and functions that the checker accepts at a place of a step.
 
-In: the text of a seed, its JSON and a place inside a string of a step. For each candidate there is a small step of the same kind,
-in which the candidate is at that place; all of them are checked at once, after the steps that come before.
+In: the text of a seed, its JSON and a place inside a string of a step. Each candidate is put at that place into a small step of
+the same kind; all these steps are checked at once, after the steps that precede the place.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from formulaseed.seed.operations import OPERATIONS
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Plain
 from formulaseed.source.text import Source
 
+# beginnings of codes: a name without a meaning at its place, a wrong type, a string that cannot be read or has no use at its key
 _MISPLACED = ("FS2", "FS401")
-"""The beginnings of the codes of a name that has no meaning at a place."""
 _MISTYPED = "FS301"
 _MALFORMED = ("FS1", "FS5")
-"""The beginnings of the codes of a string that cannot be read, or is not what its key needs."""
 _QUOTED_OR_BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[()\[\]]""")
 _OPERAND_OF_LOGIC = re.compile(r"\b(?:and|or|not)[\s(]*$")
 _CLOSING = {"(": ")", "[": "]"}
-_TABLE: dict[str, Plain] = {"match": "exact", "table": {"key": 1}, "default": 0}
+_MINIMAL_LOOKUP: dict[str, Plain] = {"match": "exact", "table": {"key": 1}, "default": 0}
 
 Step = dict[str, Plain]
 StepMaker = Callable[[str], Step]
@@ -52,26 +51,33 @@ class Place:
 
 
 def place_at(text: str, tree: JsonValue | None, word: tuple[int, int]) -> Place | None:
-    """Return the place of a word, from its start to its end; None if it is not in a string of a step that may hold a name."""
-    for steps in (tree.get("compute"), tree.get("compute_dag")) if isinstance(tree, JsonObject) else ():
+    """Return the place of `word`, its start and end in `text`; None if it is not in a string of a step that may hold names."""
+    if not isinstance(tree, JsonObject):
+        return None
+    for steps in (tree.get("compute"), tree.get("compute_dag")):
         if isinstance(steps, JsonArray):
             step = next((step for step in steps.items if _covers(step, word)), None)
             if isinstance(step, JsonObject):
-                ends = text[: step.span.start], text[steps.span.end - 1 :]
-                strings = ((member.key.value, string) for member in step.members for string in _strings(member.value))
-                match = next(((key, string) for key, string in strings if _covers(string, word)), None)
-                return _place_in(text, ends, step, *match, word) if match is not None else None
+                ends = (text[: step.span.start], text[steps.span.end - 1 :])
+                for member in step.members:
+                    for string in _strings(member.value):
+                        if _covers(string, word):
+                            return _place_in(text, ends, step, member.key.value, string, word)
+                return None
     return None
 
 
 def _place_in(
     text: str, ends: tuple[str, str], step: JsonObject, key: str, string: JsonString, word: tuple[int, int]
 ) -> Place | None:
-    """Return the place of a word in a string at a key of a step; None if the key holds no names."""
+    """Return the place of a word in a string at a key of a step; None if the key holds no names.
+
+    `ends` are the seed's text before the step and after the last step.
+    """
     parts = text[string.span.start + 1 : word[0]], text[word[1] : string.span.end - 1]
     before, after = (json.loads(f'"{part}"', strict=False) for part in parts)
-    operation = _string(step.get("op"))
-    source = _string(step.get("source"))
+    operation = _string_value(step.get("op"))
+    source = _string_value(step.get("source"))
     keys = OPERATIONS[operation].keys if operation in OPERATIONS else ()
     kinds = {"formula": "v1"} | {entry.name: entry.kind for entry in keys}
     formulas: dict[str, StepMaker] = {
@@ -85,8 +91,10 @@ def _place_in(
 
     def make_named(text: str) -> Step:
         if operation == "lookup":
-            return {"op": "lookup", "source": text, **_TABLE}
-        return {"op": operation, "field": text} if key == "field" else {"op": "expr", "expr": text}
+            return {"op": "lookup", "source": text, **_MINIMAL_LOOKUP}
+        if key == "field":
+            return {"op": operation, "field": text}
+        return {"op": "expr", "expr": text}
 
     names: dict[str, StepMaker] = {
         "name": make_named,
@@ -96,7 +104,9 @@ def _place_in(
     kind = kinds.get(key, "")
     if kind in formulas:
         return Place(*ends, before, after, formulas[kind], is_formula=True)
-    return Place(*ends, before, after, names[kind], is_key=kind != "name") if kind in names else None
+    if kind in names:
+        return Place(*ends, before, after, names[kind], is_key=kind != "name")
+    return None
 
 
 def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
@@ -111,7 +121,7 @@ def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
         return {
             name for name, own in codes.items() if not _is_misplaced(own) and (place.is_key or _MISTYPED not in own)
         }
-    # Compared with itself a name has the right type, so that all errors are those of its place.
+    # a name that is compared with itself has the right type: every error is one of its place
     compared = _codes(place, candidates, ["{0} == {0}", "== {0}"])
     placed = {name: candidates[name] for name, own in compared.items() if not _is_misplaced(own)}
     closing = _closing_brackets(place.before)
@@ -119,23 +129,26 @@ def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
     codes = _codes(place, placed, [f"{_escape(place.before)}{{}}{_escape(end)}" for end in ends])
     meaningful = {name for name, own in codes.items() if not _is_misplaced(own)}
     well_typed = {name for name in meaningful if _MISTYPED not in codes[name]}
-    # After `and` a comparison may begin; and if no name has the right type, another part of the formula is wrong.
-    return meaningful if not well_typed or _OPERAND_OF_LOGIC.search(place.before) else well_typed
+    # after `and` a comparison may begin; and if no name has the right type, another part of the formula is wrong
+    if not well_typed or _OPERAND_OF_LOGIC.search(place.before):
+        return meaningful
+    return well_typed
 
 
 def _is_misplaced(codes: Iterable[str]) -> bool:
+    """Return True if one of the codes says that the name has no meaning at its place."""
     return any(code.startswith(_MISPLACED) for code in codes)
 
 
 def _escape(text: str) -> str:
-    """Return the text as a part of a format."""
+    """Return the text with doubled braces, for use in a format string."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) -> dict[str, set[str]]:
-    """Return the codes of each candidate's errors in the first form of the string that can be read with it.
+    """Return the codes of each candidate's errors in the first of `forms` that can be read with the candidate in it.
 
-    A form is a format of the candidate. A candidate with which no form can be read is left out.
+    A form is a format string for the candidate. A candidate that no form can be read with is left out.
     """
     codes: dict[str, set[str]] = {}
     for form in dict.fromkeys(forms):
@@ -148,11 +161,11 @@ def _codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) ->
 
 
 def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
-    """Check steps in place of the one that the place is in and of those after it; return the codes of the errors in each."""
-    written = [json.dumps({"name": f"completion_{number}"} | step) for number, step in enumerate(steps)]
-    starts = [*accumulate((len(step) + 1 for step in written), initial=len(place.head))]
+    """Check `steps` in place of the step of `place` and all steps after it; return the codes of each step's errors."""
+    texts = [json.dumps({"name": f"completion_{number}"} | step) for number, step in enumerate(steps)]
+    starts = [*accumulate((len(step) + 1 for step in texts), initial=len(place.head))]
     problems = Problems()
-    document = read_text(Source("seed.json", f"{place.head}{','.join(written)}{place.tail}"), None, problems)
+    document = read_text(Source("seed.json", f"{place.head}{','.join(texts)}{place.tail}"), None, problems)
     program = SEED.parse(document, problems)
     if program is not None:
         SEED.check(document, program, problems)
@@ -165,7 +178,7 @@ def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
 
 
 def _closing_brackets(beginning: str) -> str:
-    """Return the brackets that are still to be closed after the beginning of a formula."""
+    """Return the closing brackets that are missing at the end of `beginning`, the beginning of a formula."""
     closing: list[str] = []
     for match in _QUOTED_OR_BRACKET.finditer(beginning):
         if match[0] in _CLOSING:
@@ -188,8 +201,8 @@ def _strings(value: JsonValue) -> Iterator[JsonString]:
             yield from _strings(member.value)
 
 
-def _string(value: JsonValue | None) -> str:
-    """Return the value of a JSON string; empty for anything else."""
+def _string_value(value: JsonValue | None) -> str:
+    """Return the value of a JSON string; an empty string for anything else."""
     return value.value if isinstance(value, JsonString) else ""
 
 

@@ -31,12 +31,14 @@ class Occurrence:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for all occurrences of a name."""
+        """The namespace and the name: equal for all occurrences of one name."""
         return self.space, self.name
 
 
-def occurrences(program: surface.Program) -> tuple[Occurrence, ...]:
-    """Return every occurrence of a name in a seed, in the order of the text."""
+def find_occurrences(program: surface.Program | None) -> tuple[Occurrence, ...]:
+    """Return every occurrence of a name in a seed, in the order of the text; empty without a program."""
+    if program is None:
+        return ()
     by_start = {occurrence.start: occurrence for occurrence in _find_all(program) if occurrence is not None}
     return tuple(by_start[start] for start in sorted(by_start))
 
@@ -47,33 +49,43 @@ def occurrence_at(occurrences: tuple[Occurrence, ...], offset: int) -> Occurrenc
 
 
 def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
-    """Yield the occurrences in the order of the sections; None for one that has another form in the text."""
+    """Yield the occurrences in the order of the sections; None for a name that the text spells with escapes."""
     for space, fields in (("extraction", program.fields), ("meta", program.meta), ("context", program.context)):
         for field in fields:
-            span = program.declared_at.get(f"{space}.{field.name}")
-            yield _exact(span, field.name, space, is_definition=True) if span is not None else None
+            yield _declaration(program, field.name, space)
     for parameter in program.parameters:
-        span = program.declared_at.get(f"param.{parameter.name}")
-        yield _exact(span, parameter.name, "param", is_definition=True) if span is not None else None
+        yield _declaration(program, parameter.name, "param")
     for step in program.steps:
-        yield _exact(step.name.span, step.name.text, "step", is_definition=True)
+        yield _find_in(step.name.span, step.name.text, "step", is_definition=True)
         parts = step.operation.rules if isinstance(step.operation, surface.Case) else (step.operation,)
         for node in ast.walk(*(getattr(part, name) for part in parts for name in part.__dataclass_fields__)):
             if isinstance(node, ast.Name | ast.FilterName):
                 yield _use(node)
     for name in program.output:
-        yield _exact(name.span, name.text, "step")
+        yield _find_in(name.span, name.text, "step")
+
+
+def _declaration(program: surface.Program, name: str, space: str) -> Occurrence | None:
+    """Return the definition of a field or parameter; None if the seed does not declare it, as the standard fields."""
+    span = program.declared_at.get(f"{space}.{name}")
+    if span is None:
+        return None
+    return _find_in(span, name, space, is_definition=True)
 
 
 def _use(node: ast.Name | ast.FilterName) -> Occurrence | None:
     """Return the occurrence of a name in a formula; None if its namespace is unknown."""
     space, _, rest = node.text.partition(".")
     if isinstance(node, ast.FilterName) or not rest:
-        return _exact(node.span, node.text, "step")
-    return _exact(node.span, rest, space) if space in _SPACES else None
+        return _find_in(node.span, node.text, "step")
+    if space in _SPACES:
+        return _find_in(node.span, rest, space)
+    return None
 
 
-def _exact(span: Span, name: str, space: str, *, is_definition: bool = False) -> Occurrence | None:
-    """Return the occurrence of a name inside a span; None if the text has it in another form, such as with escapes."""
-    place = span.source.text.rfind(name, span.start, span.end)
-    return Occurrence(place, place + len(name), space, name, is_definition) if place >= 0 else None
+def _find_in(span: Span, name: str, space: str, *, is_definition: bool = False) -> Occurrence | None:
+    """Return the last occurrence of a name inside a span; None if the text spells the name with escapes."""
+    start = span.source.text.rfind(name, span.start, span.end)
+    if start < 0:
+        return None
+    return Occurrence(start, start + len(name), space, name, is_definition)

@@ -22,8 +22,7 @@ from pygls.workspace import TextDocument
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.editor.document import Completion, SeedDocument
 
-PAUSE_SECONDS = 0.15
-"""How long a text must stay unchanged before it is checked."""
+PAUSE_SECONDS = 0.15  # a text is checked when it has not changed for this time
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
@@ -43,7 +42,7 @@ _COMPLETION_KINDS = {
 
 
 class SeedServer(LanguageServer):
-    """A language server with one analysed version of each open text."""
+    """A language server for seeds. It keeps the analysis of the last version of each open text."""
 
     def __init__(self, version: str) -> None:
         super().__init__("formulaseed", version)
@@ -53,10 +52,11 @@ class SeedServer(LanguageServer):
         self.exited_early = False
 
     def text(self, uri: str) -> TextDocument:
+        """Return the document of the workspace as it is now."""
         return self.workspace.get_text_document(uri)
 
     def seed(self, uri: str) -> SeedDocument:
-        """Return the analysed text as it is now; each version is analysed once."""
+        """Return the text as it is now as a seed; one version is analysed only once."""
         text = self.text(uri)
         version, document = self._documents.get(uri, (None, None))
         if document is None or version != text.version or document.text != text.source:
@@ -65,35 +65,38 @@ class SeedServer(LanguageServer):
         return document
 
     def check_soon(self, uri: str) -> None:
-        """Check a text once it has not changed for a moment."""
+        """Check a text and publish its diagnostics when it has not changed for `PAUSE_SECONDS`."""
         if uri in self._waiting:
             self._waiting[uri].cancel()
         self._waiting[uri] = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self.check, uri)
 
     def check(self, uri: str) -> None:
-        """Publish the diagnostics of a text."""
+        """Send the diagnostics of a text to the client."""
         version = self.text(uri).version
         diagnostics = [self.diagnostic(uri, diagnostic) for diagnostic in self.seed(uri).diagnostics]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def forget(self, uri: str) -> None:
-        """Drop a text that was closed."""
+        """Remove a closed text from the server, and its diagnostics from the client."""
         if uri in self._waiting:
             self._waiting.pop(uri).cancel()
         self._documents.pop(uri, None)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     def offset(self, uri: str, position: lsp.Position) -> int:
+        """Return the offset, in characters, of a position of the protocol."""
         return self.text(uri).offset_at_position(position)
 
     def range(self, text: TextDocument, start: int, end: int) -> lsp.Range:
+        """Return the range of the protocol between two offsets of a document."""
         return lsp.Range(text.client_position_at_offset(start), text.client_position_at_offset(end))
 
     def location(self, uri: str, start: int, end: int) -> lsp.Location:
+        """Return the location of the protocol between two offsets of a text."""
         return lsp.Location(uri, self.range(self.text(uri), start, end))
 
     def diagnostic(self, uri: str, diagnostic: Diagnostic) -> lsp.Diagnostic:
-        """Return a diagnostic in the terms of the protocol."""
+        """Convert a diagnostic to that of the protocol; the help is a part of the message."""
         locations = [self.location(uri, span.start, span.end) for span in diagnostic.related]
         return lsp.Diagnostic(
             range=self.range(self.text(uri), diagnostic.span.start, diagnostic.span.end),
@@ -106,26 +109,29 @@ class SeedServer(LanguageServer):
 
 
 def start(version: str) -> int:
-    """Serve until the client sends `exit` or closes the pipe; return the exit status. The client gets the `version`.
+    """Serve on standard input and output until the client sends `exit` or closes the pipe; return the exit status.
 
-    As the protocol requires, the status is 1 if the client sends `exit` without `shutdown`. pygls logs its errors with
-    tracebacks to standard error; only FORMULASEED_DEBUG=1 shows them, as the client gets each error as a message.
+    The client gets `version` as the server's. The protocol requires status 1 if the client sends `exit` without `shutdown`.
+    pygls logs errors with tracebacks to standard error; this is on only with FORMULASEED_DEBUG=1, as the client gets each
+    error as a message.
     """
     if os.environ.get("FORMULASEED_DEBUG") != "1":
         logging.getLogger("pygls").addHandler(logging.NullHandler())
         logging.getLogger("pygls").propagate = False
     server = _create_server(version)
-    # pygls closes its stream at `exit`, but the interpreter flushes standard output at the end, so it must stay open.
+    # pygls closes its stream at `exit`; standard output must stay open, since the interpreter flushes it at the end
     with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stream:
         server.start_io(stdout=stream)
     return 1 if server.exited_early else 0
 
 
 def _shut_down(server: SeedServer, _: None) -> None:
+    """Note that the client asked for a shutdown, so that `exit` ends with status 0."""
     server.was_shut_down = True
 
 
 def _exit(server: SeedServer, _: None) -> None:
+    """Note whether the client exits without a shutdown, which makes the exit status 1."""
     server.exited_early = not server.was_shut_down
 
 
@@ -142,6 +148,7 @@ def _close(server: SeedServer, params: lsp.DidCloseTextDocumentParams) -> None:
 
 
 def _hover(server: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    """Return the hover text at a position; None if there is no name or function."""
     uri = params.text_document.uri
     hover = server.seed(uri).hover(server.offset(uri, params.position))
     if hover is None:
@@ -171,9 +178,12 @@ def _completion_item(server: SeedServer, uri: str, offset: int, completion: Comp
 
 
 def _find_definition(server: SeedServer, params: lsp.DefinitionParams) -> lsp.Location | None:
+    """Return the definition of the name at a position; None if the seed does not define the name."""
     uri = params.text_document.uri
     definition = server.seed(uri).definition(server.offset(uri, params.position))
-    return server.location(uri, definition.start, definition.end) if definition is not None else None
+    if definition is None:
+        return None
+    return server.location(uri, definition.start, definition.end)
 
 
 def _find_references(server: SeedServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
@@ -184,6 +194,7 @@ def _find_references(server: SeedServer, params: lsp.ReferenceParams) -> list[ls
 
 
 def _rename(server: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    """Return the edits that rename the name at a position. Raises `JsonRpcInvalidParams` if it cannot be renamed so."""
     uri = params.text_document.uri
     try:
         edits = server.seed(uri).rename(server.offset(uri, params.position), params.new_name)
@@ -210,13 +221,14 @@ def _suggest_fixes(server: SeedServer, params: lsp.CodeActionParams) -> list[lsp
     end = server.offset(uri, params.range.end)
     diagnostics = [d for d in server.seed(uri).diagnostics if d.span.start <= end and start <= d.span.end]
     return [
-        _fix(server, uri, diagnostic, diagnostic.suggestion)
+        _code_action(server, uri, diagnostic, diagnostic.suggestion)
         for diagnostic in diagnostics
         if diagnostic.suggestion is not None and diagnostic.suggestion.applicability != "display"
     ]
 
 
-def _fix(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Suggestion) -> lsp.CodeAction:
+def _code_action(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Suggestion) -> lsp.CodeAction:
+    """Convert a suggestion to an action of the protocol; a safe one is preferred."""
     is_safe = suggestion.applicability == "safe"
     span = diagnostic.span
     edit = lsp.TextEdit(server.range(server.text(uri), span.start, span.end), suggestion.replacement)
@@ -230,6 +242,7 @@ def _fix(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Sugge
 
 
 def _format(server: SeedServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+    """Return the edit that formats the text; None if it is formatted already or cannot be read."""
     uri = params.text_document.uri
     text = server.text(uri)
     formatted = server.seed(uri).format()
@@ -260,6 +273,7 @@ _FEATURES: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 def _create_server(version: str) -> SeedServer:
+    """Return a server that handles the messages of `_FEATURES`."""
     server = SeedServer(version)
     for name, (handler, options) in _FEATURES.items():
         server.feature(name, options)(handler)

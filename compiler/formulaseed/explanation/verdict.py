@@ -32,7 +32,7 @@ def explained_step(program: nodes.Program, output: str | None = None) -> nodes.S
 def _outputs(program: nodes.Program, output: str | None) -> list[nodes.Step]:
     """Return the steps of all outputs, or of the one that is named. Raises `DataError` for a name that is no output."""
     if output is not None and output not in program.output:
-        raise DataError(f"there is no output `{output}`; {did_you_mean(output, program.output, what='outputs')}")
+        raise DataError(f"there is no output `{output}`; {did_you_mean(output, program.output, noun='outputs')}")
     steps = {step.name: step for step in program.steps}
     return [steps[name] for name in (program.output if output is None else (output,))]
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.results import FieldValue
-from formulaseed.diagnostics.render import aligned
+from formulaseed.diagnostics.render import format_table
 from formulaseed.extractors.base import AskedField
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]
@@ -54,7 +54,7 @@ def render(agreements: Sequence[FieldAgreement]) -> str:
     for one in agreements:
         shares = ("-" if value is None else f"{value:.3f}" for value in (one.accuracy, one.kappa, one.baseline))
         rows.append((one.field, str(one.n), str(one.equal), *shares))  # type: ignore[arg-type]
-    tables = [aligned(rows)]
+    tables = [format_table(rows)]
     tables += [confusion_text(one.field, one.confusion) for one in agreements if one.confusion]
     return "\n\n".join(tables) + "\n"
 
@@ -98,4 +98,4 @@ def confusion_text(field: str, confusion: dict[str, dict[str, int]]) -> str:
     """Return a square of counts: recorded values down the side, predicted ones across the top."""
     seen = dict.fromkeys([*confusion, *(predicted for counts in confusion.values() for predicted in counts)])
     rows = [(recorded, *(str(confusion.get(recorded, {}).get(given, 0)) for given in seen)) for recorded in seen]
-    return f"{field}\n" + aligned([("recorded \\ predicted", *seen), *rows])
+    return f"{field}\n" + format_table([("recorded \\ predicted", *seen), *rows])

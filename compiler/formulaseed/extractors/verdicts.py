@@ -20,7 +20,7 @@ from random import Random
 from typing import Any
 
 from formulaseed.data.results import Failures, FieldValue
-from formulaseed.diagnostics.render import aligned
+from formulaseed.diagnostics.render import format_table
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.extractors.agreement import confusion_text, counted, label
 from formulaseed.limits import NUMBER_MAX
@@ -92,7 +92,7 @@ class VerdictAgreement:
         for one in self.outputs:
             numbers = (one.share, *one.interval, one.mean_difference, *(one.difference_interval or (None, None)))
             rows.append((one.output, str(one.n), str(one.equal), *("-" if x is None else f"{x:.3f}" for x in numbers)))
-        tables = [aligned(rows)] if self.outputs else []
+        tables = [format_table(rows)] if self.outputs else []
         tables += [confusion_text(one.output, one.confusion) for one in self.outputs if one.confusion]
         return "\n\n".join([*lines, *tables]) + "\n"
 

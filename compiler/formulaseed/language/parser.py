@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems, Suggestion, diagnostic
 from formulaseed.language import ast
 from formulaseed.language.sizes import measure

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, FormulaKind, Hint
 from formulaseed.source.text import value_node
 
@@ -49,7 +49,7 @@ def explain_syntax_fault(
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _missing_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return _build_mistake(position, match.end(1), catalogue.word_called(match[1], FORMS_OF_WORDS[match[1]]))
+        return _build_mistake(position, match.end(1), catalogue.word_as_function(match[1], FORMS_OF_WORDS[match[1]]))
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
         if hint.used_in in (None, kind) and (match := _find_hint(hint, masked, position)):
@@ -122,15 +122,15 @@ def _explain_token(text: str, position: int, expected: set[str], subject: str) -
     """Return the mistake at a position that no hint matches, by the character or token there."""
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
-        return _build_mistake(last, len(text), catalogue.unfinished(expected))
+        return _build_mistake(last, len(text), catalogue.incomplete_formula(expected))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
-        mistake = catalogue.member(member[1], is_call=bool(member[2]))
+        mistake = catalogue.member_access(member[1], is_call=bool(member[2]))
         return _build_mistake(position, member.end(1), mistake, is_security=True)
     if escape := _ESCAPE.match(text, position):
         return _build_mistake(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
     if character in "'\"" and not _STRING.match(text, position):
-        return _build_mistake(position, len(text), catalogue.unclosed_string(character))
+        return _build_mistake(position, len(text), catalogue.string_without_end(character))
     if ord(character) > 126 or not character.isprintable():
         return _build_mistake(position, position + 1, catalogue.unknown_character(character))
     match = _TOKEN.match(text, position)
@@ -149,4 +149,4 @@ def _explain_misplacement(token: str, text: str, position: int, expected: set[st
         return catalogue.missing_operator(token, unquoted)
     if "NAME" in expected and (token in _WORDS or not re.match(r"[\w('\"$\[]", token)):
         return catalogue.missing_value(token, subject)
-    return catalogue.misplaced(token, expected)
+    return catalogue.wrong_token(token, expected)

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from formulaseed.diagnostics.render import aligned
+from formulaseed.diagnostics.render import format_table
 from formulaseed.pages import blocks
 from formulaseed.source.printing import printable
 from formulaseed.source.text import one_line
@@ -56,7 +56,7 @@ def _render_item(item: blocks.Item | blocks.Card) -> str:
 
 def _render_table(table: blocks.Table) -> str:
     lines = []
-    for number, line in enumerate(aligned([table.columns, *table.rows]).split("\n")):
+    for number, line in enumerate(format_table([table.columns, *table.rows]).split("\n")):
         is_marked = table.marked is not None and number == table.marked + 1  # the first line has the columns' names
         lines.append(f"{'> ' if is_marked else '  '}{line}")
     return "\n".join(["", *lines, ""])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
+from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.inputs import check_object
@@ -121,12 +121,14 @@ def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Hel
     if elsewhere := reference.called(name):
         return suggest(elsewhere[0])
     begun = {known.partition("_")[0]: known for known in reversed(names)}
-    close = closest(name, names) or begun.get(closest(name, begun) or "")  # `waranty` begins like `warranty_months`
+    close = find_closest(name, names) or begun.get(
+        find_closest(name, begun) or ""
+    )  # `waranty` begins like `warranty_months`
     prefix = f"{place}." if place else ""
     if close:
         return suggest(f"{prefix}{close}")
     listed = [each for each in names if each != reference.root and (each != CUSTOM or names[each])]
-    return did_you_mean(name, listed, what="fields", prefix=prefix)
+    return did_you_mean(name, listed, noun="fields", prefix=prefix)
 
 
 def _value(given: Mapping[str, Any], name: str, reference: Reference) -> Any:

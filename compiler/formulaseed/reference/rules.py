@@ -124,10 +124,10 @@ def find_unlisted(expression: ast.Expr | None, reference: Reference) -> list[Dia
     for node in ast.walk(expression):
         name = node.name if isinstance(node, ast.Call) else None
         if name is not None and name.text in FUNCTIONS and name.text not in functions:
-            found.setdefault(name.text, catalogue.unlisted_function(name.span, name.text, functions))
+            found.setdefault(name.text, catalogue.function_not_listed(name.span, name.text, functions))
         for operator in _operators(node) if operators is not None else ():
             if operators is not None and operator not in operators:
-                found.setdefault(operator, catalogue.unlisted_operator(node.span, operator, operators))
+                found.setdefault(operator, catalogue.operator_not_listed(node.span, operator, operators))
     return list(found.values())
 
 

@@ -11,10 +11,17 @@ from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
+from formulaseed.diagnostics.catalogue.expressions import DOMAIN_WORDING, DocumentWording
 from formulaseed.diagnostics.catalogue.seed import FIX_OTHERS_FIRST, unknown_field
 from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_you_mean, is_typo, suggest, suggest_any
+from formulaseed.diagnostics.suggestions import (
+    COMPARED_LETTERS,
+    did_you_mean,
+    find_closest,
+    is_typo,
+    suggest,
+    suggest_any,
+)
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import build_error
 from formulaseed.language.functions import Function
@@ -38,7 +45,7 @@ class DomainScope(SeedScope):
     """The names of one reference; steps do not see one another."""
 
     reference: Reference = field(default_factory=lambda: Reference(()))
-    words: Words = field(default=OF_DOMAINS, kw_only=True)
+    words: DocumentWording = field(default=DOMAIN_WORDING, kw_only=True)
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -106,16 +113,16 @@ class DomainScope(SeedScope):
         if last in by_key:
             return suggest(f"{entity}.{by_key[last]}")
         elsewhere = self.reference.called(last)
-        if elsewhere and closest(rest, own) is None:
+        if elsewhere and find_closest(rest, own) is None:
             return suggest_any(elsewhere)
-        key = closest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
+        key = find_closest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
         if key is not None:
             return suggest(f"{entity}.{by_key[key]}", certain=is_typo(last, key, by_key))
-        return did_you_mean(rest, own, what="fields", prefix=f"{entity}.")
+        return did_you_mean(rest, own, noun="fields", prefix=f"{entity}.")
 
     def _help_for_entity(self, entity: str, rest: str) -> Help:
         names = [each.name for each in self.reference.entities]
-        close = closest(entity, names)
+        close = find_closest(entity, names)
         if close is not None and self.reference.full_name(f"{close}.{rest}"):
             return suggest(f"{close}.{rest}", certain=is_typo(entity, close, names))
         if elsewhere := self.reference.called(rest.rpartition(".")[2]):
@@ -124,7 +131,7 @@ class DomainScope(SeedScope):
             return self._help_for_own(close, rest)
         if self.reference.full_name(entity) is not None:
             return suggest(entity, certain=False, more=" a field has no parts")
-        return did_you_mean(entity, names, what="entities", limit=12)
+        return did_you_mean(entity, names, noun="entities", limit=12)
 
     def _help_for_direct(self, text: str) -> Help:
         if text.lower() in _LITERALS:
@@ -134,16 +141,16 @@ class DomainScope(SeedScope):
         if text in self.functions:
             return f"`{text}` is a function: {self.functions[text].signature}"
         names = self._by_last_name()
-        close = closest(text, names)
+        close = find_closest(text, names)
         if close is not None:
             return suggest(names[close], certain=is_typo(text, close, names))
-        entity = closest(text, [each.name for each in self.reference.entities])
+        entity = find_closest(text, [each.name for each in self.reference.entities])
         if entity is not None:
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
             return suggest(f"'{text}'", certain=False, more=" a string is written in quotes")
         shown = [self.reference.short_name(full) for full in self._root_first()[: limits.SUGGESTIONS]]
-        return did_you_mean(text, shown, what="fields", limit=12)
+        return did_you_mean(text, shown, noun="fields", limit=12)
 
     def names(self) -> Iterator[str]:
         yield from self._by_last_name()

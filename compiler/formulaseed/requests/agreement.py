@@ -90,7 +90,9 @@ class _Comparison:
             if j not in pairs:
                 nearest = min(unpaired, key=lambda tree: _unlikeness(tree, argument))
                 unpaired = [tree for tree in unpaired if tree is not nearest]
-                differences += self.find_differences(nearest, argument, catalogue.argument_of(j, actual.op, place))
+                differences += self.find_differences(
+                    nearest, argument, catalogue.describe_argument(j, actual.op, place)
+                )
         return differences
 
 

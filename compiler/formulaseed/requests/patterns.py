@@ -124,7 +124,7 @@ def _refuse_malformed(text: JsonString) -> None:
             re.compile(text.value)
     except re.error as error:
         span, written = _locate(text, error.pos or 0)
-        raise _Refused(catalogue.malformed_pattern(span, error.msg, written)) from None
+        raise _Refused(catalogue.invalid_pattern(span, error.msg, written)) from None
 
 
 def _locate(text: JsonString, position: int) -> tuple[Span, str]:
@@ -328,7 +328,7 @@ def _parse(text: JsonString) -> Node:
     try:
         return _Builder(text.value).transform(_lark().parse(text.value))
     except UnexpectedInput as error:
-        raise _Refused(catalogue.unsupported_pattern(*_locate(text, error.pos_in_stream or 0))) from None
+        raise _Refused(catalogue.pattern_not_supported(*_locate(text, error.pos_in_stream or 0))) from None
 
 
 @cache

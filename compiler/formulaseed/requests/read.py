@@ -74,9 +74,9 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
         return ()
     first_lines: dict[str, int] = {}
     with (
-        COMPARED_LETTERS.of(limits.SUGGESTION_LETTERS),
-        patterns.FILE_BUDGET.of(limits.FILE_PATTERN_PARTS),
-        shorthand.FILE_BUDGET.of(limits.FILE_SHORTHAND_TERMS),
+        COMPARED_LETTERS.allow(limits.SUGGESTION_LETTERS),
+        patterns.FILE_BUDGET.allow(limits.FILE_PATTERN_PARTS),
+        shorthand.FILE_BUDGET.allow(limits.FILE_SHORTHAND_TERMS),
     ):
         return tuple(
             _lower_entry(_Entry(span, place, first_lines, benchmark), value, inner_faults, problems)

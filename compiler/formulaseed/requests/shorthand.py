@@ -219,7 +219,7 @@ def _diagnose_infix(stop: _Stop) -> Diagnostic | None:
 def _diagnose_quote(stop: _Stop) -> Diagnostic | None:
     """Return the diagnostic of an unclosed string or a typographic quote; None if there is none."""
     if stop.token is None and stop.written[:1] in ("'", '"'):
-        return catalogue.unclosed_string(stop.place(stop.start, len(stop.text)), stop.written)
+        return catalogue.string_without_end(stop.place(stop.start, len(stop.text)), stop.written)
     if stop.token is None and stop.written[:1] in tuple("‘’“”«»`´"):
         return catalogue.wrong_quote(stop.place(stop.start, stop.start + 1), stop.written)
     return None
@@ -241,7 +241,7 @@ def _diagnose_unexpected(stop: _Stop) -> Diagnostic:
     if "LPAR" in stop.accepted:
         word = stop.last
     kind, name = (word.type, str(word)) if word else ("OPERATOR", "AND")
-    return catalogue.unexpected_in_shorthand(stop.span, stop.written, stop.accepted, kind, name)
+    return catalogue.invalid_shorthand_token(stop.span, stop.written, stop.accepted, kind, name)
 
 
 def _open_brackets(tokens: list[Token]) -> list[tuple[Token, Token]]:

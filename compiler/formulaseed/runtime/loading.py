@@ -72,10 +72,10 @@ def read_module(path: Path) -> str:
 
 def verified_module(source: str, path: Path) -> GeneratedModule:
     """Import the text of a module's file. Raises `SeedError` where it holds what the compiler never writes."""
-    from formulaseed.backends.python.identity import earlier_style
+    from formulaseed.backends.python.identity import find_earlier_style
     from formulaseed.backends.python.verify import verify_source
 
-    style = earlier_style(source)
+    style = find_earlier_style(source)
     if style is not None:
         raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _compile_command(source, path))])
     fault = verify_source(source)
@@ -94,9 +94,9 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
 
 def _compile_command(source: str, path: Path) -> str:
     """Return the command that compiles the seed of the module at `path` again, into the folder of the module."""
-    from formulaseed.backends.python.identity import identity_of
+    from formulaseed.backends.python.identity import read_identity
 
-    identity = identity_of(source)
+    identity = read_identity(source)
     named = identity.path if identity is not None else ""
     seed = find_seed(named, path)
     shown = named or "SEED"
@@ -156,11 +156,11 @@ class ModuleFile:
 
 def load_module(path: Path) -> ModuleFile:
     """Read and import a module. Raises `SeedError` where it holds what the compiler never writes, `UnreadableError`."""
-    from formulaseed.backends.python.identity import header_path
+    from formulaseed.backends.python.identity import read_header_path
 
     source = read_module(path)
     module = verified_module(source, path)
-    named = header_path(module.__doc__ or "") or ""
+    named = read_header_path(module.__doc__ or "") or ""
     seed_path = find_seed(named, path)
     current = _seed_at(seed_path) if seed_path is not None else None
     seed = current if current is not None and current.sha256 == module.SEED_SHA256 else None
@@ -177,16 +177,16 @@ def _seed_at(path: Path) -> FormulaSeed | None:
 
 
 def _fault(source: str, seed: FormulaSeed | None) -> str:
-    from formulaseed.backends.python.identity import body_sha256, stated_sha256, style_for
-    from formulaseed.backends.python.verify import has_code_of
+    from formulaseed.backends.python.identity import choose_style, hash_body, read_stated_hash
+    from formulaseed.backends.python.verify import has_same_code
 
-    if stated_sha256(source) != body_sha256(source):
+    if read_stated_hash(source) != hash_body(source):
         return "was edited after it was compiled"
     if seed is None:
         return ""
     try:
-        compiled = pipeline.compile(seed, formatted=False, style=style_for(source))
+        compiled = pipeline.compile(seed, formatted=False, style=choose_style(source))
     except SeedError:  # another version's limits; the module's own hash has to do
         return ""
     name = seed.document.source.name
-    return "" if has_code_of(source, compiled) else f"is not what {name} compiles to"
+    return "" if has_same_code(source, compiled) else f"is not what {name} compiles to"

@@ -166,7 +166,7 @@ def _other_kind(table: str, columns: Columns) -> str:
 
 def _missing(table: str, name: str, columns: Columns) -> str:
     known = [".".join(path) for path in columns]
-    return f"the {table} have no column `{name}`; {did_you_mean(name, known, what='columns')}"
+    return f"the {table} have no column `{name}`; {did_you_mean(name, known, noun='columns')}"
 
 
 def _kind(ty: Any) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.diagnostics.codes import SUPPRESSIBLE, headline
+from formulaseed.diagnostics.codes import SUPPRESSIBLE, read_headline
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.types import Type
 from formulaseed.seed import standard_fields
@@ -259,7 +259,7 @@ def _keys_of_type(name: str, known: Sequence[str]) -> JsonSchema:
 
 
 def _allow() -> JsonSchema:
-    reasons = {code: _about(headline(code), _STRING | {"pattern": "\\S"}) for code in SUPPRESSIBLE}
+    reasons = {code: _about(read_headline(code), _STRING | {"pattern": "\\S"}) for code in SUPPRESSIBLE}
     example = {"FS602": "kept for the next version"}
     return _about("Warnings and notes to suppress: the code, and why.", _exactly(SUPPRESSIBLE, reasons), example)
 

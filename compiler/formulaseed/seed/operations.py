@@ -76,7 +76,7 @@ def foreign_operations() -> dict[str, Help]:
         example = json.dumps({key: value for key, value in operation.example.items() if key != "name"})
         for word in operation.also_called.split():
             steps.setdefault(word, []).append(example)
-    return {word: catalogue.operation_to_write(examples) for word, examples in steps.items()}
+    return {word: catalogue.help_for_operation(examples) for word, examples in steps.items()}
 
 
 # --- lowering

@@ -11,8 +11,8 @@ import pytest
 
 from formulaseed import pipeline
 from formulaseed.data.files import holds
-from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
+from formulaseed.diagnostics.render import render_text, summarize
+from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, read_style
 from formulaseed.errors import FormulaSeedError
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
@@ -78,7 +78,7 @@ def _check(seed: SeedFile, test: SeedTest) -> None:
     """The seed has no errors; its warnings are a section of the report."""
     diagnostics = seed.analysis.diagnostics
     if seed.analysis.errors:
-        raise Failed(f"{render_text(diagnostics)}\n{summary(diagnostics)}")
+        raise Failed(f"{render_text(diagnostics)}\n{summarize(diagnostics)}")
     if diagnostics:
         test.add_report_section("call", "formulaseed", render_text(diagnostics))
 
@@ -91,7 +91,7 @@ def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
     again = f"run `formulaseed compile {seed.shown} --out {seed.config.getini('formulaseed_generated')}`"
     if not path.is_file():
         raise Failed(f"{path} is missing; {again}")
-    if not holds(path, pipeline.compile(loaded, style=style_at(path))):
+    if not holds(path, pipeline.compile(loaded, style=read_style(path))):
         raise Failed(f"{path} is not what {seed.shown} compiles to; {again}")
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from formulaseed.backends.python.blocks import Attempt, Block, Branch, Choice, Statement
+from formulaseed.backends.python.blocks import Block, Branch, IfStatement, Statement, TryStatement
 from formulaseed.backends.python.code import LINE_LENGTH, Code, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, native_call
-from formulaseed.backends.python.functions import BACKEND
+from formulaseed.backends.python.expressions import ExpressionPrinter
+from formulaseed.backends.python.functions import SPELLING_KEY, find_native_call
 from formulaseed.backends.python.printed import Printed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -23,21 +23,20 @@ from formulaseed.language.types import BOOLEAN, Base, Type, Value
 STATE = "state"
 """The suffix of the accumulator that has the name of its step."""
 _CANDIDATE = "candidate"
-"""The suffix of the local for an operand that needs a name."""
+"""The suffix of the local for an operand that is used twice, and is no name itself."""
 
 
-def suffixes(aggregate: typed.Aggregate) -> list[str]:
+def local_suffixes(aggregate: typed.Aggregate) -> list[str]:
     """Return the suffixes of the locals that an aggregate needs beside the one with the name of its step."""
-    spelling = aggregate.entry.spellings[BACKEND]
-    needs_name = spelling.names_value or aggregate.entry.ignores_null
-    return [
-        *(entry.suffix for entry in spelling.accumulators if entry.suffix != STATE),
-        *([_CANDIDATE] if needs_name else []),
-    ]
+    spelling = aggregate.entry.spellings[SPELLING_KEY]
+    suffixes = [entry.suffix for entry in spelling.accumulators if entry.suffix != STATE]
+    if spelling.names_value or aggregate.entry.ignores_null:
+        suffixes.append(_CANDIDATE)
+    return suffixes
 
 
 class AggregatePrinter:
-    """Prints the statements of one aggregate.
+    """A printer of the statements of one aggregate.
 
     `locals` has the local of the step by its name, its other accumulators by suffix and name (`total MEAN`). `types` has the
     types of steps by name, and those of operands as `operand MEAN`. `author` is the step that errors name.
@@ -48,12 +47,12 @@ class AggregatePrinter:
         self.step = step
         self.aggregate = step.aggregate
         self.entry = step.aggregate.entry
-        self.spelling: LoopSpelling = self.entry.spellings[BACKEND]
+        self.spelling: LoopSpelling = self.entry.spellings[SPELLING_KEY]
         self.types = types
         self.author = author
         self.locals = {
             suffix: locals[step.name if suffix == STATE else f"{suffix} {step.name}"]
-            for suffix in (STATE, *suffixes(step.aggregate))
+            for suffix in (STATE, *local_suffixes(step.aggregate))
         }
 
     def starts(self) -> list[tuple[Code, str]]:
@@ -61,7 +60,8 @@ class AggregatePrinter:
         operand = self.aggregate.operand
         name = self.step.name
         zero = "0" if operand is None or operand.info.ty.base is Base.INTEGER else "0.0"
-        ty = self.types[name if self.entry.selects or operand is None else f"operand {name}"].removesuffix(" | None")
+        is_result_type = self.entry.selects or operand is None
+        ty = self.types[name if is_result_type else f"operand {name}"].removesuffix(" | None")
         starts = []
         for entry in self.spelling.accumulators:
             annotation = f": {entry.type.format(type=ty)}" if entry.type else ""
@@ -69,39 +69,42 @@ class AggregatePrinter:
         return starts
 
     def condition(self) -> Expr | None:
-        """Return the operand as one more condition of a row, if the aggregate only asks whether it holds; else None."""
-        operand, truth = self.aggregate.operand, self.spelling.updates_if
-        if operand is None or truth is None:
+        """Return the operand as one more condition of a row; None if the aggregate uses more than whether it holds."""
+        operand = self.aggregate.operand
+        if operand is None or self.spelling.updates_if is None:
             return None
-        return operand if truth else typed.Not(operand, Info(BOOLEAN, operand.info.span))
+        return operand if self.spelling.updates_if else typed.Not(operand, Info(BOOLEAN, operand.info.span))
 
-    def row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[tuple[Block, ...], bool]:
-        """Return the statements for a matching row, and True if they may raise; `tests_raise` if the conditions before may."""
+    def print_row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[tuple[Block, ...], bool]:
+        """Print the statements for a matching row, and return them with True if they may raise.
+
+        `tests_raise` says that a condition before them may raise: an infinite operand is then an error here, not in the total.
+        """
         operand = self.aggregate.operand
         if operand is None or self.spelling.updates_if is not None:
-            return self._update({}), False
+            return self._print_update({}), False
         test = self.spelling.test
         if self.entry.ignores_null and operand.info.ty.nullable:
             test = "{value} is not None"
         value = _Operand(self, operand, printer, tests_raise)
         if not test and not self.spelling.names_value:
-            updates = _fill(self.spelling.update, self.locals | {"value": Code("{value}")})
-            return tuple(value.statement(update) for update in updates), value.raises
+            updates = _fill_lines(self.spelling.update, self.locals | {"value": Code("{value}")})
+            return tuple(value.print_statement(update) for update in updates), value.raises
         blocks: list[Block] = []
         name = value.code
         if not value.is_name:
             name = self.locals[_CANDIDATE]
-            blocks.append(value.statement(f"{name} = {{value}}"))
-        update = self._update({"value": name})
+            blocks.append(value.print_statement(f"{name} = {{value}}"))
+        update = self._print_update({"value": name})
         if test:
-            update = (Choice((Branch(Code(test.format(**self.locals, value=name)), update),)),)
+            update = (IfStatement((Branch(Code(test.format(**self.locals, value=name)), update),)),)
         return (*blocks, *update), value.raises
 
-    def _update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
-        return tuple(Statement(line) for line in _fill(self.spelling.update, {**self.locals, **names}))
+    def _print_update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
+        return tuple(Statement(line) for line in _fill_lines(self.spelling.update, {**self.locals, **names}))
 
-    def result(self) -> list[Block]:
-        """Return the statements after the loop, which make the value of the accumulators."""
+    def print_result(self) -> list[Block]:
+        """Print the statements after the loop, which compute the step's value from the accumulators."""
         local = self.locals[STATE]
         default = self.aggregate.default
         if not self.aggregate.needs_pass:
@@ -111,21 +114,23 @@ class AggregatePrinter:
             total = self.locals[self.spelling.accumulators[0].suffix]
             blocks.append(Statement(Code(f"{total} = _finite({total}, {literal(self.author)})")))
         is_empty = Code(self.spelling.is_empty.format(**self.locals))
-        over_none = literal(exact(default.value, self.step.ty)) if default is not None else Code("None")
+        empty_value = Code("None")
+        if default is not None:
+            empty_value = literal(convert_number(default.value, self.step.ty))
         if self.spelling.result:
             result = self.spelling.result.format(**self.locals)
             if is_empty:
-                result = f"{over_none} if {is_empty} else {result}"
+                result = f"{empty_value} if {is_empty} else {result}"
             target = f"{local}: {self.types[self.step.name]}" if self.step.ty.nullable else local
             blocks.append(Statement(Code(f"{target} = {result}")))
-        elif over_none != "None":
-            default_value = Statement(Code(f"{local} = {over_none}"))
-            blocks.append(Choice((Branch(is_empty, (default_value,), Code("over no review")),)))
+        elif empty_value != "None":
+            default_value = Statement(Code(f"{local} = {empty_value}"))
+            blocks.append(IfStatement((Branch(is_empty, (default_value,), Code("over no review")),)))
         return blocks
 
 
 class _Operand:
-    """The operand of an aggregate as code. Infinity may reach a total: it is found after the loop."""
+    """The operand of an aggregate as code. Infinity may reach a total, which is checked after the loop."""
 
     def __init__(
         self, aggregate: AggregatePrinter, operand: Expr, printer: ExpressionPrinter, tests_raise: bool
@@ -133,8 +138,8 @@ class _Operand:
         self.operand = operand
         self.printer = printer
         self.is_float = aggregate.entry.selects and aggregate.step.ty.base is Base.NUMBER
-        is_settled = operand.info.ty.base is Base.INTEGER or tests_raise or printer.print(operand).raises
-        self.may_be_infinite = aggregate.entry.intermediate is not None and not is_settled
+        is_checked = operand.info.ty.base is Base.INTEGER or tests_raise or printer.print(operand).raises
+        self.may_be_infinite = aggregate.entry.intermediate is not None and not is_checked
         printed = self._print(printer)
         self.code = printed.code
         self.raises = printed.raises
@@ -143,22 +148,23 @@ class _Operand:
     def _print(self, printer: ExpressionPrinter) -> Printed:
         if self.may_be_infinite:
             return printer.print(self.operand)
-        return printer.finished(self.operand, as_float=self.is_float)
+        return printer.print_finite(self.operand, as_float=self.is_float)
 
-    def statement(self, template: str) -> Block:
-        """Return a statement with the operand as its `{value}`.
+    def print_statement(self, template: str) -> Block:
+        """Print a statement with the operand in place of `{value}`.
 
-        If the operand has a single call that Python itself refuses, that is caught, and its error becomes the step's.
+        If the only call of the operand that may fail is one that Python itself refuses, the statement catches the
+        `ValueError`, and raises the error of the step.
         """
-        call = native_call(self.operand)
+        call = find_native_call(self.operand)
         if call is None or "{value}" not in template:
             return Statement(Code(template.format(value=self.code)))
-        native = self._print(self.printer.with_native(call)).code
-        return Attempt(Code(template.format(value=native)), self.printer.fault(call))
+        native = self._print(self.printer.replace_native(call)).code
+        return TryStatement(Code(template.format(value=native)), self.printer.print_fault(call))
 
 
 def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
-    """Return the statements before a loop: accumulators that begin with 0 together, as many as fit on a line."""
+    """Print the statements before a loop: accumulators that begin with 0 share a statement, as many as fit on a line."""
     lines: list[str] = []
     zeros = ""
     for target, start in (pair for printer in printers for pair in printer.starts()):
@@ -174,10 +180,12 @@ def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
     return [Statement(Code(line)) for line in lines]
 
 
-def exact(value: Value, ty: Type) -> Value:
-    """Return the value as its step's type has it: a number is a float."""
-    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
+def convert_number(value: Value, ty: Type) -> Value:
+    """Return an integer as a float if the type is number; any other value as it is."""
+    if ty.base is Base.NUMBER and isinstance(value, int):
+        return float(value)
+    return value
 
 
-def _fill(template: str, names: Mapping[str, Code]) -> list[Code]:
+def _fill_lines(template: str, names: Mapping[str, Code]) -> list[Code]:
     return [Code(line) for line in template.format(**names).splitlines()]

@@ -39,7 +39,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class IfStatement:
     """An `if` statement: the first branch whose condition holds, else `otherwise`, which may be empty."""
 
     kind: ClassVar[str] = "choice"
@@ -48,7 +48,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class TryStatement:
     """A statement whose `ValueError` becomes the error `fault`."""
 
     kind: ClassVar[str] = "attempt"
@@ -65,22 +65,23 @@ class Loop:
     body: tuple[Block, ...]
 
 
-Block = Statement | Comment | Choice | Attempt | Loop
+Block = Statement | Comment | IfStatement | TryStatement | Loop
 
 
-def without_comments(blocks: Sequence[Block]) -> tuple[Block, ...]:
+def strip_comments(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Return the blocks without their comments, those of blocks inside them included."""
-    return tuple(_without_comments(block) for block in blocks if not isinstance(block, Comment))
+    return tuple(_strip_block_comments(block) for block in blocks if not isinstance(block, Comment))
 
 
-def _without_comments(block: Block) -> Block:
+def _strip_block_comments(block: Block) -> Block:
+    """Return a block, which must be no comment, without the comments inside."""
     match block:
-        case Choice(branches, otherwise):
-            bare = tuple(Branch(branch.condition, without_comments(branch.body)) for branch in branches)
-            return Choice(bare, without_comments(otherwise))
+        case IfStatement(branches, otherwise):
+            bare = tuple(Branch(branch.condition, strip_comments(branch.body)) for branch in branches)
+            return IfStatement(bare, strip_comments(otherwise))
         case Loop(target, body):
-            return Loop(target, without_comments(body))
-        case Statement() | Attempt():
+            return Loop(target, strip_comments(body))
+        case Statement() | TryStatement():
             return block
         case Comment():
             raise AssertionError("comments are left out by the caller")

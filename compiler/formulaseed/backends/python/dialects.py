@@ -1,6 +1,6 @@
 """Define the syntax, names and imports that each kind of generated module may have: those that its emitter uses.
 
-Two kinds: the modules of seeds, and those of requests. `module_syntax` checks modules against them.
+There are two kinds: the modules of seeds and rules, and those of requests. `module_syntax` checks modules against them.
 """
 
 from __future__ import annotations
@@ -9,50 +9,55 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from formulaseed.backends.python.functions import names_used
+from formulaseed.backends.python.functions import find_spelled_names
 
 Syntax = frozenset[type[ast.AST]]
-Names = frozenset[str]
+NameSet = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One kind of module. The rules that hold for every kind are those of `verify`."""
+    """The syntax and the names of one kind of module; `module_syntax` has the rules that hold for every kind."""
 
     syntax: Syntax
     """The nodes in bodies of functions."""
     types: Syntax
     """The nodes in annotations."""
-    modules: Mapping[str, Names]
+    modules: Mapping[str, NameSet]
     """The modules that may be imported as a whole, with the parts that may be used."""
-    imports: Mapping[str, Names]
+    imports: Mapping[str, NameSet]
     """The names that may be imported from each module."""
-    builtins: Names
-    attributes: Names
+    builtins: NameSet
+    attributes: NameSet
     """The attributes that are not fields of the module's own classes."""
-    bases: Names
+    bases: NameSet
     """The bases of records and errors."""
-    caught: Names
+    caught: NameSet
     """The exceptions that handlers catch, as code."""
-    sets_items: bool = False
+    can_set_items: bool = False
     """True if functions may set items of their own variables."""
-    rest: Names = frozenset()
-    """The names of further arguments, if a function takes any number."""
+    variadic_arguments: NameSet = frozenset()
+    """The names that `*args` and `**kwargs` may have."""
     has_formulas: bool = False
     """True if the functions of formulas may be called."""
 
-    def parts(self, module: str) -> Names:
+    def members(self, module: str) -> NameSet:
         """Return the parts that may be used of a module that is imported as a whole."""
-        own = self.modules[module]
-        return own | names_used().math if self.has_formulas and module == "math" else own
+        if self.has_formulas and module == "math":
+            return self.modules[module] | find_spelled_names().math
+        return self.modules[module]
 
-    def methods(self) -> Names:
-        """Return the attributes that are not fields of the module's own classes."""
-        return self.attributes | names_used().methods if self.has_formulas else self.attributes
+    def methods(self) -> NameSet:
+        """Return the attributes that may be used, except the fields of the module's own classes."""
+        if self.has_formulas:
+            return self.attributes | find_spelled_names().methods
+        return self.attributes
 
-    def callables(self) -> Names:
+    def callables(self) -> NameSet:
         """Return the builtins that functions may use."""
-        return self.builtins | names_used().builtins if self.has_formulas else self.builtins
+        if self.has_formulas:
+            return self.builtins | find_spelled_names().builtins
+        return self.builtins
 
 
 _SYNTAX: Syntax = frozenset(
@@ -70,7 +75,7 @@ _BUILTINS = frozenset(
         "ValueError",
     }
 )  # fmt: skip
-_UNPRINTABLE = "(ValueError, RecursionError)"
+_PRINT_ERRORS = "(ValueError, RecursionError)"
 """The exceptions of printing a value."""
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
@@ -80,23 +85,24 @@ _SEED_ATTRIBUTES = frozenset(
         "replace", "startswith", "step", "year",
     }
 )  # fmt: skip
-EARLIER = frozenset({"split"})
-"""Attributes that modules of seeds had before they stated their hash; they may still be allowed to run."""
-_ATTRIBUTE_READING: Mapping[str, Names] = {
+EARLIER_ATTRIBUTES = frozenset({"split"})
+"""The attributes of modules of earlier releases, which did not state their hash; users may still allow these to run."""
+_ATTRIBUTE_MODULES: Mapping[str, NameSet] = {
     "ast": frozenset({"literal_eval"}),
-    "warnings": frozenset(),  # in its one place only, which is taken as a whole
+    "warnings": frozenset(),  # used in one `with` statement only, which is compared as a whole
 }
-_UNREADABLE = "(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"
+"""The modules that read the attributes of Yelp's restaurants."""
+_ATTRIBUTE_ERRORS = "(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"
 """The exceptions of reading an attribute."""
 
-_UNEXPECTED = "(KeyError, TypeError, OverflowError)"
-"""The exceptions of reading a row by the fast path."""
+_ROW_ERRORS = "(KeyError, TypeError, OverflowError)"
+"""The exceptions of the straight reader of rows."""
 
 SEEDS = Dialect(
     syntax=_SYNTAX | {ast.NamedExpr, ast.Pass, ast.With},
     types=_TYPES,
     modules={
-        **_ATTRIBUTE_READING,
+        **_ATTRIBUTE_MODULES,
         "datetime": frozenset({"datetime"}),
         "math": frozenset({"pow"}),
         "re": frozenset({"fullmatch"}),
@@ -107,9 +113,9 @@ SEEDS = Dialect(
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
     builtins=_BUILTINS | {"frozenset", "range", "sorted", "super", "type", "Exception"},
-    attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER,
+    attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER_ATTRIBUTES,
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE, _UNEXPECTED}),
+    caught=frozenset({"OverflowError", "ValueError", _PRINT_ERRORS, _ATTRIBUTE_ERRORS, _ROW_ERRORS}),
     has_formulas=True,
 )
 
@@ -117,7 +123,7 @@ REQUESTS = Dialect(
     syntax=_SYNTAX | {ast.keyword, ast.ListComp, ast.SetComp, ast.Set, ast.With},
     types=_TYPES | {ast.List},
     modules={
-        **_ATTRIBUTE_READING,
+        **_ATTRIBUTE_MODULES,
         "re": frozenset({"IGNORECASE", "compile", "fullmatch"}),
     },
     imports={
@@ -128,7 +134,7 @@ REQUESTS = Dialect(
     builtins=_BUILTINS | {"all", "frozenset", "range", "set", "sorted", "sum"},
     attributes=(_ATTRIBUTES - {"append"}) | {"search", "split", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
-    caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
-    sets_items=True,
-    rest=frozenset({"rules", "values"}),
+    caught=frozenset({_PRINT_ERRORS, _ATTRIBUTE_ERRORS}),
+    can_set_items=True,
+    variadic_arguments=frozenset({"rules", "values"}),
 )

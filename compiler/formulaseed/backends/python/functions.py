@@ -1,6 +1,6 @@
-"""Plan the helpers of functions in generated modules, and list the names that functions and aggregates are spelled with.
+"""Plan the helpers of functions in generated modules, and find the Python names in the spellings of the tables.
 
-Made from the table of functions, so that a function is one entry there.
+Reads the table of functions alone, so that a new function is one entry there.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from formulaseed.language.operators import Operation
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import BOOLEAN
 
-BACKEND = "python"
-"""The key of our spellings in the tables."""
+SPELLING_KEY = "python"
+"""The key of the spellings in Python, in the tables of the language."""
 
 
 @dataclass(frozen=True, slots=True)
-class Helper:
+class FunctionHelper:
     """The helper of a function that has no value for some arguments, as `templates/python/functions.py.j2` writes it out."""
 
     helper: Code
@@ -46,17 +46,17 @@ def fault_name(function: Function) -> Code:
     return Code(f"_{function.name}_fault")
 
 
-def plan_helpers() -> list[Helper]:
-    """Return the helpers of the functions that may fail. Source: the table of functions, never a seed."""
+def plan_helpers() -> list[FunctionHelper]:
+    """Return the helpers of the functions that may fail, except those that are operators in another spelling."""
     return [_plan_helper(function) for function in FUNCTIONS.values() if function.is_partial and not function.operator]
 
 
-def _plan_helper(function: Function) -> Helper:
+def _plan_helper(function: Function) -> FunctionHelper:
     names = function.parameters
-    spelling = function.spelling(BACKEND)
+    spelling = function.spelling(SPELLING_KEY)
     call = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
     ((failure, (place, sign, bound)),) = ((fault, fault.test) for fault in function.failures if fault.test is not None)
-    return Helper(
+    return FunctionHelper(
         helper=helper_name(function),
         fault_name=fault_name(function),
         parameters=Code(", ".join(f"{name}: float" for name in names)),
@@ -69,33 +69,45 @@ def _plan_helper(function: Function) -> Helper:
     )
 
 
-def default_flag(node: Expr) -> bool | None:
-    """Return the literal that `coalesce` gives a boolean in place of null; None if the node is anything else."""
+def find_boolean_default(node: Expr) -> bool | None:
+    """Return `True` or `False` for a `coalesce` of a boolean with this literal as the default; None for any other node."""
     if not isinstance(node, typed.Call) or not FUNCTIONS[node.function].replaces_null or node.info.ty != BOOLEAN:
         return None
-    default = node.arguments[1]
-    return default.value if isinstance(default, typed.Literal) and isinstance(default.value, bool) else None
+    match node.arguments[1]:
+        case typed.Literal(bool(default)):
+            return default
+    return None
 
 
-class NamesUsed(NamedTuple):
-    """The names that functions and aggregates are spelled with."""
+def find_native_call(expression: Expr) -> typed.Call | None:
+    """Return the only call in the expression that can fail, if Python refuses it with a `ValueError`; otherwise None."""
+    calls = [node for node in typed.walk(expression) if isinstance(node, typed.Call) and not node.is_safe]
+    if len(calls) != 1 or not FUNCTIONS[calls[0].function].spelling(SPELLING_KEY).is_refused:
+        return None
+    return calls[0]
+
+
+class SpelledNames(NamedTuple):
+    """The names of builtins, of parts of `math` and of methods that functions and aggregates are spelled with."""
 
     builtins: frozenset[str]
     math: frozenset[str]
     methods: frozenset[str]
 
 
-def names_used() -> NamesUsed:
-    """Return the builtins, the parts of `math` and the methods that functions and aggregates are spelled with."""
+def find_spelled_names() -> SpelledNames:
+    """Find the names of Python in the spellings of all functions and aggregates."""
     texts = [
-        function.spelling(BACKEND).text for function in FUNCTIONS.values() if not (function.operator or function.folds)
+        function.spelling(SPELLING_KEY).text
+        for function in FUNCTIONS.values()
+        if not (function.operator or function.folds)
     ]
     for aggregate in AGGREGATES.values():
-        spelling = aggregate.spellings[BACKEND]
+        spelling = aggregate.spellings[SPELLING_KEY]
         texts += [spelling.update, spelling.test, spelling.result, spelling.is_empty, spelling.shortcut]
         texts += [text for entry in spelling.accumulators for text in (entry.start, entry.type)]
     text = " ".join(texts)
-    return NamesUsed(
+    return SpelledNames(
         frozenset(re.findall(r"(?<![.\w{])(\w+)[(\[]", text)),
         frozenset(re.findall(r"\bmath\.(\w+)", text)),
         frozenset(re.findall(r"\}\.(\w+)\(", text)),

@@ -1,7 +1,7 @@
 """Check that a module holds only the syntax, names and imports of its dialect, each in its place.
 
-In: the tree of a module. Out: None, or what does not belong. Nothing runs when such a module is imported, and nothing outside
-of it can be reached or changed.
+In: the tree of a module. Out: None, or the first piece that the dialect does not allow. Nothing runs when a module without
+such a piece is imported, and the module can neither reach nor change anything outside of it.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from formulaseed.backends.python.dialects import Dialect
 from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
 _SIGNS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+"""The nodes without content of their own, such as `+`, which every dialect allows."""
 
 _RESTRICTED = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.NamedExpr})
-"""Syntax that is allowed in some forms only."""
+"""The syntax that is allowed in some forms only."""
 
-_WARNINGS_OFF = ["warnings.catch_warnings()", "warnings.simplefilter('ignore')"]
+_IGNORE_WARNINGS = ["warnings.catch_warnings()", "warnings.simplefilter('ignore')"]
 """The only context manager, and the first statement inside."""
 
-_PART = re.compile(r"part(_[0-9]+)?")
-"""The name of a part of a long formula."""
+_PART_NAME = re.compile(r"part(_[0-9]+)?")
+"""The name of the local for a part of a long formula."""
 
 _NOT_TYPES = frozenset({"annotations"})
 """Imported names that are not types."""
 
 
 class _Foreign(Exception):
-    """Raised for syntax that the emitter never writes, and caught in this module."""
+    """The error for syntax that the emitter never writes; this module catches it."""
 
     def __init__(self, node: ast.AST | None, message: str) -> None:
         super().__init__(f"line {getattr(node, 'lineno', 1)}: {message}")
 
 
 def find_foreign(tree: ast.Module, dialect: Dialect) -> str | None:
-    """Return the first piece of syntax, name or import that the emitter never uses; None if there is none."""
+    """Return the line and the fault of the first syntax, name or import that the dialect does not allow; None if none is."""
     try:
         _Checker(tree, dialect).check_module()
     except _Foreign as error:
@@ -48,27 +49,32 @@ def find_foreign(tree: ast.Module, dialect: Dialect) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
-    """A function's variables, the parts of its long formulas by identity, and the name of the object if it is a method."""
+class _FunctionScope:
+    """The names of a function: its variables, the parts of its long formulas, and its object if it is a method."""
 
     variables: Collection[str]
     parts: Collection[int]
+    """The identities (`id`) of the assignments to parts."""
     object: str
+    """The name of the first argument of a method; empty for a function."""
     function: str
 
-    def initializes(self, node: ast.expr) -> bool:
-        """Return True if this is the object that the function initializes."""
+    def is_initialized(self, node: ast.expr) -> bool:
+        """Return True if the node is the object that the function, an `__init__`, initializes."""
         return isinstance(node, ast.Name) and node.id == self.object and self.function == "__init__"
 
 
 class _Checker:
-    """The check of one module: its imports, constants, classes and functions. Every method raises `_Foreign`."""
+    """The check of one module: its imports, constants, classes and functions.
+
+    Every method that checks or defines raises `_Foreign` at the first piece that the dialect does not allow.
+    """
 
     def __init__(self, tree: ast.Module, dialect: Dialect) -> None:
         self.dialect = dialect
         self.callables = dialect.callables()
         self.methods = dialect.methods()
-        self.body = tree.body[1:] if tree.body and _is_text(tree.body[0]) else tree.body
+        self.body = tree.body[1:] if tree.body and is_docstring(tree.body[0]) else tree.body
         self.modules: set[str] = set()
         self.imports: set[str] = set()
         self.constants: set[str] = set()
@@ -79,6 +85,7 @@ class _Checker:
         """The fields of all classes."""
 
     def check_module(self) -> None:
+        """Check the statements of the module, after registering all names that they define."""
         for statement in self.body:
             self._define(statement)
         if "annotations" not in self.imports:
@@ -98,7 +105,7 @@ class _Checker:
     # --- definitions
 
     def _define(self, statement: ast.stmt) -> None:
-        """Register the names that a statement of the module defines."""
+        """Register the names that a top-level statement defines. Raises `_Foreign` for a statement that defines none."""
         match statement:
             case ast.Import():
                 self._define_module(statement)
@@ -118,6 +125,7 @@ class _Checker:
                 raise _Foreign(statement, "a module does nothing when it is imported")
 
     def _define_module(self, statement: ast.Import) -> None:
+        """Register a module that is imported as a whole, under its own name and in a statement of its own."""
         for name in statement.names:
             if len(statement.names) > 1 or name.name not in self.dialect.modules or name.asname:
                 allowed = ", ".join(f"`{module}`" for module in self.dialect.modules)
@@ -125,14 +133,16 @@ class _Checker:
             self._define_name(statement, name.name, self.modules)
 
     def _define_imports(self, statement: ast.ImportFrom) -> None:
-        parts = self.dialect.imports.get(statement.module or "", frozenset())
-        if statement.level or any(name.name not in parts or name.asname for name in statement.names):
+        """Register names that are imported from a module, under their own names."""
+        members = self.dialect.imports.get(statement.module or "", frozenset())
+        if statement.level or any(name.name not in members or name.asname for name in statement.names):
             message = f"the import from `{statement.module}` is not among those of generated modules"
             raise _Foreign(statement, message)
         for name in statement.names:
             self._define_name(statement, name.name, self.imports)
 
     def _define_fields(self, body: list[ast.stmt]) -> None:
+        """Register the fields of a class."""
         own_fields: set[str] = set()
         for statement in body:
             match statement:
@@ -143,7 +153,7 @@ class _Checker:
         self.fields |= own_fields
 
     def _define_name(self, node: ast.AST, name: str, kind: set[str]) -> None:
-        """Add a name to those of its kind."""
+        """Add a name to the set `kind`, unless the module or Python has it already."""
         if name in self.modules | self.imports | self.constants | self.functions | self.classes.keys():
             raise _Foreign(node, f"`{name}` is defined twice")
         if name in PYTHON_NAMES or name.startswith("__"):
@@ -153,12 +163,12 @@ class _Checker:
     # --- outside of functions
 
     def _check_constant(self, value: ast.expr | None) -> None:
-        """Check a literal, a type, or a call that only makes one: it takes no time and cannot fail at the import."""
+        """Check that a value is a literal, a type, or a call that only makes one: it takes no time, and cannot fail."""
         for part in self._constant_parts(value):
             self._check_constant(part)
 
     def _constant_parts(self, value: ast.expr | None) -> Iterable[ast.expr | None]:
-        """Return the parts of a constant that remain to be checked."""
+        """Return the parts of a constant that remain to be checked. Raises `_Foreign` if the value is no constant."""
         match value:
             case None | ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
                 return ()
@@ -187,10 +197,12 @@ class _Checker:
                 raise _Foreign(value, "a module's constants are literals")
 
     def _is_type(self, name: str) -> bool:
+        """Return True if the name may be a type: a builtin, an import, a constant or a class."""
         names: tuple[Collection[str], ...] = (self.callables, self.imports, self.constants, self.classes)
         return any(name in kind for kind in names) and name not in _NOT_TYPES
 
     def _check_annotation(self, annotation: ast.expr | None) -> None:
+        """Check that an annotation is a plain type, or absent."""
         if annotation is None or (isinstance(annotation, ast.Name) and self._is_type(annotation.id)):
             return
         for node in ast.walk(annotation):
@@ -200,10 +212,11 @@ class _Checker:
                 raise _Foreign(node, f"the name `{node.id}` is not defined in the module")
 
     def _check_class(self, node: ast.ClassDef) -> None:
+        """Check that a class is a record with fields, or an error with an `__init__`."""
         base = self.classes[node.name]
         for index, statement in enumerate(node.body):
             match statement:
-                case ast.Expr() if index == 0 and _is_text(statement):
+                case ast.Expr() if index == 0 and is_docstring(statement):
                     continue
                 case ast.AnnAssign(ast.Name(), annotation, value) if base == "NamedTuple":
                     self._check_annotation(annotation)
@@ -216,11 +229,12 @@ class _Checker:
     # --- functions
 
     def _check_function(self, function: ast.FunctionDef, is_method: bool = False) -> None:
+        """Check the signature, the names and the body of a function."""
         arguments = self._check_arguments(function)
         nodes = list(self._checked_nodes(function))
         variables = self._check_names(function, nodes, {argument.arg for argument in arguments})
-        parts = {id(part) for node in nodes for part in _parts(node)}
-        scope = _Scope(variables, parts, arguments[0].arg if is_method and arguments else "", function.name)
+        parts = {id(part) for node in nodes for part in _find_parts(node)}
+        scope = _FunctionScope(variables, parts, arguments[0].arg if is_method and arguments else "", function.name)
         for node in nodes:
             if type(node) in _RESTRICTED:
                 self._check_form(node, scope)
@@ -228,22 +242,22 @@ class _Checker:
     def _check_arguments(self, function: ast.FunctionDef) -> list[ast.arg]:
         """Check the signature of a function, and return its arguments."""
         signature = function.args
-        rest = [argument for argument in (signature.vararg, signature.kwarg) if argument is not None]
-        has_other_rest = any(argument.arg not in self.dialect.rest for argument in rest)
-        if function.decorator_list or has_other_rest or signature.kwonlyargs or signature.posonlyargs:
+        variadic = [argument for argument in (signature.vararg, signature.kwarg) if argument is not None]
+        is_foreign = any(argument.arg not in self.dialect.variadic_arguments for argument in variadic)
+        if function.decorator_list or is_foreign or signature.kwonlyargs or signature.posonlyargs:
             raise _Foreign(function, "a function takes plain arguments, and is not decorated")
         for default in signature.defaults:
             if not isinstance(default, ast.Constant | ast.Name | ast.Tuple):
                 raise _Foreign(default, "a default must be a literal or a name")
             self._check_constant(default)
         self._check_annotation(function.returns)
-        arguments = [*signature.args, *rest]
+        arguments = [*signature.args, *variadic]
         for argument in arguments:
             self._check_annotation(argument.annotation)
         return arguments
 
     def _checked_nodes(self, function: ast.FunctionDef) -> Iterator[ast.AST]:
-        """Yield every node of a function's body, checked. Checks annotations, but does not yield them."""
+        """Yield every node of a function's body whose kind is allowed. Checks annotations, but does not yield them."""
         stack: list[ast.AST] = list(function.body)
         while stack:
             node = stack.pop()
@@ -253,22 +267,24 @@ class _Checker:
             match node:
                 case ast.AnnAssign(target, annotation, value):
                     self._check_annotation(annotation)
-                    stack += [target] if value is None else [target, value]
+                    stack.append(target)
+                    if value is not None:
+                        stack.append(value)
                 case ast.ExceptHandler(kind, name, body):
                     if kind is None or name or ast.unparse(kind) not in self.dialect.caught:
                         raise _Foreign(node, f"only {' and '.join(sorted(self.dialect.caught))} are caught")
                     stack += body
                 case ast.With(items, body):
                     opening = [ast.unparse(part) for part in (*items, body[0])]
-                    if "warnings" not in self.modules or opening != _WARNINGS_OFF:
+                    if "warnings" not in self.modules or opening != _IGNORE_WARNINGS:
                         raise _Foreign(node, "nothing but warnings is turned off")
                     stack += body[1:]
                 case _:
-                    stack += _children(node)
+                    stack += _iterate_children(node)
 
     def _check_names(self, function: ast.FunctionDef, nodes: list[ast.AST], arguments: set[str]) -> set[str]:
         """Check that every name is defined and none hides another, and return the function's variables."""
-        stored = _stored_names(nodes)
+        stored = _find_stored_names(nodes)
         for variable in (*arguments, *stored):
             if not self._is_local(variable):
                 raise _Foreign(function, f"`{variable}` is no name of a variable")
@@ -289,13 +305,13 @@ class _Checker:
         hidden: tuple[Collection[str], ...] = (PYTHON_NAMES, self.modules, self.imports, self.constants, self.classes)
         return not any(name in names for names in hidden)
 
-    def _check_form(self, node: ast.AST, scope: _Scope) -> None:
+    def _check_form(self, node: ast.AST, scope: _FunctionScope) -> None:
         """Check a node of a kind that is allowed in some forms only."""
         match node:
             case ast.Attribute():
                 self._check_attribute(node, scope)
             case ast.Subscript(value, _, context) if not isinstance(context, ast.Load):
-                if not (self.dialect.sets_items and isinstance(value, ast.Name) and value.id in scope.variables):
+                if not (self.dialect.can_set_items and isinstance(value, ast.Name) and value.id in scope.variables):
                     raise _Foreign(node, "an item is set")
             case ast.Call(ast.Name("type"), arguments, keywords):
                 if len(arguments) != 1 or keywords:
@@ -308,40 +324,42 @@ class _Checker:
             case ast.NamedExpr() if id(node) not in scope.parts:
                 raise _Foreign(node, "only a part of a long formula is named on the way")
 
-    def _check_attribute(self, node: ast.Attribute, scope: _Scope) -> None:
+    def _check_attribute(self, node: ast.Attribute, scope: _FunctionScope) -> None:
+        """Check that an attribute is known, and that only an `__init__` sets those of its object."""
         match node:
             case ast.Attribute(ast.Name(module), name, context) if module in self.dialect.modules:
-                if name not in self.dialect.parts(module) or not isinstance(context, ast.Load):
+                if name not in self.dialect.members(module) or not isinstance(context, ast.Load):
                     raise _Foreign(node, f"`{module}.{name}` is not among the functions of generated modules")
             case ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__", ast.Load()) if scope.object:
                 return
             case ast.Attribute(value, name, context):
                 if name not in self.fields and name not in self.methods:
                     raise _Foreign(node, f"the attribute `{name}` is not among those of generated modules")
-                if not isinstance(context, ast.Load) and not scope.initializes(value):
+                if not isinstance(context, ast.Load) and not scope.is_initialized(value):
                     raise _Foreign(node, f"the attribute `{name}` is set")
 
 
-def _is_text(statement: ast.stmt) -> bool:
+def is_docstring(statement: ast.stmt) -> bool:
+    """Return True if the statement is a literal, as a docstring is."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _parts(node: ast.AST) -> list[ast.expr]:
+def _find_parts(node: ast.AST) -> list[ast.expr]:
     """Return the parts of `(part := …, part_2 := …, value)[-1]`, which computes them before the value."""
     match node:
         case ast.Subscript(ast.Tuple([*parts, _]), ast.UnaryOp(ast.USub(), ast.Constant(1))):
-            return [part for part in parts if isinstance(part, ast.NamedExpr) and _PART.fullmatch(part.target.id)]
+            return [part for part in parts if isinstance(part, ast.NamedExpr) and _PART_NAME.fullmatch(part.target.id)]
         case _:
             return []
 
 
-def _stored_names(nodes: list[ast.AST]) -> set[str]:
-    """Return the names that are assigned; a name that is only added to must be assigned elsewhere."""
+def _find_stored_names(nodes: list[ast.AST]) -> set[str]:
+    """Return the names that are assigned, except by statements such as `+=`, before which a name must have a value."""
     added = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
     names = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return {name.id for name in names if id(name) not in added}
 
 
-def _children(node: ast.AST) -> Iterator[ast.AST]:
+def _iterate_children(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes directly inside, except signs such as `+`."""
     return (child for child in ast.iter_child_nodes(node) if not isinstance(child, _SIGNS))

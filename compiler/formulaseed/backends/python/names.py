@@ -1,4 +1,4 @@
-"""Seed names to Python names that cannot clash with one another, with Python, or with the module's own."""
+"""Turn names of a seed into names of Python that clash neither with one another, nor with Python's, nor with the module's."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from pathlib import Path
 from formulaseed.backends.python.code import Code
 
 _RECORD_NAMES = frozenset(name for name in dir(tuple) if not name.startswith("_"))
-"""A NamedTuple field of this name would hide a method of tuples."""
+"""The methods of tuples, which a field of a NamedTuple with the same name would hide."""
 
 _TYPE_NAMES = frozenset({"int", "float", "str", "bool"})
-"""A field of this name would be taken for the type in the lines below it."""
+"""The types in annotations, which a field with the same name would hide in the lines below it."""
 
-_INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
-"""Names that only Python's prompt has."""
+_PROMPT_NAMES = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
+"""The builtins that only Python's prompt has."""
 
 TAKEN_MODULES = Path(__file__).with_name("taken_modules.txt")
 """The import names of the standard library and of widely used distributions, the same whatever Python runs."""
 
-_MODULES = frozenset({"sitecustomize", "usercustomize", "formulaseed"})
-"""Modules that Python imports when it starts, and ours."""
+_STARTUP_MODULES = frozenset({"sitecustomize", "usercustomize", "formulaseed"})
+"""The modules that Python imports when it starts, and our package."""
 
-_PICKED_UP = frozenset({"conftest", "setup"})
-"""Modules of these names are run by pytest and by packaging tools, as are `test_…` and `…_test`."""
+_TOOL_MODULES = frozenset({"conftest", "setup"})
+"""The modules that pytest and packaging tools run, as they do `test_…` and `…_test`."""
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
-"""Windows has no files of these names."""
+"""The names that no file has in Windows."""
 
-_MODULE_CHARACTERS = 128
-"""A longer name is cut: with what Python adds to the names of compiled files, it is to fit every file system."""
+_MAX_MODULE_NAME = 128
+"""The characters after which a name is cut off: Python's names of compiled files are longer, and must fit file systems."""
 
-PYTHON_NAMES = frozenset(dir(builtins)) - _INTERACTIVE - {"_"}
-"""What a name means where nothing else is called so."""
+PYTHON_NAMES = frozenset(dir(builtins)) - _PROMPT_NAMES - {"_"}
+"""The builtins of every program."""
 
 RESERVED = PYTHON_NAMES | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+"""The builtins and the keywords."""
 
 FRAME_NAMES = frozenset(
     {
@@ -48,72 +49,83 @@ FRAME_NAMES = frozenset(
         "ag_await", "tb_frame", "tb_next", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "f_trace",
     }
 )  # fmt: skip
-"""Attributes such as `gi_frame`, by which code reaches the code that runs it; no field is called so."""
+"""The attributes by which code reaches the frame that runs it; no field has such a name."""
 
-
-_SUFFIX = "_module"
+_TAKEN_SUFFIX = "_module"
+"""The end of a module's name if the name without it is taken."""
 
 
 @cache
 def taken_modules() -> frozenset[str]:
-    """Return the names that would hide an installed module if a folder of generated modules is on Python's path."""
+    """Return the names of modules that a generated module would hide if its folder is on Python's path."""
     lines = TAKEN_MODULES.read_text(encoding="utf-8").splitlines()
-    return _MODULES.union(*(line.split() for line in lines if not line.startswith("#")))
+    return _STARTUP_MODULES.union(*(line.split() for line in lines if not line.startswith("#")))
 
 
 def module_name(task_name: str) -> str:
-    """Return the name of a task's module: `G1a-v2` becomes `g1a_v2`, `Café` becomes `cafe`, `requests` `requests_module`.
+    """Return the name of a task's module, such as `g1a_v2` for `G1a-v2`, and `cafe` for `Café`.
 
-    If other letters or symbols would be lost, or the name is too long, a hash of the task's name makes it unique. A name
-    that is taken gets the suffix `_module`.
+    A hash of the task's name makes the name unique if letters or symbols other than accents are lost, or if the name is too
+    long. The suffix `_module` marks a name that an installed module or a tool has, such as `requests_module`.
     """
     decomposed = unicodedata.normalize("NFKD", task_name)
     plain = decomposed.encode("ascii", "ignore").decode("ascii")
-    name = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+    name = make_word(plain, "")
     is_lossy = any(not c.isascii() and unicodedata.category(c)[0] in "LNS" for c in decomposed)
-    if is_lossy or not name or len(name) > _MODULE_CHARACTERS:
+    if is_lossy or not name or len(name) > _MAX_MODULE_NAME:
         composed = unicodedata.normalize("NFC", task_name).encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(composed).hexdigest()[:8]
-        name = f"{name[: _MODULE_CHARACTERS - 9].strip('_') or 'task'}_{digest}"
+        name = f"{name[: _MAX_MODULE_NAME - 9].strip('_') or 'task'}_{digest}"
     if name[0].isdigit() or name.split("_")[0] == "test":
         name = f"task_{name}"
-    is_tool_name = name in _PICKED_UP | _DEVICES or name.endswith("_test")
+    is_tool_name = name in _TOOL_MODULES | _DEVICES or name.endswith("_test")
     is_taken = keyword.iskeyword(name) or name in taken_modules() or is_tool_name
-    return f"{name}{_SUFFIX}" if is_taken else name
+    return f"{name}{_TAKEN_SUFFIX}" if is_taken else name
+
+
+def make_word(text: str, fallback: str) -> str:
+    """Return a text as one word of lower-case letters, digits and single underscores; `fallback` if it has no such letters."""
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or fallback
 
 
 def former_module_names(task_name: str) -> tuple[str, ...]:
-    """Return the names that earlier releases gave to the module of a task whose name is taken now."""
+    """Return the names that earlier releases gave to a task's module; none if its name has no suffix."""
     name = module_name(task_name)
-    plain = name.removesuffix(_SUFFIX)
+    plain = name.removesuffix(_TAKEN_SUFFIX)
     return (plain, f"{plain}_") if name != plain else ()
 
 
 class Names:
-    """One scope. Hands out each Python name once; the same questions in the same order give the same names."""
+    """The names of one scope. Each method adds a free name; the same calls in the same order give the same names."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
 
-    def local(self, name: str) -> Code:
-        """A variable: lower case."""
-        return self._free(_identifier(name.lower() if name.lower() != "l" else "l_value", "value"))
+    def add_local(self, name: str) -> Code:
+        """Add and return a name for a variable, in lower case."""
+        lower = name.lower()
+        # Linters reject `l`, which looks like 1.
+        return self._add(_make_identifier("l_value" if lower == "l" else lower, "value"))
 
-    def constant(self, name: str) -> Code:
-        return self._free(_identifier(name.upper(), "VALUE"))
+    def add_constant(self, name: str) -> Code:
+        """Add and return a name for a constant, in upper case."""
+        return self._add(_make_identifier(name.upper(), "VALUE"))
 
-    def type_alias(self, name: str) -> Code:
+    def add_type_alias(self, name: str) -> Code:
+        """Add and return a name for a type, whose words begin with a capital and are joined."""
         words = [word for word in re.split(r"_+|(?<=[a-z0-9])(?=[A-Z])", name) if word]
-        return self._free(_identifier("".join(word[0].upper() + word[1:].lower() for word in words), "Value"))
+        return self._add(_make_identifier("".join(word[0].upper() + word[1:].lower() for word in words), "Value"))
 
-    def field(self, name: str) -> Code:
-        """A NamedTuple's field: the seed's own name wherever Python allows it."""
+    def add_field(self, name: str) -> Code:
+        """Add and return a name for a field of a NamedTuple: `name` itself if Python allows it."""
         if name.startswith("_") or name in _RECORD_NAMES | _TYPE_NAMES or keyword.iskeyword(name):
-            return self._free(_identifier(name, "field"))
-        return self._free(f"{name}_" if name in FRAME_NAMES else name)
+            return self._add(_make_identifier(name, "field"))
+        return self._add(f"{name}_" if name in FRAME_NAMES else name)
 
-    def _free(self, name: str) -> Code:
-        candidate, number = name, 1
+    def _add(self, name: str) -> Code:
+        """Add and return `name`, with a number behind it if it is taken."""
+        candidate = name
+        number = 1
         while candidate in self._taken:
             number += 1
             candidate = f"{name}_{number}"
@@ -121,8 +133,9 @@ class Names:
         return Code(candidate)
 
 
-def _identifier(name: str, instead: str) -> str:
-    name = name.strip("_") or instead
+def _make_identifier(name: str, fallback: str) -> str:
+    """Return `name` as an identifier that hides nothing of Python. `fallback` replaces an empty name, and precedes a digit."""
+    name = name.strip("_") or fallback
     if name[0].isdigit():
-        name = f"{instead}_{name}"
+        name = f"{fallback}_{name}"
     return f"{name}_" if name in RESERVED or name in _RECORD_NAMES else name

@@ -6,10 +6,10 @@ place and its tests; any other may move next to one with which it shares a test.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from formulaseed.backends.python.blocks import Block, Branch, Choice
+from formulaseed.backends.python.blocks import Block, Branch, IfStatement
 from formulaseed.backends.python.code import Code, comment_text
 from formulaseed.backends.python.printed import Printed
 from formulaseed.language import typed
@@ -17,15 +17,16 @@ from formulaseed.language.operators import AND, NEGATED
 from formulaseed.language.typed import Expr, Symbol
 
 MAX_NESTED_TESTS = 10
-"""Python takes a hundred levels of indentation, a reader fewer."""
+"""The `if` statements that may be nested: Python takes a hundred levels of indentation, a reader fewer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Test:
     """One condition of a row.
 
-    `filter` names the filter whose local the condition is; `label` is a comment on a longer condition. `moves` says that the
-    condition may be tested before others, since it neither raises nor needs another one to hold.
+    `filter` is the name of the filter whose local the condition is; `label` is a comment on a longer condition. Either may be
+    empty. `moves` says that the condition may be tested before others, since it neither raises nor needs another one to
+    hold. Tests are compared by identity.
     """
 
     expression: Expr
@@ -36,12 +37,13 @@ class Test:
 
     @property
     def code(self) -> Code:
+        """The code of the condition."""
         return self.printed.code
 
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Statements that run if all tests hold. `raises` says whether they may raise; `symbols` are those that they mention."""
+    """Statements that run if all tests hold: `raises` says that they may raise, and `symbols` are those that they mention."""
 
     tests: tuple[Test, ...]
     body: tuple[Block, ...]
@@ -50,15 +52,16 @@ class Guarded:
 
     @property
     def may_raise(self) -> bool:
+        """True if a test or a statement may raise."""
         return self.raises or any(test.printed.raises for test in self.tests)
 
     def can_begin_with(self, test: Test) -> bool:
-        """Return whether testing this first changes nothing."""
+        """Return True if the statements run for the same rows, with the same errors, if `test` comes first."""
         return self.tests[0] is test or (test.moves and not any(other.printed.raises for other in self.tests))
 
 
 @dataclass(frozen=True, slots=True)
-class _Conditional:
+class _GuardedBlocks:
     """Blocks that run if all tests hold: always if there are none."""
 
     tests: tuple[Test, ...]
@@ -66,71 +69,83 @@ class _Conditional:
 
 
 def nest(items: Sequence[Guarded], filters: Mapping[str, tuple[Test, ...]]) -> tuple[list[Block], set[str]]:
-    """Return the blocks, and the filters that are tested in place, so that they need no local.
+    """Return the blocks, and the names of the filters that are tested in place, so that they need no local.
 
-    `filters` are the tests of those that only guard statements. One is tested in place where all statements that it
-    guards are under one of its tests already.
+    `filters` has the tests of those filters that only guard statements. A filter is tested in place ("opened") if all
+    statements that it guards are under one of its tests: they then test the rest of the filter.
     """
-    nesting = _Nesting(filters, {name: sum(_uses(item, name) for item in items) for name in filters})
-    return nesting.blocks(items), nesting.opened
+    nesting = _Nesting(filters, {name: _count_guarded(items, name) for name in filters})
+    return nesting.build_blocks(items), nesting.opened
 
 
-def _uses(item: Guarded, name: str) -> bool:
-    return any(test.filter == name for test in item.tests)
+def _count_guarded(items: Iterable[Guarded], name: str) -> int:
+    """Return the number of items that the filter `name` guards."""
+    return sum(any(test.filter == name for test in item.tests) for item in items)
 
 
 @dataclass
 class _Nesting:
+    """The state of nesting the statements of one loop."""
+
     filters: Mapping[str, tuple[Test, ...]]
     uses: Mapping[str, int]
-    """How many statements each filter guards."""
+    """The number of statements that each filter guards."""
     opened: set[str] = field(default_factory=set)
+    """The filters that are tested in place."""
 
-    def blocks(self, items: Sequence[Guarded], depth: int = 0) -> list[Block]:
-        parts: list[_Conditional] = []
-        left = list(items)
-        while left:
-            first = left[0]
-            test, group, opened = self._shared(left) if depth < MAX_NESTED_TESTS else (None, [first], set())
+    def build_blocks(self, items: Sequence[Guarded], depth: int = 0) -> list[Block]:
+        """Nest the items under the tests that they share. Adds the filters that it opens to `self.opened`."""
+        parts: list[_GuardedBlocks] = []
+        remaining = list(items)
+        while remaining:
+            first = remaining[0]
+            test = None
+            if depth < MAX_NESTED_TESTS:
+                test, group, opened = self._choose_test(remaining)
             if test is None:
-                left.pop(0)
-                parts.append(_Conditional(first.tests, first.body))
+                remaining.pop(0)
+                parts.append(_GuardedBlocks(first.tests, first.body))
                 continue
             chosen = set(map(id, group))
-            left = [item for item in left if id(item) not in chosen]
+            remaining = [item for item in remaining if id(item) not in chosen]
             self.opened |= opened
-            rests = {name: self._rest(name, test) for name in opened}
-            inner = [replace(item, tests=_without(item.tests, test, rests)) for item in group]
-            parts.append(_Conditional((test,), tuple(self.blocks(inner, depth + 1))))
+            rests = {name: self._remaining_test(name, test) for name in opened}
+            inner = [replace(item, tests=_replace_tests(item.tests, test, rests)) for item in group]
+            parts.append(_GuardedBlocks((test,), tuple(self.build_blocks(inner, depth + 1))))
         return _join_branches(parts)
 
-    def _shared(self, items: Sequence[Guarded]) -> tuple[Test | None, list[Guarded], set[str]]:
-        """Return the test that the first statement shares with the most others, these, and the filters to open for it."""
+    def _choose_test(self, items: Sequence[Guarded]) -> tuple[Test | None, list[Guarded], set[str]]:
+        """Return the test that the first item shares with the most others, all of these, and the filters to open for it.
+
+        The test is None if the first item shares none.
+        """
         best: tuple[Test | None, list[Guarded], set[str]] = None, [items[0]], set()
         tests = [*items[0].tests]
         for test in items[0].tests:
             tests += self.filters.get(test.filter, ())
         for test in tests:
-            opened = {name for name, content in self.filters.items() if test in content and self._opens(name, test)}
-            group = self._group(items, test, opened)
-            while any(sum(_uses(item, name) for item in group) != self.uses[name] for name in opened):
-                opened = {name for name in opened if sum(_uses(item, name) for item in group) == self.uses[name]}
-                group = self._group(items, test, opened)
+            opened = {name for name, content in self.filters.items() if test in content and self._can_open(name, test)}
+            group = self._collect_group(items, test, opened)
+            # A filter that also guards a statement outside of the group needs a local; without it the group may shrink.
+            while any(_count_guarded(group, name) != self.uses[name] for name in opened):
+                opened = {name for name in opened if _count_guarded(group, name) == self.uses[name]}
+                group = self._collect_group(items, test, opened)
             if len(group) > len(best[1]) and group[0] is items[0]:
                 best = test, group, opened
         return best
 
-    def _opens(self, name: str, test: Test) -> bool:
+    def _can_open(self, name: str, test: Test) -> bool:
+        """Return True if testing `test` before the rest of the filter changes nothing."""
         content = self.filters[name]
         return content[0] is test or (test.moves and not any(other.printed.raises for other in content))
 
-    def _group(self, items: Sequence[Guarded], test: Test, opened: set[str]) -> list[Guarded]:
-        """Return the statements that have the test and may move up to the first of them."""
+    def _collect_group(self, items: Sequence[Guarded], test: Test, opened: set[str]) -> list[Guarded]:
+        """Return the items that have the test, or a filter in `opened`, and may move up to the first of them."""
         group: list[Guarded] = []
         passed_raises = False
         for item in items:
-            through = next((other for other in item.tests if other is test or other.filter in opened), None)
-            fits = through is not None and item.can_begin_with(through) and not (passed_raises and item.may_raise)
+            shared = next((other for other in item.tests if other is test or other.filter in opened), None)
+            fits = shared is not None and item.can_begin_with(shared) and not (passed_raises and item.may_raise)
             if fits:
                 group.append(item)
             elif not group:
@@ -138,55 +153,58 @@ class _Nesting:
             passed_raises = passed_raises or (not fits and item.may_raise)
         return group
 
-    def _rest(self, name: str, test: Test) -> Test | None:
-        """Return what else a filter tests; None for nothing."""
+    def _remaining_test(self, name: str, test: Test) -> Test | None:
+        """Return one test for the other conditions of the filter `name`; None if it tests nothing else."""
         rest = [other for other in self.filters[name] if other is not test]
         if not rest:
             return None
         expression = rest[0].expression
+        printed = rest[0].printed
         if len(rest) > 1:
-            info = expression.info
-            expression = typed.Logical("and", tuple(other.expression for other in rest), info)
-        parts = [other.printed for other in rest]
-        code = Code(" and ".join(part.code_at(AND + 1) for part in parts)) if len(parts) > 1 else parts[0].code
-        printed = replace(parts[0], code=code, precedence=AND if len(parts) > 1 else parts[0].precedence)
+            expression = typed.Logical("and", tuple(other.expression for other in rest), expression.info)
+            code = Code(" and ".join(other.printed.code_at(AND + 1) for other in rest))
+            printed = replace(printed, code=code, precedence=AND)
         return Test(expression, printed, True, label=f"${name}")
 
 
-def _without(tests: Sequence[Test], shared: Test, parts: Mapping[str, Test | None]) -> tuple[Test, ...]:
-    """Return the tests but for the shared one, opened filters with what else they test."""
-    found: list[Test] = []
+def _replace_tests(tests: Sequence[Test], shared: Test, rests: Mapping[str, Test | None]) -> tuple[Test, ...]:
+    """Return the tests without the shared one. Opened filters are replaced by their tests in `rests`, or left out."""
+    remaining: list[Test] = []
     for test in tests:
-        replaced = parts.get(test.filter, test) if test.filter else test
-        if test is not shared and replaced is not None:
-            found.append(replaced)
-    return tuple(found)
+        replacement = rests.get(test.filter, test) if test.filter else test
+        if test is not shared and replacement is not None:
+            remaining.append(replacement)
+    return tuple(remaining)
 
 
 # --- if, elif, else
 
 
-def _join_branches(parts: Sequence[_Conditional]) -> list[Block]:
-    """Return the blocks; neighbours that exclude one another become branches of one choice, opposites its two ways."""
+def _join_branches(parts: Sequence[_GuardedBlocks]) -> list[Block]:
+    """Return the blocks of the parts; neighbours that exclude one another become branches of one `if` statement.
+
+    The second of two opposites becomes its `else`.
+    """
     blocks: list[Block] = []
-    chain: list[_Conditional] = []
+    chain: list[_GuardedBlocks] = []
     for part in parts:
         if not part.tests:
             chain = []
             blocks += part.body
         elif len(chain) == 1 and _are_opposite(chain[0].tests, part.tests):
-            blocks[-1] = Choice((_branch(chain[0]),), part.body)
+            blocks[-1] = IfStatement((_build_branch(chain[0]),), part.body)
             chain = []
         else:
-            is_exclusive = bool(chain) and all(_exclude(before, part) for before in chain)
+            is_exclusive = bool(chain) and all(_are_exclusive(before, part) for before in chain)
             if is_exclusive:
                 blocks.pop()
             chain = [*chain, part] if is_exclusive else [part]
-            blocks.append(Choice(tuple(_branch(each) for each in chain)))
+            blocks.append(IfStatement(tuple(map(_build_branch, chain))))
     return blocks
 
 
-def _branch(part: _Conditional) -> Branch:
+def _build_branch(part: _GuardedBlocks) -> Branch:
+    """Return the branch for a part; if its first test is never true, the others are left out."""
     tests = part.tests
     condition = tests[0].code
     if len(tests) > 1 and condition != "False":
@@ -195,19 +213,17 @@ def _branch(part: _Conditional) -> Branch:
     return Branch(condition, part.body, comment_text(", ".join(labels)))
 
 
-def _exclude(first: _Conditional, second: _Conditional) -> bool:
+def _are_exclusive(first: _GuardedBlocks, second: _GuardedBlocks) -> bool:
     """Return True if one field equals different literals in the two parts, and no test of them can raise."""
     if any(test.printed.raises for test in (*first.tests, *second.tests)):
         return False
-    wanted = dict(filter(None, (_equality(test) for test in first.tests)))
-    return any(
-        found[0] in wanted and wanted[found[0]] != found[1]
-        for found in map(_equality, second.tests)
-        if found is not None
-    )
+    literals = dict(filter(None, map(_find_equality, first.tests)))
+    equalities = filter(None, map(_find_equality, second.tests))
+    return any(symbol in literals and literals[symbol] != value for symbol, value in equalities)
 
 
-def _equality(test: Test) -> tuple[Symbol, object] | None:
+def _find_equality(test: Test) -> tuple[Symbol, object] | None:
+    """Return the symbol and the literal that a test compares with `==`; None for any other test."""
     match test.expression:
         case typed.Comparison(typed.Ref(symbol), ("==",), (typed.Literal(value),)):
             return symbol, value
@@ -216,11 +232,10 @@ def _equality(test: Test) -> tuple[Symbol, object] | None:
 
 
 def _are_opposite(first: Sequence[Test], second: Sequence[Test]) -> bool:
-    """Return whether exactly one of two tests holds, whatever the values are."""
+    """Return True for two single tests of which exactly one holds, whatever the values are, and which do not raise."""
     if len(first) != 1 or len(second) != 1 or first[0].printed.raises or second[0].printed.raises:
         return False
-    a, b = first[0].expression, second[0].expression
-    match a, b:
+    match first[0].expression, second[0].expression:
         case typed.Not(inner), other:
             return inner == other
         case other, typed.Not(inner):
@@ -228,7 +243,8 @@ def _are_opposite(first: Sequence[Test], second: Sequence[Test]) -> bool:
         case typed.Comparison(left, (operator,), rest), typed.Comparison(left_b, (operator_b,), rest_b):
             if left != left_b or rest != rest_b or NEGATED.get(operator) != operator_b:
                 return False
-            ordered = operator not in ("==", "!=", "in", "not in")
-            return not (ordered and any(side.info.ty.nullable for side in (left, *rest)))
+            # Neither `<` nor `>=` holds for null.
+            is_ordered = operator not in ("==", "!=", "in", "not in")
+            return not (is_ordered and any(side.info.ty.nullable for side in (left, *rest)))
         case _:
             return False

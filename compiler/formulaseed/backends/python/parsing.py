@@ -1,7 +1,8 @@
 """Plan how a generated module reads a row from JSON.
 
-In: the fields of `Row` with what the seed declares of them. Out: the readers of single fields, which name what is wrong, and
-the straight reading of a row as it should be, which calls nothing for a field. `templates/python/inputs.j2` writes both out.
+In: the fields of `Row`, as the seed declares them. Out: expressions that read single fields and raise errors that name the
+field, and the straight reader, which reads a valid row without a call for each field. `templates/python/inputs.j2` writes
+both out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from formulaseed.backends.python.names import Names
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 
-Field = nodes.ExtractionField | nodes.InputField
+RowField = nodes.ExtractionField | nodes.InputField
 READERS = {
     Base.INTEGER: "_read_integer",
     Base.NUMBER: "_read_number",
@@ -26,18 +27,19 @@ READERS = {
 _CLASSES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Base.STRING: "str"}
 
 
-def bounds_of(field: Field | nodes.Parameter) -> tuple[Code, Code] | None:
-    """Return the least and the greatest number that a field takes; None if it declares neither."""
+def print_bounds(field: RowField | nodes.Parameter) -> tuple[Code, Code] | None:
+    """Print the least and the greatest number that a field takes; None if it declares neither."""
     if isinstance(field, nodes.InputField) or (field.minimum is None and field.maximum is None):
         return None
-    most = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
-    low = literal(-most if field.minimum is None else field.minimum)
-    return low, literal(most if field.maximum is None else field.maximum)
+    greatest = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
+    minimum = -greatest if field.minimum is None else field.minimum
+    maximum = greatest if field.maximum is None else field.maximum
+    return literal(minimum), literal(maximum)
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """An assignment to one local or several. The one local becomes `default` if it is None; without a default that is empty."""
+    """An assignment to one local or several. A single local becomes `default` if it is None; an empty `default` is none."""
 
     target: Code
     source: Code
@@ -46,7 +48,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class StraightReader:
-    """How a row is read that is as it should be: its sections, the locals that hold values, their tests, and the row's tuple.
+    """The code that reads a valid row: its sections, the locals that hold values, their tests, and the row's tuple.
 
     `condition` is empty if no value needs a test of its own.
     """
@@ -59,21 +61,29 @@ class StraightReader:
     values: tuple[Code, ...]
 
 
-def field_reader(field: Field | nodes.Parameter, section: str, choices: Code | None, local: Code | None) -> Code:
-    """Return the expression that reads a field from JSON, or raises a `DataError` that names it.
+def print_field_reader(
+    field: RowField | nodes.Parameter, section: str, choices: Code | None, local: Code | None
+) -> Code:
+    """Print the expression that reads a field from JSON, or raises a `DataError` that names the field.
 
-    `choices` is the set of an enum's values, None for any other type; `local` holds the value if it has been fetched before.
+    `choices` is the set of an enum's values, None for any other type. `local` holds the value if it was fetched before;
+    otherwise it is None.
     """
-    place, key = literal(f"{section}.{field.name}"), literal(field.name)
-    value: str = local if local is not None else f"{'record' if section == 'param' else section}.get({key})"
-    if place in ('"meta.year"', '"meta.month"'):
+    place = literal(f"{section}.{field.name}")
+    key = literal(field.name)
+    record = "record" if section == "param" else section
+    value = f"{record}.get({key})"
+    if local is not None:
+        value = local
+    if place in ('"meta.year"', '"meta.month"'):  # the date may state them instead
         value = f"_read_date_part(meta, {key})"
     if choices is not None:
         read = f"_read_choice({choices}, {value}, {place})"
+    elif place == '"meta.date"':
+        read = f"_read_date({value}, {place})"
     else:
-        reader = "_read_date" if place == '"meta.date"' else READERS[field.ty.base]
-        read = f"{reader}({value}, {place})"
-    bounds = bounds_of(field)
+        read = f"{READERS[field.ty.base]}({value}, {place})"
+    bounds = print_bounds(field)
     if bounds is not None:
         read = f"_check_bounds({read}, {bounds[0]}, {bounds[1]}, {place})"
     default = field.default if isinstance(field, nodes.ExtractionField) else None
@@ -84,11 +94,11 @@ def field_reader(field: Field | nodes.Parameter, section: str, choices: Code | N
 
 
 def plan_straight_reader(
-    fields: Sequence[Field], choices: Mapping[tuple[str, ...], Code], taken: Sequence[str]
+    fields: Sequence[RowField], choices: Mapping[tuple[str, ...], Code], taken: Sequence[str]
 ) -> StraightReader:
-    """Return how `parse_row` first tries to read a row.
+    """Return the code by which `parse_row` first tries to read a row.
 
-    `choices` names the set of each enum's values; `taken` are names that no local may have.
+    `choices` has the name of the set of each enum's values; `taken` are names that no local may have.
     """
     sections = list(dict.fromkeys(map(_section, fields)))
     names = Names((*taken, "row", *sections))
@@ -101,16 +111,16 @@ def plan_straight_reader(
         if source == 'meta["date"]':
             values.append(Code(f'_read_date({source}, "meta.date")'))
             continue
-        local = names.local(field.name)
-        default = literal(field.default) if isinstance(field, nodes.ExtractionField) else Code("None")
+        local = names.add_local(field.name)
+        default = field.default if isinstance(field, nodes.ExtractionField) else None
         if source in ('meta["year"]', 'meta["month"]'):
-            given = f'{source} if meta.get("date") is None else _read_date_part(meta, {literal(field.name)})'
-            fetches.append(Fetch(local, Code(given)))
-        elif default != "None":
-            fetches.append(Fetch(local, Code(source), default))
+            date_part = f'{source} if meta.get("date") is None else _read_date_part(meta, {literal(field.name)})'
+            fetches.append(Fetch(local, Code(date_part)))
+        elif default is not None:
+            fetches.append(Fetch(local, Code(source), literal(default)))
         else:
             plain.append((local, source))
-        tests.append(_test(field, local, choices))
+        tests.append(_print_test(field, local, choices))
         is_widened = field.ty.base is Base.NUMBER and not field.ty.nullable
         values.append(Code(f"float({local})") if is_widened else local)
     return StraightReader(
@@ -124,9 +134,9 @@ def plan_straight_reader(
 
 
 def _join_tests(tests: Sequence[str], margin: int) -> Code:
-    """Return a condition of `and` as black writes it: on one line if that fits, else a line for each test.
+    """Join tests by `and` as black writes them: on one line if that fits behind `margin` characters, else one on each line.
 
-    Two tests are left to black, which may split the last one instead.
+    Two tests stay on one line: black may split the last one instead, so that it must format them.
     """
     if len(tests) <= 1:
         return Code("".join(tests))
@@ -138,12 +148,12 @@ def _join_tests(tests: Sequence[str], margin: int) -> Code:
     return Code(f"(\n{indent}" + f"\n{indent}and ".join(tests) + f"\n{indent[4:]})")
 
 
-def _section(field: Field) -> str:
+def _section(field: RowField) -> str:
     return "extraction" if isinstance(field, nodes.ExtractionField) else "meta"
 
 
 def _join_fetches(fields: Sequence[tuple[Code, str]]) -> list[Fetch]:
-    """Return assignments of values to their locals, as many at once as fit on a line."""
+    """Return the assignments of values to their locals, with as many values in each as fit on a line."""
     fetches: list[Fetch] = []
     while fields:
         count = len(fields)
@@ -155,20 +165,26 @@ def _join_fetches(fields: Sequence[tuple[Code, str]]) -> list[Fetch]:
     return fetches
 
 
-def _test(field: Field, local: Code, choices: Mapping[tuple[str, ...], Code]) -> str:
-    """Return the condition under which the local holds a value of the field."""
+def _print_test(field: RowField, local: Code, choices: Mapping[tuple[str, ...], Code]) -> str:
+    """Print the condition under which the local holds a value of the field."""
     if field.ty.values is not None:
-        is_valid = f"{local} in {choices[field.ty.values]}"
-        return f"{local} is None or {is_valid}" if field.ty.nullable else is_valid
+        test = f"{local} in {choices[field.ty.values]}"
+    else:
+        test = " and ".join(_print_type_tests(field, local))
+    return f"{local} is None or {test}" if field.ty.nullable else test
+
+
+def _print_type_tests(field: RowField, local: Code) -> list[str]:
+    """Print the conditions on the type of the local, and on its bounds if it is a number."""
     tests = [f"type({local}) is {_CLASSES[field.ty.base]}"]
+    # An integer for a number that may be null is left to the field's own reader.
     if field.ty.base is Base.NUMBER and not field.ty.nullable:
         tests = [f"(type({local}) is float or type({local}) is int)"]
-    bounds = bounds_of(field)
+    bounds = print_bounds(field)
     if bounds is not None:
         tests.append(f"{bounds[0]} <= {local} <= {bounds[1]}")
     elif field.ty.base is Base.INTEGER:
         tests.append(f"-(2**63) < {local} < 2**63")
     elif field.ty.base is Base.NUMBER:
         tests.append(f"-1e100 <= {local} <= 1e100")
-    is_valid = " and ".join(tests)
-    return f"{local} is None or {is_valid}" if field.ty.nullable else is_valid
+    return tests

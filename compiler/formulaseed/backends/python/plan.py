@@ -1,4 +1,4 @@
-"""Plan a seed's module: make the variables of its template, which are finished `Code`, blocks, and choices between them.
+"""Plan a seed's module: make the variables of its template, which are finished `Code`, blocks and flags.
 
 In: `nodes.Program`, the seed's path and hash. Out: the variables of the module, and those of its comment-free build. Decides
 names, types and tables; computes no value.
@@ -6,15 +6,15 @@ names, types and tables; computes no value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from formulaseed.backends.python.accumulators import exact, suffixes
-from formulaseed.backends.python.blocks import without_comments
+from formulaseed.backends.python.accumulators import convert_number, local_suffixes
+from formulaseed.backends.python.blocks import strip_comments
 from formulaseed.backends.python.code import (
-    COMMENT_WIDTH,
+    MAX_COMMENT_TEXT,
     Code,
-    Line,
+    CodeLine,
     addresses_a_tool,
     comment_text,
     docstring_text,
@@ -22,10 +22,10 @@ from formulaseed.backends.python.code import (
     tuple_text,
     wrap,
 )
-from formulaseed.backends.python.identity import STYLES
+from formulaseed.backends.python.identity import STYLES, print_header
 from formulaseed.backends.python.names import Names
-from formulaseed.backends.python.parsing import field_reader, plan_straight_reader
-from formulaseed.backends.python.printed import Parts, Printed
+from formulaseed.backends.python.parsing import plan_straight_reader, print_field_reader
+from formulaseed.backends.python.printed import PartLocals, Printed
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.backends.python.views import Alias, ConstantView, FieldView, TableView
 from formulaseed.ir import nodes
@@ -43,11 +43,12 @@ from formulaseed.source.text import join_sentences
 Variables = Mapping[str, object]
 """The values that a template places, by name."""
 TYPES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Base.STRING: "str"}
-Input = nodes.ExtractionField | nodes.InputField | nodes.Parameter
+"""The types in annotations."""
+DeclaredInput = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 
 _MAX_DECLARATION = 480
-"""The maximum of characters of a declaration that has lines of its own."""
-MIN_CONSTANT = 3
+"""The characters after which the text of a step is cut off in the comment that declares it."""
+MIN_NAMED_LIST = 3
 """The number of values from which a list has a name at the top of the module."""
 
 _LOCAL_NAMES = (
@@ -74,15 +75,19 @@ def plan_module(
 
     The common parts are planned once; the second leaves out each description and comment as a whole.
     """
-    planner = _Planner(program)
-    return (
-        planner.variables(header(path, style), sha256, bare=False),
-        planner.variables(header("", style), sha256, bare=True),
-    )
+    return plan_both_builds(_SeedPlanner(program).variables, path, sha256, style)
 
 
-class _Planner:
-    """The plan of one program: names, types and code, which the variables of both builds are made of."""
+def plan_both_builds(
+    plan_variables: Callable[..., Variables], path: str, sha256: str, style: str
+) -> tuple[Variables, Variables]:
+    """Return the variables of a module, and those of its comment-free build, whose header states no path."""
+    variables = plan_variables(print_header(path, style), sha256, bare=False)
+    return variables, plan_variables(print_header("", style), sha256, bare=True)
+
+
+class _SeedPlanner:
+    """The plan of one program: the names, types and code of which the variables of both builds consist."""
 
     def __init__(self, program: nodes.Program) -> None:
         self.program = program
@@ -97,22 +102,24 @@ class _Planner:
         declarations: list[nodes.Parameter | nodes.Step] = [*program.parameters, *program.steps]
         self.globals = Names({*_MODULE_NAMES, *(entry.name for entry in (*declarations, *used))})
         self.aliases: dict[tuple[str, ...], Alias] = {}
-        self.row = self._row()
+        self.row = self._plan_row()
         local_names = Names(_LOCAL_NAMES)
         context_names = Names()
         parameter_names = Names()
         step_names = Names()
-        self.paths = {f.name: (local_names.local(f.name), _at_path(f)) for f in self.context if f.path}
-        self.context_views = [self._input(f, "context", context_names.field(f.name)) for f in self.context]
-        self.parameters = [self._input(p, "param", parameter_names.field(p.name)) for p in program.parameters]
-        self.step_views = {s.name: FieldView(step_names.field(s.name), self._type(s.ty, s.name)) for s in self.steps}
+        self.paths = {f.name: (local_names.add_local(f.name), _print_path_reading(f)) for f in self.context if f.path}
+        self.context_views = [self._plan_input(f, "context", context_names.add_field(f.name)) for f in self.context]
+        self.parameters = [self._plan_input(p, "param", parameter_names.add_field(p.name)) for p in program.parameters]
+        self.step_views = {
+            s.name: FieldView(step_names.add_field(s.name), self._print_type(s.ty, s.name)) for s in self.steps
+        }
         lookups = [step.name for step in self.steps if isinstance(step.operation, nodes.Lookup)]
-        self.tables = {name: self.globals.constant(f"{name}_TABLE") for name in lookups}
-        self.constants = self._constants()
-        self.vocabulary = self._vocabulary()
+        self.tables = {name: self.globals.add_constant(f"{name}_TABLE") for name in lookups}
+        self.constants = self._name_constants()
+        self.vocabulary = self._plan_vocabulary()
         statements = StatementPrinter(program, self.hoisted, self.vocabulary)
-        self.computation = statements.computation()
-        self.evidence = statements.evidence()
+        self.computation = statements.print_computation()
+        self.evidence = statements.print_evidence()
 
     def _row_fields(self, kind: SymbolKind) -> list[nodes.ExtractionField | nodes.InputField]:
         return [field for field_kind, field in self.inputs if field_kind is kind]
@@ -137,28 +144,30 @@ class _Planner:
     def _records(self, bare: bool) -> Variables:
         """Return the types of values, and the records of rows, contexts, parameters, steps and results."""
         aliases = [*self.aliases.values()]
-        result = [replace(self.step_views[step.name], comment=_bounds_text(step)) for step in self._outputs()]
+        if bare:
+            aliases = [alias.strip_comments() for alias in aliases]
+        result = [replace(self.step_views[step.name], comment=_print_proved_bounds(step)) for step in self._outputs()]
         return {
-            "aliases": [alias.without_comments() for alias in aliases] if bare else aliases,
+            "aliases": aliases,
             "row_types": [view.type for view in self.row] or [Code("()")],
             "row": [view.declaration(bare) for view in self.row],
             "context": [view.declaration(bare) for view in self.context_views],
             "parameters": [view.declaration(bare) for view in self.parameters],
-            "steps": [*self._specification(bare)],
+            "steps": [*self._declare_steps(bare)],
             "result": [view.declaration(bare) for view in result],
-            "step_names": _changed_names(self.step_views, [*self.step_views.values()]),
-            "output_names": _changed_names(self.program.output, result),
+            "step_names": _list_seed_names(self.step_views, [*self.step_views.values()]),
+            "output_names": _list_seed_names(self.program.output, result),
         }
 
     def _computation(self, bare: bool) -> Variables:
         """Return the constants, and the statements that compute the steps and the evidence."""
         computation, evidence = self.computation, self.evidence
         if bare:
-            computation = [*without_comments(computation)]
-            evidence = replace(evidence, before=without_comments(evidence.before))
+            computation = [*strip_comments(computation)]
+            evidence = replace(evidence, before=strip_comments(evidence.before))
         return {
             "constants": [ConstantView(name, values) for values, name in self.constants.items()],
-            "tables": self._table_views(),
+            "tables": self._plan_tables(),
             "computation": computation,
             "step_locals": [self.vocabulary.locals[step.name] for step in self.steps],
             "output_locals": [self.vocabulary.locals[name] for name in self.program.output],
@@ -169,7 +178,7 @@ class _Planner:
         """Return the code that reads rows, contexts and parameters from JSON."""
         choices = {values: alias.choices for values, alias in self.aliases.items()}
         return {
-            "inputs": self._inputs(),
+            "inputs": self._input_names(),
             "straight": plan_straight_reader([field for _, field in self.inputs], choices, _LOCAL_NAMES),
             "sections": [Code(name) for name, fields in (("extraction", self.fields), ("meta", self.meta)) if fields],
             "row_readers": [view.read for view in self.row],
@@ -182,41 +191,50 @@ class _Planner:
         by_name = {step.name: step for step in self.steps}
         return [by_name[name] for name in self.program.output]
 
-    def _specification(self, bare: bool) -> Iterator[Line]:
-        """Yield each step's declaration, in the seed's order: of a filter as a comment, of another step with its field."""
+    def _declare_steps(self, bare: bool) -> Iterator[CodeLine]:
+        """Yield each step's declaration, in the seed's order: of a filter as a comment, of another step with its field.
+
+        If `bare`, yields the fields alone.
+        """
+        if bare:
+            yield from (view.declaration(bare) for view in self.step_views.values())
+            return
         for step in self.program.steps:
             view = self.step_views.get(step.name)
-            if bare:
-                yield from [] if view is None else [view.declaration(bare)]
-                continue
-            above = [] if not step.description else [beside(step.name, step.description)]
+            above = []
+            if step.description:
+                above.append(print_comment(step.name, step.description))
             for sentence in step.sources:
                 above += wrap(f'policy: "{comment_text(sentence, _MAX_DECLARATION)}"', 4)
             text = step_text(step)
             if view is None:
                 above += wrap(f"${step.name}: {comment_text(text, _MAX_DECLARATION)}", 4)
-                yield Line(Code(""), above=tuple(above))
+                yield CodeLine(Code(""), above=tuple(above))
             else:
-                line = replace(view, comment=beside(step.name, text, _MAX_DECLARATION)).declaration()
+                line = replace(view, comment=print_comment(step.name, text, _MAX_DECLARATION)).declaration()
                 yield replace(line, above=(*above, *line.above))
 
-    def _inputs(self) -> list[Code]:
-        """Return the names of all fields and parameters that the seed declares, by their sections in JSON."""
+    def _input_names(self) -> list[Code]:
+        """Print the names of all fields and parameters that the seed declares, by their sections in JSON."""
         entries = []
         for kind in INPUT_KINDS:
             known = BY_KIND.get(kind.value, {})
             names = [literal(name) for name in self.program.inputs(kind) if name not in known]
-            entries += [Code(f"{literal(kind.value)}: {tuple_text(names)}")] if names else []
+            if names:
+                entries.append(Code(f"{literal(kind.value)}: {tuple_text(names)}"))
         return entries
 
     # --- types
 
-    def _type(self, ty: Type, name: str) -> Code:
-        code: str = self._alias(ty.values, name).name if ty.values is not None else TYPES[ty.base]
+    def _print_type(self, ty: Type, name: str) -> Code:
+        """Print the type of the field or step `name` for an annotation; adds an alias for an enum that has none."""
+        code = TYPES[ty.base]
+        if ty.values is not None:
+            code = self._find_alias(ty.values, name).name
         return Code(f"{code} | None" if ty.nullable else code)
 
-    def _alias(self, values: tuple[str, ...], name: str) -> Alias:
-        """Return the alias for these values; the first field or step that needs it names it."""
+    def _find_alias(self, values: tuple[str, ...], name: str) -> Alias:
+        """Return the alias for these values. The first field or step that needs one gives it its name, and adds it."""
         if values not in self.aliases:
             program = self.program
             inputs: list[nodes.InputField | nodes.ExtractionField] = [*program.context, *program.meta, *program.fields]
@@ -224,40 +242,44 @@ class _Planner:
             meanings = {v.name: v.description for v in field.values} if field else {}
             is_read = any(f.ty.values == values for f in (*self.fields, *self.meta, *self.context))
             self.aliases[values] = Alias(
-                self.globals.type_alias(name),
-                tuple(Line(literal(v), beside(v, meanings.get(v, ""))) for v in values),
+                self.globals.add_type_alias(name),
+                tuple(CodeLine(literal(v), print_comment(v, meanings.get(v, ""))) for v in values),
                 comment_text(field.description) if field else Code(""),
-                self.globals.constant(f"{name}_values") if is_read else Code(""),
+                self.globals.add_constant(f"{name}_values") if is_read else Code(""),
             )
         return self.aliases[values]
 
     # --- records
 
-    def _row(self) -> list[FieldView]:
+    def _plan_row(self) -> list[FieldView]:
         """Return the fields of `Row`, prefixed if an extraction and a meta field have the same name."""
         names = Names()
         both = {f.name for f in self.fields} & {f.name for f in self.meta}
         views = []
         for kind, field in self.inputs:
             name = f"{kind.value}_{field.name}" if field.name in both else field.name
-            views.append(self._input(field, kind.value, names.field(name)))
+            views.append(self._plan_input(field, kind.value, names.add_field(name)))
         return views
 
-    def _input(self, field: Input, section: str, name: Code) -> FieldView:
-        alias = self._alias(field.ty.values, field.name) if field.ty.values is not None else None
-        comment = Code("") if alias is not None else beside(field.name, field.description)
+    def _plan_input(self, field: DeclaredInput, section: str, name: Code) -> FieldView:
+        """Return the view of a field or parameter. An enum's description is at its alias, not here."""
+        choices = None
+        comment = print_comment(field.name, field.description)
+        if field.ty.values is not None:
+            choices = self._find_alias(field.ty.values, field.name).choices
+            comment = Code("")
         local = self.paths[field.name][0] if section == "context" and field.name in self.paths else None
-        read = field_reader(field, section, alias.choices if alias is not None else None, local)
+        read = print_field_reader(field, section, choices, local)
         default = Code("")
         if isinstance(field, nodes.Parameter):
             read = Code(f"{read} if {literal(field.name)} in record else PARAMETERS.{name}")
-            comment = Code(join_sentences((comment, _bounds(field))))
+            comment = Code(join_sentences((comment, _describe_bounds(field))))
             default = literal(field.default)
-        return FieldView(name, self._type(field.ty, field.name), read, comment, default)
+        return FieldView(name, self._print_type(field.ty, field.name), read, comment, default)
 
     # --- tables and names
 
-    def _table_views(self) -> list[TableView]:
+    def _plan_tables(self) -> list[TableView]:
         """Return the tables of the lookups, in the order of their steps."""
         tables = []
         for step in self.steps:
@@ -266,11 +288,12 @@ class _Planner:
                 is_sorted = step.operation.match == "substring_max"
                 if is_sorted:
                     entries = tuple(sorted(entries, key=lambda entry: entry[1], reverse=True))
-                lines = tuple((literal(key), literal(exact(value, step.ty))) for key, value in entries)
-                tables.append(TableView(self.tables[step.name], self._type(step.ty, step.name), lines, is_sorted))
+                lines = tuple((literal(key), literal(convert_number(value, step.ty))) for key, value in entries)
+                table_type = self._print_type(step.ty, step.name)
+                tables.append(TableView(self.tables[step.name], table_type, lines, is_sorted))
         return tables
 
-    def _constants(self) -> dict[tuple[Code, ...], Code]:
+    def _name_constants(self) -> dict[tuple[Code, ...], Code]:
         """Return the names of the lists that values are compared with, each by its printed values.
 
         Short lists and those of an enum's values stay in their conditions.
@@ -278,23 +301,24 @@ class _Planner:
         names: dict[tuple[Code, ...], Code] = {}
         used = self.program.used()
         for step in self.program.steps:
+            # An unused filter is not printed.
             if isinstance(step.operation, nodes.Filter) and Symbol(SymbolKind.FILTER, step.name) not in used:
                 continue
             for node in (node for expression in step.expressions() for node in typed.walk(expression)):
                 match node:
                     case typed.Comparison(first, ("in" | "not in",), (typed.List(items),)):
                         values = tuple(literal(item.value) for item in items if isinstance(item, typed.Literal))
-                        is_named = MIN_CONSTANT <= len(values) == len(items) and first.info.ty.values is None
+                        is_named = MIN_NAMED_LIST <= len(values) == len(items) and first.info.ty.values is None
                         if is_named and values not in names:
                             subject = first.symbol.name if isinstance(first, typed.Ref) else step.name
-                            names[values] = self.globals.constant(f"{subject}s")
+                            names[values] = self.globals.add_constant(f"{subject}s")
         return names
 
-    def _vocabulary(self) -> Vocabulary:
+    def _plan_vocabulary(self) -> Vocabulary:
         """Return the names that statements use: locals of rows and steps, and attributes of the context and parameters."""
         scope = Names([*_LOCAL_NAMES, *self.tables.values(), *self.constants.values()])
         row = [
-            (Symbol(kind, field.name), scope.local(view.name), field.ty)
+            (Symbol(kind, field.name), scope.add_local(view.name), field.ty)
             for (kind, field), view in zip(self.inputs, self.row, strict=True)
         ]
         symbols = [*row, *self._attributes()]
@@ -302,66 +326,63 @@ class _Planner:
         # The steps of the author get their names first.
         steps = sorted(self.hoisted.steps, key=self.hoisted.is_part)
         for step in steps:
-            names[step.name] = scope.local(step.name)
+            names[step.name] = scope.add_local(step.name)
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
             symbols.append((Symbol(kind, step.name), names[step.name], step.ty))
         values = [step for step in steps if not isinstance(step.operation, nodes.Filter)]
-        types = {step.name: self._type(step.ty, step.name) for step in values}
+        types = {step.name: self._print_type(step.ty, step.name) for step in values}
         for step in values:
-            for suffix in suffixes(step.aggregate) if step.aggregate is not None else ():
-                names[f"{suffix} {step.name}"] = scope.local(f"{step.name}_{suffix}")
-            if step.aggregate is not None and step.aggregate.operand is not None:
-                types[f"operand {step.name}"] = self._type(step.aggregate.operand.info.ty.non_null(), step.name)
+            if step.aggregate is None:
+                continue
+            for suffix in local_suffixes(step.aggregate):
+                names[f"{suffix} {step.name}"] = scope.add_local(f"{step.name}_{suffix}")
+            if step.aggregate.operand is not None:
+                types[f"operand {step.name}"] = self._print_type(step.aggregate.operand.info.ty.non_null(), step.name)
         return Vocabulary(
-            {symbol: Printed(code, ATOM, floats=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
+            {symbol: Printed(code, ATOM, is_float=ty.base is Base.NUMBER) for symbol, code, ty in symbols},
             names,
             types,
             self.tables,
             tuple((symbol, local) for symbol, local, _ in row),
-            Parts(scope),
+            PartLocals(scope),
             {Code(tuple_text(values)): name for values, name in self.constants.items()},
         )
 
     def _attributes(self) -> Iterator[tuple[Symbol, Code, Type]]:
-        """Yield the fields of the context and the parameters, with their code and types."""
+        """Yield the symbols of the context and the parameters, with the attributes that hold them, and their types."""
         for field, view in zip(self.context, self.context_views, strict=True):
             yield Symbol(SymbolKind.CONTEXT, field.name), Code(f"context.{view.name}"), field.ty
         for parameter, view in zip(self.program.parameters, self.parameters, strict=True):
             yield Symbol(SymbolKind.PARAMETER, parameter.name), Code(f"parameters.{view.name}"), parameter.ty
 
 
-def header(path: str, style: str) -> Code:
-    """Return the line by which tools recognise generated files."""
-    source = f" from {docstring_text(path)}" if path else ""
-    return Code(f"Code generated by formulaseed (style {style}){source}. DO NOT EDIT.")
-
-
-def _changed_names(names: Sequence[str] | Mapping[str, object], fields: Sequence[FieldView]) -> list[Code] | None:
-    """Return the names of steps as the seed has them; None if they are those of the fields."""
+def _list_seed_names(names: Sequence[str] | Mapping[str, object], fields: Sequence[FieldView]) -> list[Code] | None:
+    """Print the names of steps as the seed has them; None if the fields of the record have the same names."""
     if all(view.name == name for view, name in zip(fields, names, strict=True)):
         return None
     return [literal(name) for name in names]
 
 
-def _bounds_text(step: nodes.Step) -> Code:
-    """Return what the checker has proved of a number, such as `0 to 20`; empty for any other value, and if that is nothing."""
-    bounds = step.range if step.ty.is_numeric else None
-    return Code("" if bounds is None or is_any(bounds) else bounds_text(bounds))
+def _print_proved_bounds(step: nodes.Step) -> Code:
+    """Print the bounds that the checker has proved for a number, such as `0 to 20`; empty if it has none."""
+    if not step.ty.is_numeric or step.range is None or is_any(step.range):
+        return Code("")
+    return Code(bounds_text(step.range))
 
 
-def beside(name: str, description: str, width: int = COMMENT_WIDTH) -> Code:
-    """Return a description as a comment, after its name if it could be taken for an order to a tool."""
+def print_comment(name: str, description: str, width: int = MAX_COMMENT_TEXT) -> Code:
+    """Print a description as a comment of at most `width` characters, after `name` if it could address a tool."""
     text = comment_text(description, width)
     return Code(f"`{comment_text(name)}`: {text}") if addresses_a_tool(text) else text
 
 
-def _at_path(field: nodes.InputField) -> Code:
-    """Print the reading of a context field with a path."""
+def _print_path_reading(field: nodes.InputField) -> Code:
+    """Print the call that reads a context field with a path from the JSON object `context`."""
     function = "_read_numeral" if field.ty.is_numeric else "_read_at_path"
     return Code(f"{function}(context, {literal(field.name)}, {tuple_text([literal(key) for key in field.path])})")
 
 
-def _bounds(parameter: nodes.Parameter) -> str:
+def _describe_bounds(parameter: nodes.Parameter) -> str:
     """Return the bounds of a parameter as a sentence; empty if it has none."""
     low = parameter.minimum
     high = parameter.maximum
@@ -369,4 +390,6 @@ def _bounds(parameter: nodes.Parameter) -> str:
         return f"From {low} to {high}"
     if low is not None:
         return f"At least {low}"
-    return f"At most {high}" if high is not None else ""
+    if high is not None:
+        return f"At most {high}"
+    return ""

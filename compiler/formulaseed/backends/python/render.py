@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formulaseed.backends.python import prelude
-from formulaseed.backends.python.code import BETWEEN, LINE_LENGTH, Code, fill, spread
+from formulaseed.backends.python.code import LINE_LENGTH, PART_SEPARATOR, Code, fill, spread
 from formulaseed.backends.python.functions import plan_helpers
-from formulaseed.backends.python.identity import sealed
+from formulaseed.backends.python.identity import insert_hash
 from formulaseed.backends.python.plan import Variables
 from formulaseed.ir import attributes
 from formulaseed.language import inputs, json_values
@@ -27,11 +27,18 @@ from formulaseed.resources import resource_folder
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_JSON = frozenset({"JsonValue", "JsonObject"})
-"""Types that every module defines."""
-_IMPORTED = ("ast", "datetime", "math", "re", "warnings")
+_JSON_TYPES = frozenset({"JsonValue", "JsonObject"})
+"""The types that every module defines."""
+_PUBLIC_HELPERS = _JSON_TYPES | {
+    "EvaluationError", "DataError", "Truth", "Scalar", "Path", "SocialFilter", "Weight", "Restaurant", "Background",
+    "parse_restaurant", "parse_background", "and_", "or_",
+}  # fmt: skip
+"""The helpers that a module offers to its callers; any other one gets an underscore in front of its name."""
+_IMPORTED_MODULES = ("ast", "datetime", "math", "re", "warnings")
 """The modules that helpers import as a whole."""
-_MEMBERS = {
+_HELPER_MODULES = (json_values, prelude, attributes, records, evaluation, inputs)
+"""Our modules with helpers, in the order of their definitions in a generated module."""
+_IMPORTED_MEMBERS = {
     "collections.abc": ("Iterable", "Mapping", "Sequence"),
     "typing": ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"),
 }
@@ -39,9 +46,9 @@ _MEMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template, the helpers that all of its modules define, and what all of them import.
+    """A template, and the helpers and imports that all of its modules have, also if they use none of them.
 
-    They are the same for all modules of the template, so that a step more or less changes no import.
+    A step more or less then changes no import.
     """
 
     name: str
@@ -51,34 +58,38 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """The modules that a module imports as a whole, and the names that it imports from others, in order."""
+    """The modules that a generated module imports as a whole, and pairs of a module and the names to import from it."""
 
     modules: tuple[Code, ...]
     members: tuple[tuple[Code, Code], ...]
 
 
 class RawTextError(TypeError):
-    """A template was about to place a string that no printer made: a bug of the compiler, never of a seed."""
+    """The error for a string that no printer made, and that a template was about to place: a bug of the compiler."""
 
 
 def render(template: Template, plan: Variables, comment_free: Variables, *, formatted: bool = False) -> tuple[str, str]:
     """Return a module's source, in which lines that are too long are split if `formatted`, and its comment-free build.
 
-    The helpers and imports in use are found in the latter, so that no description has a say in them.
+    The comment-free build decides which helpers and imports are in use, so that no description can change them. Raises
+    `RawTextError` if a variable that the template places is not `Code`.
     """
-    bare_body = _render(template.name, comment_free)
+    bare_body = _render_template(template.name, comment_free)
     helpers, imports = _find_helpers(bare_body, template)
-    body = _render(template.name, plan)
-    body = format_body(body) if formatted else body
-    header, bare_header = (_render("header", {**variables, "imports": imports}) for variables in (plan, comment_free))
-    return _join(header, body, helpers), _join(bare_header, bare_body, helpers)
+    body = _render_template(template.name, plan)
+    if formatted:
+        body = format_body(body)
+    header, bare_header = (
+        _render_template("header", {**variables, "imports": imports}) for variables in (plan, comment_free)
+    )
+    return _assemble(header, body, helpers), _assemble(bare_header, bare_body, helpers)
 
 
-def _join(header: str, body: str, helpers: str) -> str:
-    return sealed(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
+def _assemble(header: str, body: str, helpers: str) -> str:
+    return insert_hash(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
 
 
-def _render(name: str, variables: Variables) -> str:
+def _render_template(name: str, variables: Variables) -> str:
     return _environment().get_template(f"python/{name}.py.j2").render(variables)
 
 
@@ -89,7 +100,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resource_folder("templates")),
         undefined=StrictUndefined,
-        finalize=_only_code,
+        finalize=_require_code,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=False,
@@ -102,35 +113,38 @@ def _environment() -> Environment:
 def _fill(
     head: str, items: Sequence[Code], brackets: str = "()", *, tail: str = "", names: Sequence[Code] = ()
 ) -> Code:
-    """Lay out a list in brackets for a template, whose own words are `head`, with `{}` for each of `names`, and `tail`."""
-    return fill(
-        head.format(*map(_only_code, names)) if names else head, [_only_code(item) for item in items], brackets, tail
-    )
+    """Lay out a list in brackets as `fill` does, for a template that writes `head`, with `{}` for each of `names`.
+
+    Raises `RawTextError` if an item or a name is not `Code`.
+    """
+    if names:
+        head = head.format(*map(_require_code, names))
+    return fill(head, [_require_code(item) for item in items], brackets, tail)
 
 
 def _spread(head: str, items: Sequence[Code]) -> Code:
-    """Lay out a call or a tuple for a template, whose own words are `head`."""
-    return spread(head, [_only_code(item) for item in items])
+    """Lay out a call or a tuple as `spread` does, for a template that writes `head`. Raises `RawTextError` as `_fill` does."""
+    return spread(head, [_require_code(item) for item in items])
 
 
-_UNSPLIT = re.compile(r'\s*(?:#|"""|"(?:[^"\\]|\\.)*",  #)')
-"""Lines that black does not split: comments, docstrings, a literal with a comment."""
+_UNSPLIT_LINE = re.compile(r'\s*(?:#|"""|"(?:[^"\\]|\\.)*",  #)')
+"""A line that black does not split: a comment, a docstring, or a literal with a comment."""
 
 
 def needs_black(source: str) -> bool:
-    """Return True if a line is too long: everything else is printed as black prints it, and black takes long to import."""
+    """Return True if a line is too long: all other code is printed as black prints it, and black takes long to import."""
     lines = [line for line in source.split("\n") if len(line) > LINE_LENGTH]
-    return any(not (line.endswith("# fmt: skip") or _UNSPLIT.match(line)) for line in lines)
+    return any(not (line.endswith("# fmt: skip") or _UNSPLIT_LINE.match(line)) for line in lines)
 
 
 def format_body(source: str) -> str:
-    """Return the source as black writes it. Black sees only the functions, classes and constants in which a line is too long."""
-    parts = source.rstrip("\n").split(BETWEEN)
-    return BETWEEN.join(_format(part) if needs_black(part) else part for part in parts) + "\n"
+    """Return the source as black writes it; black reads only functions, classes and constants with a line that is too long."""
+    parts = source.rstrip("\n").split(PART_SEPARATOR)
+    return PART_SEPARATOR.join(_run_black(part) if needs_black(part) else part for part in parts) + "\n"
 
 
-def _format(source: str) -> str:
-    """Format a part of a module. The version of black is pinned to the year of the emission style."""
+def _run_black(source: str) -> str:
+    """Format a part of a module by black, whose version is pinned to the year of the emission style."""
     import black
     from black.mode import TargetVersion
 
@@ -138,7 +152,7 @@ def _format(source: str) -> str:
     return black.format_str(source, mode=mode).rstrip("\n")
 
 
-def _only_code(value: object) -> Code:
+def _require_code(value: object) -> Code:
     """Return the value. Raises `RawTextError` if it is not `Code`."""
     if not isinstance(value, Code):
         raise RawTextError(f"a template placed {type(value).__name__} {str(value)[:60]!r}, which is no Code")
@@ -146,7 +160,9 @@ def _only_code(value: object) -> Code:
 
 
 @dataclass(frozen=True, slots=True)
-class _Helper:
+class _HelperSource:
+    """The source of a helper, and the names that it uses."""
+
     source: str
     uses: frozenset[str]
     is_block: bool
@@ -154,31 +170,39 @@ class _Helper:
 
 
 @cache
-def _static_helpers() -> dict[str, _Helper]:
-    """Return the definitions of the preludes by name, in the order of the files."""
-    helpers: dict[str, _Helper] = {}
-    for module in (json_values, prelude, attributes, records, evaluation, inputs):
-        assert module.__file__ is not None
-        helpers.update(_parse_helpers(Path(module.__file__).read_text(encoding="utf-8")))
+def _load_static_helpers() -> dict[str, _HelperSource]:
+    """Return the helpers of our modules by their names in a generated module, in the order of the files."""
+    sources = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in _HELPER_MODULES]
+    private = {name for source in sources for name in _parse_helpers(source) if name[0] != "_"} - _PUBLIC_HELPERS
+    helpers: dict[str, _HelperSource] = {}
+    for source in sources:
+        helpers.update(_parse_helpers(_hide_names(source, private)))
     return helpers
 
 
-def _all_helpers() -> dict[str, _Helper]:
-    """Return the definitions of the preludes with the helpers of functions, which come after those of operators."""
-    items = list(_static_helpers().items())
-    index = list(_static_helpers()).index("_present")
-    return dict([*items[:index], *_parse_helpers(function_helpers()).items(), *items[index:]])
+def _hide_names(source: str, names: Collection[str]) -> str:
+    """Put an underscore in front of `names`: of constants, of functions that are called, and of names in backticks."""
+    functions = "|".join(name for name in names if not name.isupper())
+    constants = "|".join(name for name in names if name.isupper())
+    return re.sub(rf"(?<![\w.])(?=(?:{functions})[(`]|(?:{constants})\b)", "_", source)
 
 
-def function_helpers() -> str:
-    """Return the source of the helpers of functions."""
+def _load_helpers() -> dict[str, _HelperSource]:
+    """Return all helpers by name. Those of functions, such as `sqrt`, come after those of operators."""
+    items = list(_load_static_helpers().items())
+    index = list(_load_static_helpers()).index("_present")
+    return dict([*items[:index], *_parse_helpers(render_function_helpers()).items(), *items[index:]])
+
+
+def render_function_helpers() -> str:
+    """Return the source of the helpers of functions, made from the table of functions."""
     return _environment().get_template("python/functions.py.j2").render(functions=plan_helpers())
 
 
-def _parse_helpers(source: str) -> dict[str, _Helper]:
-    """Return the functions, classes and constants that a module defines, by name."""
+def _parse_helpers(source: str) -> dict[str, _HelperSource]:
+    """Return the functions, classes and constants that a module defines, by name, in the order of the source."""
     lines = source.splitlines()
-    helpers: dict[str, _Helper] = {}
+    helpers: dict[str, _HelperSource] = {}
     for node in ast.parse(source).body:
         match node:
             case ast.FunctionDef(name) | ast.ClassDef(name):
@@ -188,30 +212,33 @@ def _parse_helpers(source: str) -> dict[str, _Helper]:
             case _:
                 continue
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        helpers[name] = _Helper(text, frozenset(_names_in(node)) - {name}, is_block)
+        helpers[name] = _HelperSource(text, frozenset(_find_names(node)) - {name}, is_block)
     return helpers
 
 
-def _names_in(node: ast.AST) -> set[str]:
+def _find_names(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _find_helpers(body: str, template: Template) -> tuple[str, Imports]:
-    """Return the source of the helpers that a module's body uses, directly or through others, and the imports of all of them."""
-    helpers = _all_helpers()
-    used = _used_names(body)
-    needed = (helpers.keys() & used) | _JSON | {*template.helpers}
+    """Return the source of the helpers that a module needs, and the imports of the whole module.
+
+    It needs the helpers that its body uses, those that all modules of the template have, and those that helpers use.
+    """
+    helpers = _load_helpers()
+    used = _find_used_names(body)
+    needed = (helpers.keys() & used) | _JSON_TYPES | {*template.helpers}
     while True:
         mentioned = {name for helper in needed for name in helpers[helper].uses}
         missing = (mentioned & helpers.keys()) - needed
         if not missing:
             source = _lay_out([helper for name, helper in helpers.items() if name in needed])
-            return source, _imports(used | mentioned | {*template.imports})
+            return source, _plan_imports(used | mentioned | {*template.imports})
         needed |= missing
 
 
-def _used_names(body: str) -> set[str]:
-    """Return the names that a module's body reads, except those of variables of its functions."""
+def _find_used_names(body: str) -> set[str]:
+    """Return the names that a module's body reads, except the variables of its functions."""
     used: set[str] = set()
     variables: set[str] = set()
     for statement in ast.parse(body).body:
@@ -222,17 +249,19 @@ def _used_names(body: str) -> set[str]:
     return used - variables
 
 
-def _lay_out(helpers: list[_Helper]) -> str:
+def _lay_out(helpers: list[_HelperSource]) -> str:
+    """Join the helpers with two blank lines around functions and classes, as black does."""
     text = helpers[0].source
     for before, helper in pairwise(helpers):
         text += ("\n\n\n" if before.is_block or helper.is_block else "\n") + helper.source
     return text
 
 
-def _imports(used: set[str]) -> Imports:
+def _plan_imports(used: set[str]) -> Imports:
+    """Return the imports of the names in use."""
     members = []
-    for module, names in _MEMBERS.items():
+    for module, names in _IMPORTED_MEMBERS.items():
         imported = [name for name in names if name in used]
         if imported:
             members.append((Code(module), Code(", ".join(imported))))
-    return Imports(tuple(Code(name) for name in _IMPORTED if name in used), tuple(members))
+    return Imports(tuple(Code(name) for name in _IMPORTED_MODULES if name in used), tuple(members))

@@ -1,16 +1,16 @@
 """Plan the module of checked requests: names, and code for every piece of evidence and request.
 
-In: `model.Requests`. Out: the template's variables. Equal evidence is one entry, whatever the requests call it.
+In: `model.Requests`. Out: the template's variables. Equal evidence is one entry, whatever names the requests give it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from functools import partial
 
 from formulaseed.backends.python.code import (
     Code,
-    Line,
+    CodeLine,
     addresses_a_tool,
     annotate,
     comment_text,
@@ -18,8 +18,8 @@ from formulaseed.backends.python.code import (
     literal,
     tuple_text,
 )
-from formulaseed.backends.python.names import FRAME_NAMES, Names
-from formulaseed.backends.python.plan import Variables, header
+from formulaseed.backends.python.names import FRAME_NAMES, Names, make_word
+from formulaseed.backends.python.plan import Variables, plan_both_builds
 from formulaseed.requests.explain import describe_evidence
 from formulaseed.requests.model import (
     Condition,
@@ -42,14 +42,11 @@ from formulaseed.source.printing import number_of
 
 
 def plan_requests(program: Requests, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:
-    """Return the variables of a module, and those of its comment-free build."""
-    return (
-        _variables(program, header(path, style), sha256, bare=False),
-        _variables(program, header("", style), sha256, bare=True),
-    )
+    """Return the variables of a module of requests, and those of its comment-free build."""
+    return plan_both_builds(partial(_plan_variables, program), path, sha256, style)
 
 
-def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> Variables:
+def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> Variables:
     keys: dict[Evidence, Code] = {}
     condition_lines = _condition_lines(program, keys, bare=bare)
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
@@ -69,48 +66,47 @@ def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> V
     }
 
 
-def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[Line]:
-    """Return an entry for each distinct piece of evidence, and add its key, a literal, to `keys`."""
+def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
+    """Return the entry of each distinct piece of evidence, and add the evidence with its key, a literal, to `keys`."""
     names = Names(FRAME_NAMES)
-    lines: list[Line] = []
+    lines: list[CodeLine] = []
     for condition in (leaf for request in program.requests for leaf in conditions(request.structure)):
         evidence = condition.evidence
         if evidence in keys:
             continue
-        keys[evidence] = literal(names.local(_plain(condition.aspect)))
+        keys[evidence] = literal(names.add_local(make_word(condition.aspect, "condition")))
+        comment = ""
         # The call for an attribute says as much as a comment would.
-        comment = "" if bare or isinstance(evidence, ItemMeta) else describe_evidence(evidence)
+        if not bare and not isinstance(evidence, ItemMeta):
+            comment = describe_evidence(evidence)
         if addresses_a_tool(comment):
             comment = f"evidence: {comment}"
         lines.append(annotate(f"{keys[evidence]}: {_print_evidence(evidence)},", comment_text(comment), 8))
     return lines
 
 
-def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> Line:
-    """Return the entry of a request, below a comment with its words unless `bare`."""
+def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
+    """Return the entry of a request, below a comment with its text or shorthand unless `bare`."""
     entry = Code(f"{literal(request.id)}: {_print_node(request.structure, keys)},")
     if bare:
-        return Line(entry)
-    comment: str = comment_text(f"{request.scenario}: {request.text}" if request.text else request.shorthand)
+        return CodeLine(entry)
+    text = f"{request.scenario}: {request.text}" if request.text else request.shorthand
+    comment: str = comment_text(text)
     for prefix in (f"{comment_text(request.id)}:", "request"):
         if addresses_a_tool(comment):
             comment = f"{prefix} {comment}"
-    return Line(entry, above=(Code(comment),))
-
-
-def _plain(text: str) -> str:
-    """Return a text as a name: letters, digits and single underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "condition"
+    return CodeLine(entry, above=(Code(comment),))
 
 
 def _print_node(node: Node, keys: Mapping[Evidence, Code]) -> Code:
-    """Print a structure over the values of its conditions."""
+    """Print the expression for a structure, over the values of its conditions."""
     if isinstance(node, Condition):
         return Code(f"has[{keys[node.evidence]}]")
     parts = [_print_node(arg, keys) for arg in node.args]
     if len(parts) == 1:
         return parts[0]
-    return Code(f"{'and_' if node.op == 'AND' else 'or_'}({', '.join(parts)})")
+    function = "and_" if node.op == "AND" else "or_"
+    return Code(f"{function}({', '.join(parts)})")
 
 
 def _print_evidence(evidence: Evidence) -> Code:
@@ -118,14 +114,14 @@ def _print_evidence(evidence: Evidence) -> Code:
     match evidence:
         case ItemMeta(path, rules):
             arguments = "".join(f", {rule.name}={literal(rule.value)}" for rule in rules)
-            return Code(f"_check_attribute(restaurant, {_strings(path)}{arguments})")
+            return Code(f"_check_attribute(restaurant, {_print_strings(path)}{arguments})")
         case ItemHours(path, start, end):
-            return Code(f"_check_hours(restaurant, {_strings(path)}, {start}, {end})")
+            return Code(f"_check_hours(restaurant, {_print_strings(path)}, {start}, {end})")
         case ReviewText(pattern, weight, social_filter, min_matches):
-            options = _options(min_matches, social_filter)
+            options = _print_options(min_matches, social_filter)
             if weight is not None:
                 percentile = literal(weight.percentile)
-                options += f", weight=({_strings(weight.field)}, {percentile}, {weight.min_credible_matches})"
+                options += f", weight=({_print_strings(weight.field)}, {percentile}, {weight.min_credible_matches})"
             if evidence.source != pattern:
                 options += f", pattern={literal(evidence.source)}"
             return Code(f"_check_review_text(restaurant, background, {literal(pattern)}{options})")
@@ -134,30 +130,34 @@ def _print_evidence(evidence: Evidence) -> Code:
             if min_stars is not None:
                 options += f", min_stars={literal(min_stars)}"
             test = f"{literal(op)}, {literal(value)}, {literal(agg)}"
-            return Code(f"_check_review_meta(restaurant, {_strings(path)}, {test}{options})")
+            return Code(f"_check_review_meta(restaurant, {_print_strings(path)}, {test}{options})")
         case GroupRating(path, operator, value, metric, comparison, threshold):
-            group = f"{_strings(path)}, {literal(operator)}, {literal(value)}"
+            group = f"{_print_strings(path)}, {literal(operator)}, {literal(value)}"
             test = f"{literal(metric)}, {literal(comparison)}, {literal(threshold)}"
             return Code(f"_check_group_rating(restaurant, {group}, {test})")
         case NotOnlyEasyRaters(generous, harsh):
             return Code(f"_check_raters(restaurant, {literal(generous)}, {literal(harsh)})")
         case Sentiment(topic, sentiment, min_matches, social_filter):
-            options = _options(min_matches, social_filter)
+            options = _print_options(min_matches, social_filter)
             return Code(f"_check_sentiment(restaurant, background, {literal(topic)}, {literal(sentiment)}{options})")
         case SocialRating(min_stars, min_matches, social_filter):
-            arguments = f"{literal(min_stars)}, {min_matches}, {_people(social_filter)}"
+            arguments = f"{literal(min_stars)}, {min_matches}, {_print_people(social_filter)}"
             return Code(f"_check_social_rating(restaurant, background, {arguments})")
 
 
-def _options(min_matches: int, social_filter: SocialFilter | None) -> str:
-    """Return the keyword arguments that differ from the defaults."""
-    options = f", min_matches={min_matches}" if min_matches != 1 else ""
-    return f"{options}, social_filter={_people(social_filter)}" if social_filter is not None else options
+def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
+    """Print the keyword arguments that differ from the defaults, each after a comma."""
+    options = ""
+    if min_matches != 1:
+        options += f", min_matches={min_matches}"
+    if social_filter is not None:
+        options += f", social_filter={_print_people(social_filter)}"
+    return options
 
 
-def _people(social_filter: SocialFilter) -> Code:
-    return Code(f"({_strings(social_filter.friends)}, {social_filter.hops})")
+def _print_people(social_filter: SocialFilter) -> Code:
+    return Code(f"({_print_strings(social_filter.friends)}, {social_filter.hops})")
 
 
-def _strings(strings: tuple[str, ...]) -> Code:
+def _print_strings(strings: tuple[str, ...]) -> Code:
     return Code(tuple_text([literal(text) for text in strings]))

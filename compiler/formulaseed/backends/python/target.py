@@ -16,44 +16,51 @@ from formulaseed.backends.python.rules_plan import plan_rules
 from formulaseed.backends.python.verify import verify
 from formulaseed.ir.kind import KindName
 
-_ERRORS = ("EvaluationError", "DataError")
-_REQUESTS = ("Truth", "Restaurant", "Background", "parse_restaurant", "parse_background", "DataError")
+_SEED_HELPERS = ("EvaluationError", "DataError")
+_REQUESTS_HELPERS = ("Truth", "Restaurant", "Background", "parse_restaurant", "parse_background", "DataError")
+"""The helpers that every module of a template defines, whether its code uses them or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """The planner, template and dialect for the modules of one kind of document."""
+    """The planner, template and dialect for the modules of one kind of document.
+
+    `plan` returns the variables of the template, and those of the comment-free build.
+    """
 
     plan: Callable[..., Any]
     template: Template
     dialect: Dialect
 
 
-SEED_TEMPLATE = Template("module", _ERRORS, ("Mapping", "Sequence"))
+SEED_TEMPLATE = Template("module", _SEED_HELPERS, ("Mapping", "Sequence"))
 _MODULES: dict[KindName, _Module] = {
     "seed": _Module(plan_module, SEED_TEMPLATE, SEEDS),
-    "requests": _Module(plan_requests, Template("requests", _REQUESTS, ("Mapping",)), REQUESTS),
-    "rules": _Module(plan_rules, Template("rules", _ERRORS, ("Mapping", "Sequence")), SEEDS),
+    "requests": _Module(plan_requests, Template("requests", _REQUESTS_HELPERS, ("Mapping",)), REQUESTS),
+    "rules": _Module(plan_rules, Template("rules", _SEED_HELPERS, ("Mapping", "Sequence")), SEEDS),
 }
 
 
 class PythonBackend(Backend):
-    """Standalone modules that need the standard library only."""
+    """The target `python`: standalone modules that need the standard library only."""
 
     suffix = ".py"
     kinds = frozenset(_MODULES)
     options = frozenset({"style", "tests"})
 
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
-        """Return the module's source, and what the verification finds wrong with it."""
+        """Return the module's source, and the first problem that its verification finds; None if there is none.
+
+        Raises `SyntaxError` or `RecursionError` if the module nests deeper than Python can read.
+        """
         module = _MODULES[unit.kind]
         plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256, style=unit.style or identity.STYLES[-1])
         source, comment_free = render(module.template, *plans, formatted=formatted)
         return source, verify(source, comment_free, module.dialect)
 
     def identify(self, text: str) -> Identity | None:
-        """Return what a module, or the tests of one, was made from; None for any other text."""
-        return identity.identity_of(text)
+        """Return the source that a module, or the tests of one, was made from; None for any other text."""
+        return identity.read_identity(text)
 
 
 BACKEND = PythonBackend()

@@ -1,8 +1,8 @@
-"""Verify a generated module, which is read again before it is written or imported.
+"""Verify the source of a generated module before it is written or imported.
 
-In: a module's source, the source that the same program gives with every description and comment left out, and the
-dialect of its kind. Out: None, or what does not belong. Two rules. The module has only the syntax of its dialect
-(`module_syntax`). And but for docstrings its tree is that of the bare module, so no description became code.
+In: a module's source, the source of the same program without descriptions and comments (the bare module), and the dialect of
+its kind. Out: None, or the first problem. Two rules: the module has only the syntax of its dialect (`module_syntax`); and
+except for docstrings its tree is that of the bare module, so that no description has become code.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from formulaseed.backends.python import identity
-from formulaseed.backends.python.code import BETWEEN
+from formulaseed.backends.python.code import PART_SEPARATOR
 from formulaseed.backends.python.dialects import SEEDS, Dialect
-from formulaseed.backends.python.module_syntax import find_foreign
+from formulaseed.backends.python.module_syntax import find_foreign, is_docstring
 
 _Body: TypeAlias = ast.Module | ast.Interactive
-"""A module, or statements of one, without its docstring."""
+"""A module, or statements of one that cannot begin with a docstring."""
 
 
 def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
-    """Return what is wrong with the module; None if it is as compiled.
+    """Return the first problem of a module, in words; None if it is as compiled.
 
-    Raises `SyntaxError` or `RecursionError` if it nests deeper than Python can read.
+    Raises `SyntaxError` or `RecursionError` if the module nests deeper than Python can read.
     """
     for number, line in enumerate(source.split("\n"), 1):
         if not line.isprintable():
             return f"line {number}: there is something that cannot be seen"
     try:
         tree = _parse(source)
-        pairs = _pairs(source, tree, bare)
+        pairs = _pair_trees(source, tree, bare)
     except (SyntaxError, ValueError) as error:
-        if "too many" in str(error):
+        if "too many" in str(error):  # nested parentheses: the seed is too deep, not the module wrong
             raise
         return f"it is no Python: {error}"
     fault = find_foreign(tree, dialect)
     if fault:
         return fault
-    if identity.stated_sha256(source) != identity.body_sha256(source):
+    if identity.read_stated_hash(source) != identity.hash_body(source):
         return "it does not state the hash of its own text"
-    if not all(_same(_without_docstrings(part), _without_docstrings(bare_part)) for part, bare_part in pairs):
+    if not all(_are_equal(_strip_docstrings(part), _strip_docstrings(bare_part)) for part, bare_part in pairs):
         return "its code depends on a description or a comment"
     return None
 
 
-def has_code_of(source: str, other: str) -> bool:
+def has_same_code(source: str, other: str) -> bool:
     """Return True if two modules are the same program, whatever their docstrings and comments say."""
-    return _same(_without_docstrings(_parse(source)), _without_docstrings(_parse(other)))
+    return _are_equal(_strip_docstrings(_parse(source)), _strip_docstrings(_parse(other)))
 
 
 def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
-    """Check only the syntax of a module that was read from a file; return what is wrong, or None."""
+    """Return the first problem in the syntax of a module that was read from a file; None if there is none."""
     try:
         tree = _parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -65,16 +65,16 @@ def _parse(source: str) -> ast.Module:
     return ast.parse(source.encode())
 
 
-def _pairs(source: str, tree: ast.Module, bare: str) -> list[tuple[_Body, _Body]]:
-    """Return the trees of the source and of the bare module to compare, as a whole or part by part.
+def _pair_trees(source: str, tree: ast.Module, bare: str) -> list[tuple[_Body, _Body]]:
+    """Return the pairs of trees to compare, of the source and of the bare module: of the whole, or of parts that differ.
 
-    Parts are separated by two blank lines. Parts with the same text need not be compared if no statement of the source
-    continues from one part to the next, and the other parts of the bare module parse alone: then all of its parts do.
-    Only the first part may begin with a docstring, and name an encoding.
+    Parts are separated by two blank lines. Parts with the same text are left out if no statement of the source continues
+    from one part to the next, and each other part of the bare module parses alone, which raises `SyntaxError` if it does
+    not. Only the first part may begin with a docstring, and name an encoding.
     """
-    parts = source.split(BETWEEN)
-    bare_parts = bare.split(BETWEEN)
-    starts = [*accumulate((part.count("\n") + len(BETWEEN) for part in parts), initial=1)]
+    parts = source.split(PART_SEPARATOR)
+    bare_parts = bare.split(PART_SEPARATOR)
+    starts = [*accumulate((part.count("\n") + len(PART_SEPARATOR) for part in parts), initial=1)]
     numbers = [bisect(starts, statement.lineno) for statement in tree.body]
     end_numbers = [bisect(starts, statement.end_lineno or 0) for statement in tree.body]
     if len(parts) != len(bare_parts) or numbers != end_numbers:
@@ -82,7 +82,7 @@ def _pairs(source: str, tree: ast.Module, bare: str) -> list[tuple[_Body, _Body]
     pairs: list[tuple[_Body, _Body]] = []
     for number, (part, bare_part) in enumerate(zip(parts, bare_parts, strict=True), 1):
         if part != bare_part:
-            statements = [statement for statement, own in zip(tree.body, numbers, strict=True) if own == number]
+            statements = [statement for statement, place in zip(tree.body, numbers, strict=True) if place == number]
             if number == 1:
                 pairs.append((ast.Module(statements, []), _parse(bare_part)))
             else:
@@ -90,35 +90,33 @@ def _pairs(source: str, tree: ast.Module, bare: str) -> list[tuple[_Body, _Body]
     return pairs
 
 
-def _without_docstrings(tree: _Body) -> _Body:
-    """Remove the docstrings and the hash of the text from a tree, and return it.
+def _strip_docstrings(tree: _Body) -> _Body:
+    """Remove the docstrings and the statement of the hash from a tree, and return the same tree.
 
-    Functions and classes are in a module and in its classes only.
+    Looks for functions and classes at the top level and in classes only.
     """
-    tree.body = [statement for statement in tree.body if not _is_seal(statement)]
+    tree.body = [statement for statement in tree.body if not _is_hash(statement)]
     stack: list[_Body | ast.stmt] = [tree]
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and node.body and is_docstring(node.body[0]):
+            node.body = node.body[1:]
         if isinstance(node, _Body | ast.FunctionDef | ast.ClassDef):
             stack += node.body
     return tree
 
 
-def _is_seal(statement: ast.stmt) -> bool:
-    """Return True for the statement of the module's hash."""
+def _is_hash(statement: ast.stmt) -> bool:
+    """Return True for the statement that states the module's hash."""
     match statement:
-        case ast.AnnAssign(ast.Name(identity.HASH), ast.Name("Final"), ast.Constant(str())):
+        case ast.AnnAssign(ast.Name(identity.HASH_CONSTANT), ast.Name("Final"), ast.Constant(str())):
             return True
         case _:
             return False
 
 
-def _same(left: ast.AST, right: ast.AST) -> bool:
-    """Return True if two trees are equal, whatever their positions; without recursion, as each `elif` nests."""
+def _are_equal(left: ast.AST, right: ast.AST) -> bool:
+    """Return True if two trees are equal, whatever their positions. Uses no recursion, since each `elif` nests."""
     stack: list[tuple[object, object]] = [(left, right)]
     while stack:
         a, b = stack.pop()

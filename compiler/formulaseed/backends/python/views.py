@@ -4,37 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from formulaseed.backends.python.code import Code, Line, annotate
+from formulaseed.backends.python.code import Code, CodeLine, annotate
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
     """A `Literal` type, with a comment on the meaning of each value.
 
-    `choices` is the name of the set that its values are read with; empty if no value is read from JSON.
+    `choices` is the name of the set of the values, which readers of JSON test; empty if no value is read from JSON.
     """
 
     name: Code
-    values: tuple[Line, ...]
+    values: tuple[CodeLine, ...]
     comment: Code
     choices: Code
 
-    def without_comments(self) -> Alias:
+    def strip_comments(self) -> Alias:
         """Return the alias without its own comment and those of its values."""
-        return replace(self, values=tuple(Line(value.code) for value in self.values), comment=Code(""))
+        return replace(self, values=tuple(CodeLine(value.code) for value in self.values), comment=Code(""))
 
     @property
     def codes(self) -> list[Code]:
+        """The literals of the values, without comments."""
         return [value.code for value in self.values]
 
     @property
     def has_comments(self) -> bool:
+        """True if a value has a comment, so that each value has a line of its own."""
         return any(value.behind for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A field of a record: its name and type, how it is read, a comment, and its default."""
+    """A field of a record: its name and type, the expression that reads it from JSON, a comment, and its default.
+
+    The last three may be empty.
+    """
 
     name: Code
     type: Code
@@ -42,10 +47,11 @@ class FieldView:
     comment: Code = Code("")
     default: Code = Code("")
 
-    def declaration(self, bare: bool = False) -> Line:
-        """Return the line of the field in its record, without a comment if `bare`."""
+    def declaration(self, bare: bool = False) -> CodeLine:
+        """Return the line that declares the field in its record, without the comment if `bare`."""
         comment = Code("") if bare else self.comment
-        return annotate(f"{self.name}: {self.type}{f' = {self.default}' if self.default else ''}", comment, 4)
+        default = f" = {self.default}" if self.default else ""
+        return annotate(f"{self.name}: {self.type}{default}", comment, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,10 @@ class ConstantView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """The table of a lookup: its name, the type of its values, and its entries. `is_sorted` says that the highest is first."""
+    """The table of a lookup: its name, the type of its values, and its entries.
+
+    `is_sorted` says that the entry with the highest value is first.
+    """
 
     name: Code
     type: Code

@@ -1,11 +1,11 @@
-"""Mistakes in files: their encoding and size, JSON, the kind of document; in formula references and rules; our own bugs."""
+"""Define the mistakes in files (encoding, size, JSON, kind of document), references and rules, and our own bugs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import plain, with_1, with_2
+from formulaseed.diagnostics.catalogue import define, define_1, define_2
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.json_reader import JsonFault
@@ -46,144 +46,162 @@ _JSON: dict[str, tuple[str, str, str]] = {
     ),
     "surrogate": ("FS007", "this string contains half of a character (an unpaired surrogate)", _WHOLE),
 }
-"""The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
-_REPLACED = ("python", "typographic", "trailing-comma")
-"""Those that have one reading, and are found with what to write instead."""
-half_a_character = plain("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
-unreadable_reference = with_1("FS509", "the reference cannot be read: {0}", "name a file beside this")
+"""The code, the message and the help for each kind of fault of `source.json_reader`; placeholders take the fault's details."""
+_FAULTS_WITH_REPLACEMENT = ("python", "typographic", "trailing-comma")
+"""The kinds of faults that have one meaning; their second detail is the text to write instead."""
+half_a_character = define("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
+unreadable_reference = define_1("FS509", "the reference cannot be read: {0}", "name a file beside this")
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
+    """Return the diagnostic for a fault in JSON, with the code, message and help of its kind."""
     code, message, help = _JSON[fault.kind]
-    text = help.format(*fault.details)
-    instead = Suggestion(text, str(fault.details[1]), is_verbatim=True) if fault.kind in _REPLACED else text
-    return diagnostic(code, fault.span, message.format(*fault.details), instead)
+    advice: Help = help.format(*fault.details)
+    if fault.kind in _FAULTS_WITH_REPLACEMENT:
+        advice = Suggestion(str(advice), str(fault.details[1]), is_verbatim=True)
+    return diagnostic(code, fault.span, message.format(*fault.details), advice)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
+    """Return FS002: a byte of the file, `at` a character of its text, is not UTF-8."""
     span = Span(source, at, at + 1)
     return diagnostic("FS002", span, f"byte {byte} of the file is not UTF-8", "save the file as UTF-8")
 
 
-def _of_file(code: str, message: str, help: str) -> Callable[[Source, str], Diagnostic]:
-    """Return the constructor of a mistake of a whole file."""
+def _define_for_file(code: str, message: str, help: str) -> Callable[[Source, str], Diagnostic]:
+    """Return the constructor of a mistake of a whole file, whose message has one name."""
     return lambda source, name: diagnostic(code, Span(source, 0, 0), message.format(name), help)
 
 
 def wrong_kind(source: Source, noun: str, wanted: str, help: str) -> Diagnostic:
-    """Return FS008. `noun` is what the file is, `wanted` what it should be."""
+    """Return FS008: the file is a document of another kind, `noun`, than is `wanted`."""
     return diagnostic("FS008", Span(source, 0, 0), f"this is {noun}, not {wanted}", help)
 
 
 def not_json(source: Source, noun: str, help: str) -> Diagnostic:
+    """Return FS001: the file is of another format, `noun`."""
     return diagnostic("FS001", Span(source, 0, 0), f"this is {noun}, not JSON", help)
 
 
-file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} bytes", "shorten it")
-nothing_to_compile = _of_file(
+file_too_large = _define_for_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} bytes", "shorten it")
+nothing_to_compile = _define_for_file(
     "FS008", "this is a {0}, which contains no rules to compile", "compile a file of rules over it"
 )
 
 
 def earlier_style(source: Source, style: str, command: str) -> Diagnostic:
-    """Report a module that this release cannot run; `command` compiles its seed again."""
+    """Return FS701: this release cannot run the module, which is in the style of an earlier one.
+
+    `command` is the one that compiles its seed again.
+    """
     message = f"the module has the emission style {style}, an earlier one"
     return diagnostic("FS701", Span(source, 0, 0), message, f"compile its seed again: `{command}`")
 
 
-foreign_module = _of_file(
+foreign_module = _define_for_file(
     "FS701",
     "this is not a module as formulaseed generates them: {0}",
     "compile the seed again, and pass the module it gives",
 )
-edited_module = _of_file("FS701", "the module {0}", "compile the seed again, or allow it to be edited")
-module_too_deep = _of_file(
+edited_module = _define_for_file("FS701", "the module {0}", "compile the seed again, or allow it to be edited")
+module_too_deep = _define_for_file(
     "FS104",
     "the module generated from {0} nests deeper than Python can read",
     "split the longest formulas into several",
 )
 
 
-def unsupported_kind(source: Source, target: str, kind: str, supported: str) -> Diagnostic:
-    """Return FS702. `kind` is what the file is, `supported` what the target compiles, both in words."""
+def kind_not_supported(source: Source, target: str, kind: str, supported: str) -> Diagnostic:
+    """Return FS702: the target does not compile documents of this kind. `supported` are the kinds that it does, in words."""
     message = f"the target `{target}` does not compile {kind}"
     return diagnostic("FS702", Span(source, 0, 0), message, f"it compiles {supported}; pass another target")
 
 
-def unsupported_construct(span: Span, target: str, noun: str, name: str) -> Diagnostic:
-    """Return FS702. `noun` is a function, an operator, an aggregate or an operation."""
+def construct_not_supported(span: Span, target: str, noun: str, name: str) -> Diagnostic:
+    """Return FS702: the target does not support a function, an operator, an aggregate or an operation, as `noun` says."""
     message = f"the target `{target}` does not support the {noun} `{name}`"
     return diagnostic("FS702", span, message, "write it in another way, or pass another target")
 
 
 WAS_REFUSED = "the module generated from {} was refused: {}"
-internal_error = _of_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
+internal_error = _define_for_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 
 
-def failure_of(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
+    """Return the message for an exception of ours that nothing else caught."""
     return f"the compiler failed with {type(error).__name__}: {error}"
 
 
 # --- references
 
-invalid_version = with_1("FS509", "`version` is three numbers", 'write it like "{0}"')
-reserved_entity = with_1("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
-duplicate_custom_field = with_2("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
+invalid_version = define_1("FS509", "`version` is three numbers", 'write it like "{0}"')
+reserved_entity = define_1("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
+duplicate_custom_field = define_2("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
 
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
-    return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
+    """Return FS201: an entity is not in the reference."""
+    return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, noun="entities"))
 
 
 def unknown_listed_function(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
-    help = did_you_mean(name, known, what="functions", limit=20)
+    """Return FS207: the reference lists a function that the language does not have."""
+    help = did_you_mean(name, known, noun="functions", limit=20)
     return diagnostic("FS207", span, f"the language has no function `{name}` to list", help)
 
 
 def unknown_listed_operator(span: Span, operator: str, known: Iterable[str]) -> Diagnostic:
-    help = f"remove it; operators: {_quoted(known)}"
+    """Return FS103: the reference lists an operator that the language does not have."""
+    help = f"remove it; operators: {_quote_names(known)}"
     return diagnostic("FS103", span, f"the language has no operator `{operator}` to list", help)
 
 
-def unlisted_function(span: Span, name: str, listed: Iterable[str]) -> Diagnostic:
-    help = f"list it in `functions`, or use what is listed: {_quoted(listed)}"
+def function_not_listed(span: Span, name: str, listed: Iterable[str]) -> Diagnostic:
+    """Return FS207: a formula uses a function that the reference does not allow."""
+    help = f"list it in `functions`, or use what is listed: {_quote_names(listed)}"
     return diagnostic("FS207", span, f"the reference does not list the function `{name}`", help, is_security=True)
 
 
-def unlisted_operator(span: Span, operator: str, listed: Iterable[str]) -> Diagnostic:
-    help = f"list it in `operators`, or use what is listed: {_quoted(listed)}"
+def operator_not_listed(span: Span, operator: str, listed: Iterable[str]) -> Diagnostic:
+    """Return FS103: a formula uses an operator that the reference does not allow."""
+    help = f"list it in `operators`, or use what is listed: {_quote_names(listed)}"
     return diagnostic("FS103", span, f"the reference does not list the operator `{operator}`", help, is_security=True)
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
+    """Return the names in backticks, with commas; `nothing` if there are none."""
     return ", ".join(f"`{name}`" for name in names) or "nothing"
 
 
 # --- rules
 
-no_rules = plain("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
-invalid_rule_name = with_1(
+no_rules = define("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
+invalid_rule_name = define_1(
     "FS206",
     "this cannot be the name of a rule",
     "use up to {0} letters, digits, spaces and `_`, such as `basic_ram_valuation`",
 )
-duplicate_rule = with_2("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
+duplicate_rule = define_2("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
 
 
 # --- names in formulas
 
-unreadable_field = with_1(
+unreadable_field = define_1(
     "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"
 )
 
 
 def unknown_name(span: Span, beginning: str, name: str, help: Help) -> Diagnostic:
-    """Return FS204. `beginning` says what is unknown, such as `no field is called`."""
+    """Return FS204: a name in a formula is unknown. `beginning` is the message before it, such as `no field is called`."""
     return diagnostic("FS204", span, f"{beginning} `{name}`", help)
 
 
 def entity_without_value(span: Span, entity: str, example: str, hidden: str) -> Diagnostic:
-    """Return FS204. `hidden` is the full name of the root's field that is called like the entity, or empty."""
+    """Return FS204: an entity, which is always there, is used as a value.
+
+    `example` is one of its fields; empty if it has none. `hidden` is the full name of the root's field with the same name;
+    empty if the root has none.
+    """
     help = f"name one of its fields, such as `{example}`" if example else "it has no fields"
     if hidden:
         help += f"; the field of `{hidden.partition('.')[0]}` is `{hidden}`"

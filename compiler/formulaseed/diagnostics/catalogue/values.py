@@ -1,4 +1,4 @@
-"""Values that change silently: null where it counts as something, 0 that `or` replaces, numbers that rounding makes unequal."""
+"""Define mistakes with values that change silently: null that counts as false, 0 that `or` replaces, rounded numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnost
 from formulaseed.source.text import Span
 
 NullEffect = Literal["value", "truth", "difference"]
-"""Where null is: in place of a value that is needed, as a condition, or beside `!=` or `not in`."""
+"""The effect of null: an error, in place of a value that is needed; false, as a condition; or true, beside `!=` or `not in`."""
 _EFFECTS = {"value": "", "truth": ", and null counts as false", "difference": ", and null differs from every value"}
 _ZEROS = {"0": "0", "''": "an empty string", "False": "false"}
 
@@ -17,23 +17,27 @@ _ZEROS = {"0": "0", "''": "an empty string", "False": "false"}
 def may_be_null(
     span: Span, called: str, coalesced: str, guarded: str, effect: NullEffect, condition: str = "", negated: str = ""
 ) -> Diagnostic:
-    """Return FS305.
+    """Return FS305: a value may be null where null has the given effect.
 
-    `coalesced` and `guarded` are two ways to write it, `condition` is the whole comparison; empty if they are too long.
-
-    `negated` is what `guarded` replaces, if that is more than the value.
+    `coalesced` and `guarded` are two ways to write the value, and `condition` is the whole comparison; each is empty if it is too
+    long. `negated` is the text that `guarded` replaces, if that is more than the value.
     """
-    help = _help_for_null(span, coalesced, f"`{guarded}`" + (f" in place of `{negated}`" if negated else ""), condition)
+    guarded = f"`{guarded}` in place of `{negated}`" if negated else f"`{guarded}`"
+    help = _help_for_null(span, coalesced, guarded, condition)
     return diagnostic("FS305", span, f"{called} may be null here{_EFFECTS[effect]}", help)
 
 
 def _help_for_null(span: Span, coalesced: str, guarded: str, condition: str) -> Help:
+    """Return the help for a value that may be null, by its place: a key of a condition, `source`, `field`, or a formula."""
     if span.source.text.startswith('"', span.start):  # the key of a condition object
-        test_first = 'test for null first: {"!=": null, …}'
-        return f"define a filter: {_step('define_filter', condition)}" if condition else test_first
+        if not condition:
+            return 'test for null first: {"!=": null, …}'
+        return f"define a filter: {_print_step('define_filter', condition)}"
     key = span.pointer.rpartition("/")[2] if _is_whole_string(span) else ""
     if key == "source":  # takes a name only, as `field` does
-        return f"name a step of its own: {_step('expr', coalesced)}" if coalesced else "name a step that replaces null"
+        if not coalesced:
+            return "name a step that replaces null"
+        return f"name a step of its own: {_print_step('expr', coalesced)}"
     if key == "field":
         return f'write "expr": {json.dumps(coalesced, ensure_ascii=False)} in place of "field"'
     if not coalesced:
@@ -42,31 +46,38 @@ def _help_for_null(span: Span, coalesced: str, guarded: str, condition: str) -> 
 
 
 def _is_whole_string(span: Span) -> bool:
+    """Return True if the span is the whole of a JSON string."""
     return span.source.text[span.start - 1 : span.start] == span.source.text[span.end : span.end + 1] == '"'
 
 
-def _step(operation: str, formula: str) -> str:
+def _print_step(operation: str, formula: str) -> str:
     return json.dumps({"name": "…", "op": operation, "expr": formula}, ensure_ascii=False)
 
 
 def or_replaces_value(span: Span, called: str, falsy: str, nullable: bool, instead: str) -> Diagnostic:
-    """Return FS624. `falsy` is the literal that `or` replaces, `instead` what to write; empty if it is too long."""
-    message = f"`or` replaces {_ZEROS[falsy]}{' as well as null' if nullable else ''}: {called} may be {_ZEROS[falsy]}"
+    """Return FS624: `or` replaces a value that counts as false, `falsy`, and not only null.
+
+    `instead` is the expression to write; empty if it is too long.
+    """
+    zero = _ZEROS[falsy]
+    replaced = f"{zero} as well as null" if nullable else zero
+    message = f"`or` replaces {replaced}: {called} may be {zero}"
     help: Help = "write `coalesce(value, default)`, which replaces null only"
     if instead:
         help = Suggestion(f"write `{instead}`", instead, "unsafe")
     return diagnostic("FS624", span, message, help)
 
 
-def mixed_default(span: Span, value: str, default: str) -> Diagnostic:
+def default_type_differs(span: Span, value: str, default: str) -> Diagnostic:
+    """Return FS301: the value and the default of a `coalesce` are of different types."""
     message = f"`coalesce` takes a value and a default of one type, and these are {value} and {default}"
     return diagnostic("FS301", span, message, "give both the same type")
 
 
 def inexact_comparison(span: Span, operator: str, called: str, instead: str, is_whole: bool) -> Diagnostic:
-    """Return FS625.
+    """Return FS625: `==` or `!=` compares numbers that are rounded.
 
-    `instead` is the comparison to write, empty if it is too long; `is_whole` says that it replaces what is underlined.
+    `instead` is the comparison to write; empty if it is too long. `is_whole` says that it replaces the text of the span.
     """
     message = f"`{operator}` compares rounded numbers: {called} is computed, and its last digits may differ"
     help: Help = "compare within a tolerance: `abs(a - b) < 1e-9`"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.data.results import FieldValue
-from formulaseed.diagnostics.render import aligned
+from formulaseed.diagnostics.render import format_table
 from formulaseed.extractors.agreement import label
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.trained.classifying import Classifiers, Prediction, Predictions, RecordedAnswer, folds_of
@@ -143,4 +143,4 @@ def render(found: Sequence[FieldMeasure]) -> str:
         accuracy = shown(one.accuracy), f"{one.baseline_accuracy:.3f}"
         f1 = shown(one.macro_f1), f"{one.baseline_macro_f1:.3f}"
         rows.append((one.field, str(one.n), *accuracy, *f1, shown(one.kappa), shown(one.calibration_error)))
-    return aligned(rows) + "\n"
+    return format_table(rows) + "\n"

@@ -36,7 +36,7 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
     if value.info.ty.base is Base.NULL or (value.info.is_constant and value.info.constant is None):
         return default
     if ty is None:
-        scope.problems.report(catalogue.mixed_default(span, value.info.ty.non_null().noun, default.info.ty.noun))
+        scope.problems.report(catalogue.default_type_differs(span, value.info.ty.non_null().noun, default.info.ty.noun))
         return build_error(span)
     if not here.may_be_null(value):
         return replace(value, info=replace(value.info, ty=ty.non_null()))

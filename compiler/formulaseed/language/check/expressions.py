@@ -273,7 +273,7 @@ class ExpressionChecker(ComparisonChecker):
         ty = choices.find_choice_type(operands, self.scope, is_and=is_and)
         if ty is None:
             nouns = [operand.info.ty.noun for operand in operands]
-            self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
+            self.problems.report(catalogue.operand_types_differ(node.span, node.operator, nouns))
             return build_error(node.span)
         nulls.report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
         known = choices.find_choice_range(checked, facts, is_and=is_and)

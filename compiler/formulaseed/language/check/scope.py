@@ -12,9 +12,9 @@ from functools import cached_property
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
-from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
+from formulaseed.diagnostics.catalogue.expressions import SEED_WORDING, DocumentWording
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
-from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
+from formulaseed.diagnostics.suggestions import find_closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.exactness import Exactness
 from formulaseed.language.functions import FUNCTIONS, Function
@@ -32,7 +32,7 @@ class Scope(ABC):
 
     problems: Problems
     current: str = field(default="", kw_only=True)
-    words: Words = field(default=OF_SEEDS, kw_only=True)
+    words: DocumentWording = field(default=SEED_WORDING, kw_only=True)
     _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
     _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
 
@@ -124,7 +124,7 @@ class Scope(ABC):
         help = self._help_for_string(node.text, beside.values)
         if help is None:
             return None
-        self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
+        self.report_once(catalogue.string_without_quotes(node.span, self.words, node.text, help), node.text)
         return build_error(node.span)
 
     def _help_for_string(self, name: str, values: tuple[str, ...] | None) -> Help | None:
@@ -133,7 +133,7 @@ class Scope(ABC):
         Without `values`, None if the name is a word of the language or similar to a known name.
         """
         if values is not None:
-            value = closest(name, values)
+            value = find_closest(name, values)
             if value is None:
                 return None
             is_certain = is_typo(name, value, [*values, *self.names()])
@@ -141,7 +141,7 @@ class Scope(ABC):
         # it may be a misspelt name, a word of the language, or lack its namespace
         names = (known for known in self.names() if known not in FUNCTIONS)
         is_word = name in FUNCTIONS or name.lower() in ("true", "false", "null", "none")
-        if is_word or closest(name, names) is not None:
+        if is_word or find_closest(name, names) is not None:
             return None
         return suggest(value_text(name), certain=False, more=QUOTED)
 

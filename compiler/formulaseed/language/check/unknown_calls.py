@@ -45,7 +45,7 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
     is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK_FUNCTIONS
     if not is_function and (last not in FUNCTIONS or scope.is_known(module)):
         help = help_for_method(module, last, list(map(expression_text, known)))
-        scope.problems.report(catalogue.method(name.span, last, scope.words, help))
+        scope.problems.report(catalogue.method_call(name.span, last, scope.words, help))
         return
     problem = catalogue.unknown_function(name.span, name.text, _help_for_function(scope, name, known, facts))
     is_security = last.lower() in FORBIDDEN_FUNCTIONS or ast.has_inner_name(name.text)
@@ -64,7 +64,7 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
     # a function of Python is not a typo of another function
     is_elsewhere = hasattr(builtins, last.lower()) or hasattr(math, last.lower())
     typo = "" if is_elsewhere and last.lower() not in FUNCTIONS else name.text
-    return did_you_mean(typo, scope.functions, what="functions", limit=20)
+    return did_you_mean(typo, scope.functions, noun="functions", limit=20)
 
 
 def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
@@ -112,7 +112,7 @@ def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
     if not text and name in FUNCTIONS:
         text = f"{name}({', '.join([value, *arguments])})"
     return (
-        catalogue.rewritten_method(text, is_number=method in POSITION_METHODS)
+        catalogue.help_for_string_method(text, is_number=method in POSITION_METHODS)
         if 0 < len(text) <= _MAX_REWRITTEN_CALL
         else ""
     )

@@ -109,7 +109,7 @@ class _Reasons:
             if is_constant and passed.impossible:
                 text = expression_text(operand)
                 if isinstance(operand, typed.Comparison) and len(text) <= _MAX_QUOTED_CONDITION and reasons:
-                    yield catalogue.holds_where(text, not is_and, reasons[:_MAX_REASONS])
+                    yield catalogue.describe_truth_where(text, not is_and, reasons[:_MAX_REASONS])
                 else:
                     yield from reasons
                 return
@@ -231,10 +231,10 @@ def help_for_order(operand: Expr, other: Expr) -> Help:
     if other.info.ty.is_numeric and (number := help_for_quoted_number(operand)):
         return number
     if isinstance(operand, typed.Ref) and operand.symbol == Symbol(SymbolKind.META, "date"):
-        return catalogue.parts_of_date(operand.text)
+        return catalogue.help_for_date_order(operand.text)
     values = None if isinstance(operand, typed.Literal) else ty.values
     noun = "strings" if ty.base is Base.STRING else "true and false"
-    return catalogue.order_of_values(values, noun)
+    return catalogue.help_for_order(values, noun)
 
 
 def help_for_pair(left: Expr, right: Expr) -> Help:
@@ -247,14 +247,14 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
     ty = field.info.ty
     written = value.value if isinstance(value, typed.Literal) else None
     if ty.base is Base.BOOLEAN:
-        return catalogue.a_boolean(written)
+        return catalogue.help_for_boolean(written)
     if ty.is_numeric and isinstance(field, typed.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
         return catalogue.OPEN_IS_A_NUMBER
     if ty.is_numeric:
         help = help_for_quoted_number(value) or catalogue.WRITE_A_NUMBER
         return help if value is right else str(help)  # a fix replaces the right side
     if ty.values is not None:
-        return catalogue.one_of_values(ty.values)
+        return catalogue.help_for_choice(ty.values)
     if isinstance(written, int | float) and not isinstance(written, bool):
         return catalogue.IN_QUOTES.format(written)
     return catalogue.COMPARE_ALIKE

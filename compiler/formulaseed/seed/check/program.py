@@ -171,7 +171,7 @@ class _ProgramChecker:
             self.problems.report(catalogue.field_as_step(name.span, name.text))
         elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
             values = [step.name.text for step in self.program.steps if not step.is_filter]
-            help = did_you_mean(name.text, values, what="steps")
+            help = did_you_mean(name.text, values, noun="steps")
             if isinstance(help, Suggestion) and help.replacement in named:
                 help = catalogue.KEY_IS_GIVEN.format(help.replacement)
             self.problems.report(catalogue.unknown_step(name.span, name.text, help))

@@ -11,7 +11,14 @@ from itertools import chain
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
-from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
+from formulaseed.diagnostics.suggestions import (
+    did_you_mean,
+    find_close_matches,
+    find_closest,
+    is_typo,
+    suggest,
+    suggest_any,
+)
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, build_error
@@ -173,8 +180,8 @@ class SeedScope(StepScope):
         filters = self.filter_names | self.unclear
         known = [step for step in self.places if step in filters and step != self.current]
         fields = self._fields_called(name, None, per_review=True)
-        help = did_you_mean(name, known, what="filters", prefix="$", others=[name] if self.incomplete else [])
-        if fields and closest(name, known) is None:
+        help = did_you_mean(name, known, noun="filters", prefix="$", rivals=[name] if self.incomplete else [])
+        if fields and find_closest(name, known) is None:
             return _suggest_fields(fields)
         if isinstance(help, Suggestion) and self._is_later(help.replacement.removeprefix("$")):
             return replace(help, text=f"{help.text}{LATER}")
@@ -257,19 +264,19 @@ class SeedScope(StepScope):
         steps = list(self._values())
         before = [step for step in steps if self.places[step] < self._here]
         unread = [name] if self.incomplete else []
-        if closest(name, before) is None:
-            later = closest(name, steps)
+        if find_closest(name, before) is None:
+            later = find_closest(name, steps)
             if later is not None:
                 is_certain = is_typo(name, later, chain(self.names(), unread))
                 return suggest(later, certain=is_certain, more=LATER)
             if any(name in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(name), certain=False, more=QUOTED)
         other_names = [known for known in self.names() if known not in self.places or self.places[known] >= self._here]
-        return did_you_mean(name, before, what="steps defined before this one", others=[*unread, *other_names])
+        return did_you_mean(name, before, noun="steps defined before this one", rivals=[*unread, *other_names])
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
         """Return the help for a name whose namespace is unknown: a step or fields of the name `rest`, or a similar namespace."""
-        close = closest(prefix, self._namespaces)
+        close = find_closest(prefix, self._namespaces)
         is_close = close is not None and is_typo(prefix, close, self._namespaces) and not self.incomplete
         likely = _OTHER_NAMESPACES.get(prefix.lower(), SymbolKind(close) if close is not None else None)
         fields = self._fields_called(rest, likely, per_review=per_review)
@@ -285,10 +292,10 @@ class SeedScope(StepScope):
 
     def _suggest_namespace(self, prefix: str, rest: str, close: str | None, likely: SymbolKind | None) -> Help:
         if likely is not None:
-            similar = closest(rest, self.inputs.get(likely, ()))
+            similar = find_closest(rest, self.inputs.get(likely, ()))
             if similar is not None or close is not None:
                 return suggest(f"{likely.value}.{similar or rest}", certain=False)
-        return did_you_mean(prefix, self._namespaces, what="namespaces", others=[prefix])
+        return did_you_mean(prefix, self._namespaces, noun="namespaces", rivals=[prefix])
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
         """Return the help for an unknown field of a namespace; `implied` says that the namespace is not written there."""
@@ -299,17 +306,17 @@ class SeedScope(StepScope):
 
             field, last = name.rsplit(".", 1)
             method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
-            return method or catalogue.field_without_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)
+            return method or catalogue.help_for_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)
         own = self.inputs[kind]
         prefix = "" if implied else f"{kind.value}."
         elsewhere = self._fields_called(name, None, per_review=per_review)
         if elsewhere:
-            close = closest(name, own)
+            close = find_closest(name, own)
             similar = [f"{prefix}{close}"] if close is not None and is_typo(name, close, own) else []
             return suggest_any([*similar, *elsewhere])
         unread = [name] if self.incomplete or name in self.places else []
-        help = did_you_mean(name, own, what="fields", prefix=prefix, others=unread)
-        return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
+        help = did_you_mean(name, own, noun="fields", prefix=prefix, rivals=unread)
+        return help if find_close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"
 
 
 def _suggest_fields(names: Sequence[str], *, certain: bool = False) -> Help:

@@ -342,7 +342,7 @@ def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: Seed
     for literal in (literal for sort in sorts if sort is not most for literal in sort):
         actual = literal_type(literal.value).noun
         help = help_for_quotes(literal.value, _common(most))
-        scope.problems.report(catalogue.mixed_literals(literal.span, noun, expected, actual, help))
+        scope.problems.report(catalogue.literal_types_differ(literal.span, noun, expected, actual, help))
 
 
 def _is_formula(text: str, scope: SeedScope) -> bool:

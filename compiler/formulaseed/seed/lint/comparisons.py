@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
-from formulaseed.diagnostics.catalogue.seed import as_filter
+from formulaseed.diagnostics.catalogue.seed import help_with_filter
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
@@ -31,7 +31,7 @@ _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 
 def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
     """Warn of comparisons with a category, and with a number that a standard field does not have, and of white space."""
-    certain = problems.places_of("FS603")
+    certain = problems.find_places("FS603")
     lists = lists_of(program)
     ranges = {_symbol(name): known for name, known in RANGES.items()}
     for step in program.steps:
@@ -134,7 +134,7 @@ def _report_whole_list(
     span = node.info.span
     help: Help
     if span.source.text.startswith('"', span.start):  # the key of a condition object
-        help = as_filter(formula)
+        help = help_with_filter(formula)
     elif source.info.span.pointer != literal.info.span.pointer:  # the `source` of a case
         help = f"drop `source` and write `{formula}`"
     else:
@@ -142,7 +142,7 @@ def _report_whole_list(
         help = f"write `{formula}`"
         if len(node.rest) == 1:
             help = Suggestion(help, json.dumps(formula, ensure_ascii=False)[1:-1], "unsafe", is_verbatim=True)
-    problems.report(catalogue.compared_with_list(span, name, operator, help))
+    problems.report(catalogue.comparison_with_list(span, name, operator, help))
 
 
 def _is_list(expression: Expr, lists: set[Symbol]) -> bool:

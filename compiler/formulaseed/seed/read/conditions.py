@@ -13,7 +13,7 @@ from functools import cached_property
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion
-from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest_any
+from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, suggest_any
 from formulaseed.language import ast
 from formulaseed.language.types import Type
 from formulaseed.seed.read.shape import Shape
@@ -42,9 +42,11 @@ _FOREIGN_OPERATORS: dict[str, Help] = {
     "not": Suggestion("write `!=`", "!=", "unsafe"),
     "between": 'write {">=": 2020, "<=": 2023}',
     **dict.fromkeys(
-        ("not in", "not_in", "notin", "nin", "$nin", "!in"), catalogue.as_filter("meta.year not in [2020, 2021]")
+        ("not in", "not_in", "notin", "nin", "$nin", "!in"), catalogue.help_with_filter("meta.year not in [2020, 2021]")
     ),
-    **dict.fromkeys(("contains", "includes", "like", "$regex"), catalogue.as_filter("'Thai' in context.categories")),
+    **dict.fromkeys(
+        ("contains", "includes", "like", "$regex"), catalogue.help_with_filter("'Thai' in context.categories")
+    ),
 }
 """Operators of other formats, in lower case, with the help of each."""
 _JUNCTIONS = ("and", "all", "all_of", "allof", "or", "any", "any_of", "anyof", "not", "nor")
@@ -151,7 +153,7 @@ class _Reader:
             return self._report(catalogue.step_in_condition(key.span, text))
         is_certain = bool(candidates) and text not in names.steps and f"param.{text}" not in names.types
         if not candidates:
-            close = closest(text, [name for name in names.full_names if names.find_testable(name)])
+            close = find_closest(text, [name for name in names.full_names if names.find_testable(name)])
             candidates = names.find_testable(close) if close is not None else []
         help = suggest_any(candidates, certain=is_certain) if candidates else None
         invalid = self._report(catalogue.no_namespace(key.span, text, help))
@@ -181,7 +183,7 @@ class _Reader:
         operator = member.key.value
         if operator in OPERATORS:
             return self._read_comparison(subject, operator, member.value)
-        help = _FOREIGN_OPERATORS.get(operator.strip().lower()) or did_you_mean(operator, OPERATORS, what="operators")
+        help = _FOREIGN_OPERATORS.get(operator.strip().lower()) or did_you_mean(operator, OPERATORS, noun="operators")
         return self._report(catalogue.unknown_operator(member.key.span, operator, help))
 
     def _read_comparison(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:

@@ -94,7 +94,7 @@ class _Reader:
         """Report each key that is not in `known`; none if some field could not be read."""
         for name in section.names() if "extraction" not in self.sections.incomplete else ():
             if name.value not in known:
-                help = did_you_mean(name.value, known, what="fields")
+                help = did_you_mean(name.value, known, noun="fields")
                 self.report(catalogue.unknown_field(name.span, f"`{key}`", name.value, help))
 
     def check_quotes(

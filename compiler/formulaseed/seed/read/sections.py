@@ -191,7 +191,7 @@ class Sections(ABC):
             reason = self.shape.text(member.value, "the reason of a suppression")
             if code not in CODES:
                 by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)
-                help = suggest(by_name) if by_name else did_you_mean(code, SUPPRESSIBLE, what="warnings", limit=30)
+                help = suggest(by_name) if by_name else did_you_mean(code, SUPPRESSIBLE, noun="warnings", limit=30)
                 self.problems.report(catalogue.unknown_warning(span, code, help))
             elif CODES[code].severity == "error":
                 self.problems.report(catalogue.error_suppressed(span, code))

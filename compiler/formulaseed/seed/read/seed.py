@@ -218,7 +218,7 @@ class _SeedV1(Sections):
         for match in placeholders:
             name = match[1]
             if name is not None and name not in PLACEHOLDERS:
-                help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
+                help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], noun="placeholders")
                 span = text.subspan(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
             elif name is not None:
@@ -241,7 +241,7 @@ class _SeedV1(Sections):
         # an apostrophe on one side, as in `{review_date}'s`, is no quote
         if placeholder[1] in STRINGS and (is_whole or set(before + after) & _DOUBLE_QUOTES):
             span = prompt.subspan(start, end)
-            warning = lint_catalogue.quoted_placeholder(span, text[start:end], placeholder[1], is_whole=is_whole)
+            warning = lint_catalogue.placeholder_in_quotes(span, text[start:end], placeholder[1], is_whole=is_whole)
             self.problems.report(warning)
 
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:

@@ -14,7 +14,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import lint as lint_catalogue
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
-from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_typo, suggest
+from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, is_typo, suggest
 from formulaseed.language import ast
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.language.check.wording import help_for_quotes
@@ -158,7 +158,7 @@ class Shape:
             return value.value
         word = value.value.strip().lower().replace("-", "_").replace(" ", "_")
         elsewhere = FOREIGN_TYPES if noun.endswith("type") else elsewhere or {}
-        help = elsewhere.get(word) or did_you_mean(value.value, allowed, what=f"known {noun}s", limit=20)
+        help = elsewhere.get(word) or did_you_mean(value.value, allowed, noun=f"known {noun}s", limit=20)
         self.problems.report(catalogue.unknown_word(code, value.span, value.value, noun, help))
         is_certain = isinstance(help, Suggestion) and help.applicability == "safe"
         return help.replacement if self.guesses and isinstance(help, Suggestion) and is_certain else None
@@ -181,7 +181,7 @@ class Shape:
         if {"where", "expr"} <= {*aliases} and isinstance(value.get(key), JsonString):
             aliases.remove("where")  # it takes no formula
         alias = next((alias for alias in aliases if value.get(alias) is None), None)
-        close = alias or closest(key, known)
+        close = alias or find_closest(key, known)
         if close is None:
             return None, None
         is_alias = len(aliases) == 1 and alias is not None and alias not in _LITERAL_KEYS
@@ -221,7 +221,7 @@ class Shape:
         """Return a name as `name` does. Reports a keyword of the language, since formulas use a step's name alone."""
         named = self.name(value, "a step")
         if named and named.text in RESERVED_WORDS:
-            self.problems.report(catalogue.reserved_name(named.span, named.text))
+            self.problems.report(catalogue.keyword_as_name(named.span, named.text))
         return named
 
     def wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.catalogue import seed_v1 as v1_catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
-from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
+from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, suggest
 from formulaseed.language import ast
 from formulaseed.language.types import Type
 from formulaseed.seed import surface
@@ -201,7 +201,7 @@ class _FormulaReader:
                 return node
             help = self._field_help(rest, loop)
             return self._report(catalogue.unknown_field(node.span, f"`{space}`", rest, help), node.text)
-        close = closest(space, spaces)
+        close = find_closest(space, spaces)
         if close is not None:
             help = suggest(f"{close}.{rest}", certain=False)
         elif is_field:
@@ -209,7 +209,7 @@ class _FormulaReader:
         elif rest in self.steps:
             help = suggest(rest, certain=False)
         else:
-            help = did_you_mean(space, spaces, what="namespaces")
+            help = did_you_mean(space, spaces, noun="namespaces")
         return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
 
     def _lower_subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
@@ -233,7 +233,7 @@ class _FormulaReader:
         if not self.is_complete:
             return ast.Invalid(node.span)
         known = [full.partition(".")[2] for full in self.types if full.startswith(("extraction.", "meta."))]
-        help = did_you_mean(name, known, what="fields", limit=20)
+        help = did_you_mean(name, known, noun="fields", limit=20)
         self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
         return ast.Invalid(node.span)
 

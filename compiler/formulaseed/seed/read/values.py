@@ -27,7 +27,7 @@ def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> 
         return None
     content = literal.value
     if ty.values is not None and isinstance(content, str) and content not in ty.values:
-        help = did_you_mean(content, ty.values, what="values")
+        help = did_you_mean(content, ty.values, noun="values")
         shape.problems.report(catalogue.unknown_value(literal.span, content, help))
         return None
     if content is None or not fits(literal_type(content), ty):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
@@ -56,46 +55,36 @@ CONTEXT: Json = {"tier": 1, "late": False, "stars": 4, "city": "Reno"}
 MODULE = load_evaluator(SEED)
 
 
-def changed(base: Json, section: str, changes: Json) -> Json:
-    """The base with other values in a section; those that are `...` are taken out."""
-    made = copy.deepcopy(base)
-    held = made[section] if section else made
-    held.update(changes)
-    for name in [name for name, value in held.items() if value is ...]:
-        del held[name]
-    return made
+def change(base: Json, section: str, changes: Json) -> Json:
+    """Return a copy of `base` with other values in a section; those that are `...` are removed."""
+    values = {
+        name: value for name, value in {**(base[section] if section else base), **changes}.items() if value is not ...
+    }
+    return {**base, section: values} if section else values
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"mood": "sad"}, "`extraction.mood` must be of type enum ('calm', 'angry'), not 'sad'"),
-        ({"mood": ...}, "`extraction.mood` must be of type enum ('calm', 'angry'), not None"),
-        ({"mood": 1}, "`extraction.mood` must be of type enum ('calm', 'angry'), not 1"),
-        ({"minutes": 2.5}, "`extraction.minutes` must be of type integer, not 2.5"),
-        ({"minutes": True}, "`extraction.minutes` must be of type integer, not True"),
-        ({"minutes": "3"}, "`extraction.minutes` must be of type integer, not '3'"),
-        ({"minutes": 2**63}, "`extraction.minutes` is out of range: 9223372036854775808"),
-        ({"minutes": -(2**63)}, "`extraction.minutes` is out of range: -9223372036854775808"),
-        ({"amount": 1.1e100}, "`extraction.amount` is out of range: 1.1e+100"),
-        ({"amount": -1.1e100}, "`extraction.amount` is out of range: -1.1e+100"),
-        ({"amount": False}, "`extraction.amount` must be of type number, not False"),
-        ({"regular": 1}, "`extraction.regular` must be of type boolean, not 1"),
-        ({"note": 1}, "`extraction.note` must be of type string, not 1"),
-        ({"note": None}, "`extraction.note` must be of type string, not None"),
+MISFITS: dict[str, list[tuple[Json, str]]] = {
+    "extraction": [
+        ({"mood": "sad"}, "must be of type enum ('calm', 'angry'), not 'sad'"),
+        ({"mood": ...}, "must be of type enum ('calm', 'angry'), not None"),
+        ({"mood": 1}, "must be of type enum ('calm', 'angry'), not 1"),
+        ({"minutes": 2.5}, "must be of type integer, not 2.5"),
+        ({"minutes": True}, "must be of type integer, not True"),
+        ({"minutes": "3"}, "must be of type integer, not '3'"),
+        ({"minutes": 2**63}, "is out of range: 9223372036854775808"),
+        ({"minutes": -(2**63)}, "is out of range: -9223372036854775808"),
+        ({"amount": 1.1e100}, "is out of range: 1.1e+100"),
+        ({"amount": -1.1e100}, "is out of range: -1.1e+100"),
+        ({"amount": False}, "must be of type number, not False"),
+        ({"regular": 1}, "must be of type boolean, not 1"),
+        ({"note": 1}, "must be of type string, not 1"),
+        ({"note": None}, "must be of type string, not None"),
     ],
-)
-def test_extractions_that_do_not_fit(changes: Json, expected: str) -> None:
-    refused([changed(ROW, "extraction", changes)], CONTEXT, {}, expected)
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"year": "2020"}, "`meta.year` must be of type integer, not '2020'"),
-        ({"year": None}, "`meta.year` must be of type integer, not None"),
+    "meta": [
+        ({"year": "2020"}, "must be of type integer, not '2020'"),
+        ({"year": None}, "must be of type integer, not None"),
         *[
-            ({"year": ..., "month": ..., "date": date}, "`meta.date` must be an ISO date or date-time")
+            ({"date": date, "year": ..., "month": ...}, "must be an ISO date or date-time")
             for date in (
                 5, "2020", "2020-1", "2020-1-1-1", "0000-01-01", "10000-01-1", "+020-01-01", "2020-00-01", "2020-13-01",
                 "2020-ab-01", "2020-02-30", "2020-1-1x", "14-04-2018", "２０２０-01-01", "20200101", "2020-W15-6", "2020-105",
@@ -104,52 +93,54 @@ def test_extractions_that_do_not_fit(changes: Json, expected: str) -> None:
                 "2020-01-01 12:00+24:00", "never", "",
             )
         ],
-        ({"date": "never"}, "`meta.date` must be an ISO date or date-time"),
-        ({"date": "2019-05-01"}, "`meta.year` is not that of `meta.date`"),
-        ({"date": "2020-06-01"}, "`meta.month` is not that of `meta.date`"),
-        ({"month": ..., "date": "9999-05-01"}, "`meta.year` is not that of `meta.date`"),
-        ({"month": True, "date": "2020-01-01"}, "`meta.month` must be of type integer, not True"),
+        ({"date": "never"}, "must be an ISO date or date-time"),
+        ({"year": 2020, "date": "2019-05-01"}, "is not that of `meta.date`"),
+        ({"month": 5, "date": "2020-06-01"}, "is not that of `meta.date`"),
+        ({"year": 2020, "month": ..., "date": "9999-05-01"}, "is not that of `meta.date`"),
+        ({"month": True, "date": "2020-01-01"}, "must be of type integer, not True"),
     ],
-)  # fmt: skip
-def test_metadata_that_does_not_fit(changes: Json, expected: str) -> None:
-    refused([changed(ROW, "meta", changes)], CONTEXT, {}, expected)
+    "context": [
+        ({"tier": 1.5}, "must be of type integer or null, not 1.5"),
+        ({"late": None}, "must be of type boolean, not None"),
+        ({"stars": ...}, "must be of type number, not None"),
+        ({"stars": True}, "must be of type number, not True"),
+        ({"city": 5}, "must be of type string, not 5"),
+    ],
+    "param": [
+        ({"LEAST": 0}, "is out of bounds: 0"),
+        ({"LEAST": 10}, "is out of bounds: 10"),
+        ({"LEAST": 2.5}, "must be of type integer, not 2.5"),
+        ({"LEAST": None}, "must be of type integer, not None"),
+        ({"SHARE": "1"}, "must be of type number, not '1'"),
+        ({"STRICT": 0}, "must be of type boolean, not 0"),
+        ({"WORD": 0}, "must be of type string, not 0"),
+    ],
+}  # fmt: skip
+"""Changes of a section, and the end of the message, which begins with the first field that is changed."""
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"tier": 1.5}, "`context.tier` must be of type integer or null, not 1.5"),
-        ({"late": None}, "`context.late` must be of type boolean, not None"),
-        ({"stars": ...}, "`context.stars` must be of type number, not None"),
-        ({"stars": True}, "`context.stars` must be of type number, not True"),
-        ({"city": 5}, "`context.city` must be of type string, not 5"),
-    ],
+    ("section", "changes", "expected"), [(section, *misfit) for section in MISFITS for misfit in MISFITS[section]]
 )
-def test_contexts_that_do_not_fit(changes: Json, expected: str) -> None:
-    refused([ROW], changed(CONTEXT, "", changes), {}, expected)
+def test_values_that_do_not_fit(section: str, changes: Json, expected: str) -> None:
+    """The reference evaluator names the field; the module refuses the same values."""
+    row = change(ROW, section, changes) if section in ROW else ROW
+    context = change(CONTEXT, "", changes) if section == "context" else CONTEXT
+    assert_refused(
+        [row], context, changes if section == "param" else {}, f"`{section}.{next(iter(changes))}` {expected}"
+    )
 
 
-@pytest.mark.parametrize(
-    ("parameters", "expected"),
-    [
-        ({"MOST": 1}, "there is no parameter `MOST`"),
-        ({"LEAST": 0}, "`param.LEAST` is out of bounds: 0"),
-        ({"LEAST": 10}, "`param.LEAST` is out of bounds: 10"),
-        ({"LEAST": 2.5}, "`param.LEAST` must be of type integer, not 2.5"),
-        ({"LEAST": None}, "`param.LEAST` must be of type integer, not None"),
-        ({"SHARE": "1"}, "`param.SHARE` must be of type number, not '1'"),
-        ({"STRICT": 0}, "`param.STRICT` must be of type boolean, not 0"),
-        ({"WORD": 0}, "`param.WORD` must be of type string, not 0"),
-    ],
-)
-def test_parameters_that_do_not_fit(parameters: Json, expected: str) -> None:
-    refused([ROW], CONTEXT, parameters, expected)
+def test_unknown_parameters_are_refused() -> None:
+    """A parameter that the seed does not declare is named."""
+    assert_refused([ROW], CONTEXT, {"MOST": 1}, "there is no parameter `MOST`")
 
 
-def refused(rows: list[Json], context: Json, parameters: Json, expected: str) -> None:
-    with pytest.raises(DataError) as found:
+def assert_refused(rows: list[Json], context: Json, parameters: Json, expected: str) -> None:
+    """Both evaluators refuse the inputs, the reference with this message."""
+    with pytest.raises(DataError) as error:
         reference_evaluate(SEED, rows, context, parameters)
-    assert found.value.message == expected
+    assert error.value.message == expected
     with pytest.raises(DataError):
         MODULE.trace(rows, context, parameters)
 
@@ -171,7 +162,7 @@ def refused(rows: list[Json], context: Json, parameters: Json, expected: str) ->
     ],
 )
 def test_rows_that_fit(section: str, changes: Json, expected: Json) -> None:
-    given(expected, [changed(ROW, section, changes)], CONTEXT, {})
+    assert_values(expected, [change(ROW, section, changes)], CONTEXT, {})
 
 
 @pytest.mark.parametrize(
@@ -184,11 +175,11 @@ def test_rows_that_fit(section: str, changes: Json, expected: Json) -> None:
     ],
 )  # fmt: skip
 def test_contexts_and_parameters_that_fit(changes: Json, parameters: Json, expected: Json) -> None:
-    given(expected, [ROW], changed(CONTEXT, "", changes), parameters)
+    assert_values(expected, [ROW], change(CONTEXT, "", changes), parameters)
 
 
-def given(expected: Json, rows: list[Json], context: Json, parameters: Json) -> None:
-    """The evaluators give these values, of these types, among others."""
+def assert_values(expected: Json, rows: list[Json], context: Json, parameters: Json) -> None:
+    """Both evaluators return these values, of these types, among others."""
     for values in (reference_evaluate(SEED, rows, context, parameters), MODULE.trace(rows, context, parameters)):
         found = {name: values[name] for name in expected}
         assert (found, list(map(type, found.values()))) == (expected, list(map(type, expected.values())))

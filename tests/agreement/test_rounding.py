@@ -22,19 +22,8 @@ SIDES = (
     "(N / M if N > 3 else 0.3)", "N / 8 + M / 8", "0.1 + 0.2", "abs(N / M - 1)", "coalesce(context.tier, N / M)", "2 ** N / 4",
 )  # fmt: skip
 LITERALS = (
-    "0.3",
-    "0.5",
-    "2.5",
-    "30",
-    "1.2",
-    "0.7",
-    "0.75",
-    "12.5",
-    "M / N",
-    "M * 0.5",
-    "M * 0.3",
-    "(M / N if M > N else 0.3)",
-)
+    "0.3", "0.5", "2.5", "30", "1.2", "0.7", "0.75", "12.5", "M / N", "M * 0.5", "M * 0.3", "(M / N if M > N else 0.3)",
+)  # fmt: skip
 NUMBERS = tuple(product((1, 2, 3, 5, 6, 7, 9, 10), repeat=2))
 _BINARY: dict[type[ast.operator], Any] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,

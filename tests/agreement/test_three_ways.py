@@ -24,7 +24,7 @@ from guarded_formulas import GuardedWriter
 from helpers import IS_DEEP, without_errors
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from third_evaluator import tree
+from third_evaluator import Fault, Restaurant, tree
 from three_ways import Json, Ways, exact, without
 
 DEPTH = 6
@@ -61,16 +61,21 @@ def drawn(draw: st.DrawFn, writer: Writer, kind: str) -> str:
     return forms[kind](depth).text
 
 
-def sound(seed: Json) -> Ways:
-    """The seed without the steps that can only fail; any other error is a mistake of the writer."""
-    found = analyse(seed)
-    while found.has_errors:
-        errors = [d for d in found.diagnostics if d.severity == "error"]
+def sound(seed: Json, failing: set[str] | None = None) -> Ways:
+    """Return the seed without the steps that can only fail; any other error is a mistake of the writer.
+
+    Adds the names of these steps to `failing`, but for those that are refused although they have a value.
+    """
+    analysis = analyse(seed)
+    while analysis.has_errors:
+        errors = [d for d in analysis.diagnostics if d.severity == "error"]
         assert {d.code for d in errors} == {"FS306"}, [(d.code, d.message, d.pointer) for d in errors]
-        places = {int(d.pointer.split("/")[2]) for d in errors}
-        seed = without(seed, [seed["compute"][place]["name"] for place in places])
-        found = analyse(seed)
-    return Ways(seed, without_errors(found))
+        names = {seed["compute"][int(d.pointer.split("/")[2])]["name"]: d for d in errors}
+        if failing is not None:
+            failing |= {name for name, d in names.items() if "the lower bound is above" not in d.message}
+        seed = without(seed, [*names])
+        analysis = analyse(seed)
+    return Ways(seed, without_errors(analysis))
 
 
 # --- formulas over the restaurant
@@ -123,8 +128,43 @@ ARGUMENTS = st.tuples(
 )  # fmt: skip
 
 
+KNOWN = [
+    {"name": "ZERO", "op": "const", "value": 0},
+    {"name": "TEN", "op": "const", "value": 10},
+    {"name": "NEGATIVE", "op": "const", "value": -3},
+    {"name": "HUGE", "op": "const", "value": 1e200},
+    {"name": "MODE", "op": "const", "value": "strict"},
+    {"name": "DEBUG", "op": "const", "value": False},
+    {"name": "ALONE", "op": "case", "source": "param.X", "rules": [{"when": "> 5", "then": 0}, {"else": 0}]},
+    {"name": "PRICE", "op": "lookup", "source": "context.name", "match": "exact", "table": {"Thai": 2.5}, "default": 0},
+]
+"""Steps whose values the checker knows."""
+KNOWN_VARIABLES = [
+    *[Variable(name, "integer") for name in ("ZERO", "TEN", "NEGATIVE", "ALONE")],
+    *[Variable(name, "number") for name in ("HUGE", "PRICE")],
+    *[Variable("MODE", "string", ("strict",)), Variable("DEBUG", "boolean")],
+]
+
+
+class FailingWriter(Writer):
+    """Writes formulas with operations that can only fail."""
+
+    numbers = (
+        *Writer.numbers,
+        [("{n:*} / 0", "*"), ("log(0 - {E:*} * {E:*})", "()"), ("HUGE * HUGE", "*"), ("10 ** 200 * TEN ** 200", "*")],
+    )
+
+    def plain(self, depth: int) -> Piece:
+        return Piece("None") if self.one_in(12) else super().plain(depth)
+
+
 @st.composite
 def formulas(draw: st.DrawFn, kind: str) -> Json:
+    if kind == "failing":
+        failing = FailingWriter(draw, [*KNOWN_VARIABLES, *KNOWN_VARIABLES, *VARIABLES])
+        is_number = draw(st.booleans())
+        text = drawn(draw, failing, "number" if is_number else "condition")
+        return {"op": "expr", "expr": f"0 + ({text})" if is_number else f"1 if ({text}) else 2"}
     writer = Writer(draw, VARIABLES)
     if kind == "case":
         rules = [{"when": drawn(draw, writer, "condition"), "then": draw(SHORT_STRINGS)} for _ in range(2)]
@@ -136,30 +176,41 @@ def seed_of(steps: Sequence[Json]) -> Json:
     named = [{"name": f"F{place}", **step} for place, step in enumerate(steps)]
     return {
         "task_name": "T", "parameters": PARAMETERS, "context": CONTEXT, "extract": {"fields": []},
-        "compute": [*BASE, *named], "output": ["N"],
+        "compute": [*BASE, *KNOWN, *named], "output": ["N"],
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("kind", "share", "least"),
-    [("number", 1.6, 680), ("condition", 1.2, 560), ("nullable", 0.6, 250), ("text", 0.5, 220), ("case", 0.35, 130)],
-)
+    [
+        ("number", 1.6, 680), ("condition", 1.2, 560), ("nullable", 0.6, 250), ("text", 0.5, 220), ("case", 0.35, 130),
+        ("failing", 1.2, 250),
+    ],
+)  # fmt: skip
 def test_random_formulas(kind: str, share: float, least: int) -> None:
-    """Of the restaurant: each formula is a step, and each is computed for several inputs."""
+    """Each formula is a step that is computed for several inputs; one that is refused has a value for no input."""
     tried: Counter[str] = Counter()
 
     @examples(share)
     @given(st.tuples(*[formulas(kind)] * 5), st.lists(ARGUMENTS, min_size=1, max_size=8))
     def agree(steps: Sequence[Json], inputs: list[Any]) -> None:
-        ways = sound(seed_of(steps))
+        seed = seed_of(steps)
+        failing: set[str] = set()
+        ways = sound(seed, failing)
         for arguments in inputs:
-            for outcome in ways.assert_agree(arguments).values():
-                tried[outcome[0]] += 1
-        tried["formulas"] += len(ways.seed["compute"]) - len(BASE)
+            tried.update(outcome[0] for outcome in ways.assert_agree(arguments).values())
+            if failing:
+                values = Restaurant(seed, *arguments, frozenset()).values(apart=True)
+                texts = {step["name"]: step for step in seed["compute"]}
+                for name in failing:
+                    assert isinstance(values[name], Fault), ("is refused", texts[name], arguments, values[name])
+        tried["refused"] += len(failing)
+        tried["formulas"] += len(ways.seed["compute"]) - len(BASE + KNOWN)
 
     agree()
     print(tried)
     assert tried["formulas"] >= wanted(least)
+    assert tried["refused"] or kind != "failing"
 
 
 @pytest.mark.parametrize("kind", ["number", "condition", "nullable", "text"])
@@ -173,11 +224,11 @@ def test_printed_formulas_read_as_they_were(kind: str) -> None:
     @given(st.lists(formulas(kind), min_size=1, max_size=8), st.lists(ARGUMENTS, min_size=1, max_size=3))
     def agree(steps: list[Json], inputs: list[Any]) -> None:
         ways = sound(seed_of(steps))
-        written = ways.seed["compute"][len(BASE) :]
-        checked = ways.loaded.program.steps[len(BASE) :]
+        written = ways.seed["compute"][len(BASE + KNOWN) :]
+        checked = ways.loaded.program.steps[len(BASE + KNOWN) :]
         printed = [{**step, "expr": step_text(found)} for step, found in zip(written, checked, strict=True)]
-        again = Ways.of({**ways.seed, "compute": [*BASE, *printed]})
-        for before, after in zip(checked, again.loaded.program.steps[len(BASE) :], strict=True):
+        again = Ways.of({**ways.seed, "compute": [*BASE, *KNOWN, *printed]})
+        for before, after in zip(checked, again.loaded.program.steps[len(BASE + KNOWN) :], strict=True):
             assert exact(before.operation) == exact(after.operation), step_text(before)
         others = [
             (before, after)

@@ -15,7 +15,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 
 STARTS = {"formula": "formula", "continuation": "formula", "v1": "v1"}
 WORDS = [
-    *(
+    *[
         "and",
         "or",
         "not",
@@ -32,9 +32,9 @@ WORDS = [
         "truely",
         "x",
         "$F",
-    ),
+    ],
     *("1", "2.5", ".5", "1e5", "007", "1_000", "'a'", '"b\\""', "'c", "max(", "sum(", "extractions", "e['kind']"),
-    *(
+    *[
         "(",
         ")",
         "[",
@@ -57,7 +57,7 @@ WORDS = [
         "?",
         "&&",
         ";",
-    ),
+    ],
 ]
 
 

@@ -80,7 +80,7 @@ def seed_of(*steps: Json) -> Json:
     ]
     return {
         "task_name": "T",
-        "context": [{"name": name, "type": kind, "nullable": True} for name, kind in NULLABLE.items()] + [NOISE],
+        "context": [NOISE, *({"name": name, "type": kind, "nullable": True} for name, kind in NULLABLE.items())],
         "extract": {"fields": [], "meta": [{"name": "visits", "type": "integer", "nullable": True}]},
         "compute": [*first, *steps],
         "output": ["N", "M", "SUM", *(step["name"] for step in steps if step["op"] != "define_filter")],

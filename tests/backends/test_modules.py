@@ -497,7 +497,7 @@ def pyright(folder: Path) -> list[str]:
     return [line for line in lines[:-1] if line.startswith(" ")]
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("checker", ["mypy", pytest.param("pyright", marks=pytest.mark.thorough)])
 def test_type_checkers_find_nothing(checker: str, request: pytest.FixtureRequest) -> None:
     """Strict modes report neither an error nor a needless directive; a contradiction is refused or passes, too."""
     assert request.getfixturevalue(checker) == []

@@ -258,6 +258,7 @@ DESCRIBED = [
 ]
 
 
+@pytest.mark.thorough
 def test_raw_descriptions_never_become_code(broken: pytest.MonkeyPatch) -> None:
     """Printed as they are, hostile descriptions are refused with FS901, or are nothing but comments that can be seen."""
     honest = {entry.id: code_alone(compile_seed(entry.seed or {}, formatted=False)) for entry in DESCRIBED}

@@ -64,19 +64,14 @@ def test_documented_formula(documented: Documented, listing: Reference) -> None:
     assert all(d.severity == "warning" for d in formula.diagnostics)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_text_stays_a_text(text: str, listing: Reference) -> None:
-    """A field that is a text can be read alone; null is no text."""
-    formula = compile_formula(text, reference=listing)
-    assert formula.evaluate(FULL) == TEXTS[text]
-    assert outcome(formula, BARE) == "null"
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_the_documentation_assigns_is_refused(text: str, listing: Reference) -> None:
-    """There are no assignments: the one is reported as such, and what it would name is no field."""
-    (found,) = refused(text, listing)
-    assert (found.code, find_stage(found)) == REFUSED[text]
+def test_strings_and_assignments_of_the_documentation(listing: Reference) -> None:
+    """A string field can be read alone, and null is no string; an assignment is refused, and so is the name it would define."""
+    for text, value in TEXTS.items():
+        formula = compile_formula(text, reference=listing)
+        assert (formula.evaluate(FULL), outcome(formula, BARE)) == (value, "null")
+    for text, expected in REFUSED.items():
+        (fault,) = refused(text, listing)
+        assert (fault.code, find_stage(fault)) == expected
 
 
 def test_warnings_are_errors_where_asked_for() -> None:
@@ -125,16 +120,10 @@ def test_guards_silence(text: str, listing: Reference) -> None:
     assert [d.code for d in compile_formula(text, reference=listing).diagnostics] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["cpu.cores if gpu else 0", "cpu.cores * 2 if not cpu else 0", "cpu.cores if cpu.tdp_w else 0"]
-)
-def test_other_tests_are_no_guards(text: str, listing: Reference) -> None:
-    """The test of something else, or the wrong way round, guards nothing."""
-    assert "FS305" in {d.code for d in analyse_formula(text, listing).diagnostics}
-
-
-def test_an_entity_that_is_there_with_nothing_in_it(listing: Reference) -> None:
-    """A test of the entity lets a field pass that is null all the same: that is an error when it happens, never 0."""
+def test_other_tests_are_no_guards(listing: Reference) -> None:
+    """The test of something else, or the wrong way round, guards nothing; a null field of a present entity is an error."""
+    for text in ("cpu.cores if gpu else 0", "cpu.cores * 2 if not cpu else 0", "cpu.cores if cpu.tdp_w else 0"):
+        assert "FS305" in {d.code for d in analyse_formula(text, listing).diagnostics}
     formula = compile_formula("cpu.cores * 2 if cpu else 0", reference=listing)
     assert formula.evaluate(BARE) == 0.0
     with pytest.raises(EvaluationError, match=r"formula: null: cpu\.cores is null"):
@@ -176,23 +165,12 @@ def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str
     assert find_stage(found) == "fields"
 
 
-def test_something_else_gets_the_list(listing: Reference) -> None:
-    """A name that is near to nothing is met with what there is, the root's fields first."""
+def test_lists_unquoted_strings_and_duplicates(listing: Reference) -> None:
+    """A dissimilar name gets a list, an unquoted string is recognized, and each wrong name is reported once."""
     assert only("zzz", listing).help.startswith("fields: `title`, `price_usd`, ")
-
-
-def test_an_unquoted_text_is_recognized(listing: Reference) -> None:
-    """A text without quotes beside an enum is reported as that."""
     assert only("condition == nwe", listing).help == "did you mean `'new'`? a string is in quotes"
-
-
-def test_each_wrong_name_is_reported(listing: Reference) -> None:
-    """All problems come in one go, a duplicate name once."""
-    found = refused("ram_gbs + ram_gbs + cpu.coers + condition", listing)
-    assert [d.message for d in found if d.code == "FS204"] == [
-        "no field is called `ram_gbs`",
-        "`cpu` has no field `coers`",
-    ]
+    messages = [d.message for d in refused("ram_gbs + ram_gbs + cpu.coers + condition", listing) if d.code == "FS204"]
+    assert messages == ["no field is called `ram_gbs`", "`cpu` has no field `coers`"]
 
 
 # --- types
@@ -443,15 +421,11 @@ def test_variables_that_would_mean_something_else(variables: Any, message: str, 
     assert str(found.value) == message
 
 
-def test_only_declared_variables_have_values() -> None:
-    """Of variables alone the declared ones are known, whatever they are called."""
+def test_only_declared_variables_have_values(listing: Reference) -> None:
+    """Without a reference only the declared variables are known; otherwise they are further names of its root."""
     assert compile_formula("variables * a", variables=["variables", "a"]).evaluate({"variables": 3, "a": 2}) == 6.0
     with pytest.raises(DataError, match=r"`c` is no field; fields: `a`, `b`$"):
         compile_formula("a", variables=["a", "b"]).evaluate({"a": 1, "c": 2})
-
-
-def test_variables_beside_a_reference(listing: Reference) -> None:
-    """Variables are further names of the reference's root."""
     formula = compile_formula("ram_gb * rate", reference=listing, variables={"rate": "number"})
     assert formula.evaluate({"ram_gb": 4, "rate": 2.5}) == 10.0
 
@@ -497,10 +471,8 @@ def test_the_command_prints_the_value() -> None:
 def test_the_command_checks_where_there_are_no_values() -> None:
     """A formula that reads fields is only checked without --vars."""
     found = formulaseed("formula", "ram_gb * 2", "--reference", REFERENCE)
-    assert (found.status, found.out) == (0, "")
-    assert (
-        found.err == "no problems; syntax passed, security passed, fields passed, types passed, execution not reached\n"
-    )
+    stages = "no problems; syntax passed, security passed, fields passed, types passed, execution not reached\n"
+    assert (found.status, found.out, found.err) == (0, "", stages)
 
 
 def test_the_command_names_the_stages() -> None:
@@ -577,15 +549,8 @@ def test_stages_behind_a_failure_are_not_reached() -> None:
 # --- anything at all
 
 NAMES = st.sampled_from(["ram_gb", "price_usd", "cpu.cores", "cpu", "condition", "listing.ram_gb", "cpu.nope", "x"])
-PIECES = st.one_of(
-    NAMES,
-    st.sampled_from(
-        ["+", "-", "*", "/", "//", "**", "%", "(", ")", " if ", " else ", " and ", " or ", "not ", ",", "=="]
-    ),
-    st.sampled_from(
-        ["<", "1", "0", "2.5", "'new'", "None", "True", *(f"{name}(" for name in FUNCTIONS), "[", "]", "$", "."]
-    ),
-)
+TOKENS = "+ - * / // ** % ( ) if else and or not , == < 1 0 2.5 'new' None True [ ] $ ."
+PIECES = NAMES | st.sampled_from(TOKENS.split()) | st.sampled_from([f"{name}(" for name in FUNCTIONS])
 
 
 @given(st.lists(PIECES, max_size=20).map(" ".join), st.sampled_from(LISTINGS))

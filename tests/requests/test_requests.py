@@ -32,14 +32,9 @@ def request(id: str = "R01", evidence: dict[str, Any] | None = None, **changes: 
     group = find_benchmark_group(id) or "G01"
     group = "G09" if "social_filter" in evidence and group not in ("G09", "G10") else group
     line = {
-        "id": id,
-        "group": group,
-        "scenario": "Night Reader",
-        "text": "No screens, please.",
-        "shorthand": "AND(no_tv)",
-        "structure": {"op": "AND", "args": [{"aspect": "no_tv", "evidence": evidence}]},
-        "gold_restaurant": "lotus",
-    }
+        "id": id, "group": group, "scenario": "Night Reader", "text": "No screens, please.", "shorthand": "AND(no_tv)",
+        "structure": {"op": "AND", "args": [{"aspect": "no_tv", "evidence": evidence}]}, "gold_restaurant": "lotus",
+    }  # fmt: skip
     return {**line, **changes}
 
 

@@ -244,8 +244,7 @@ def test_a_group_without_reviews() -> None:
 
 
 @pytest.mark.parametrize(
-    ("generous", "harsh", "truth"),
-    [(5, 1, -1), (5, 2, 1), (3, 1, 1), (None, 1, 1), (5, None, 1), (None, None, 1)],
+    ("generous", "harsh", "truth"), [(5, 1, -1), (5, 2, 1), (3, 1, 1), (None, 1, 1), (5, None, 1), (None, None, 1)]
 )
 def test_not_only_easy_raters(generous: int | None, harsh: int | None, truth: int) -> None:
     """Not satisfied only where easy raters rate it high and harsh ones low; no data is satisfied."""

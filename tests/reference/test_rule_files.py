@@ -225,7 +225,7 @@ def test_fix_leaves_rules_alone(tmp_path: Path) -> None:
     assert command("check", "--fix", path, "--reference", REFERENCE).status == 1
     assert path.read_bytes() == before
     with pytest.raises(SeedError, match="FS204"):
-        checked(analyse_rules(path, REFERENCE))
+        require_valid(analyse_rules(path, REFERENCE))
 
 
 def test_one_rule_that_fails(tmp_path: Path) -> None:

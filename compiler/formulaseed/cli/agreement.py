@@ -44,9 +44,16 @@ if TYPE_CHECKING:
 @param_option
 @format_option
 def agreement(
-    seed: str, contexts: str, extractions: str, predictions: str | None, extractor: Literal["lexical", "trained"],
-    verdicts: bool, duplicates: Duplicates, params: tuple[str, ...], form: str
-) -> None:  # fmt: skip
+    seed: str,
+    contexts: str,
+    extractions: str,
+    predictions: str | None,
+    extractor: Literal["lexical", "trained"],
+    verdicts: bool,
+    duplicates: Duplicates,
+    params: tuple[str, ...],
+    form: str,
+) -> None:
     """Measure how far an extractor agrees with recorded extractions, field by field, and what that does to verdicts.
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.

@@ -75,9 +75,17 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
 )
 @_form_option
 def diff(
-    old: str, new: str, rows: str | None, new_rows: str | None, params_old: tuple[str, ...], params_new: tuple[str, ...],
-    output: str | None, checks: tuple[Check, ...], form: str, duplicates: Duplicates
-) -> None:  # fmt: skip
+    old: str,
+    new: str,
+    rows: str | None,
+    new_rows: str | None,
+    params_old: tuple[str, ...],
+    params_new: tuple[str, ...],
+    output: str | None,
+    checks: tuple[Check, ...],
+    form: str,
+    duplicates: Duplicates,
+) -> None:
     """Compare two seeds step by step, and what they make of the same restaurants.
 
     Pass one seed twice with --param-old and --param-new for two settings of it. If the seeds ask different questions, pass
@@ -159,9 +167,15 @@ class _Percent(click.ParamType[float]):
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @_form_option
 def sensitivity(
-    seed: str, rows: str, duplicates: Duplicates, params: tuple[str, ...], by: float, output: str | None, quiet: bool,
-    form: str
-) -> None:  # fmt: skip
+    seed: str,
+    rows: str,
+    duplicates: Duplicates,
+    params: tuple[str, ...],
+    by: float,
+    output: str | None,
+    quiet: bool,
+    form: str,
+) -> None:
     """Rank the numbers of a policy by how many verdicts flip when each is moved, down and up, one at a time.
 
     Integers move by 1 at least, years by 1. A number whose other value makes the seed invalid is listed as skipped. Exit

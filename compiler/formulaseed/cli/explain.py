@@ -91,9 +91,16 @@ class _Explanations(NamedTuple):
 
 @contextmanager
 def _open_explanations(
-    select: Callable[[Iterator[InputLine]], Iterator[InputLine]], *, seed: str, rows: str, output: str | None,
-    params: tuple[str, ...], duplicates: Duplicates, allow_edited: bool, quiet: bool
-) -> Iterator[_Explanations]:  # fmt: skip
+    select: Callable[[Iterator[InputLine]], Iterator[InputLine]],
+    *,
+    seed: str,
+    rows: str,
+    output: str | None,
+    params: tuple[str, ...],
+    duplicates: Duplicates,
+    allow_edited: bool,
+    quiet: bool,
+) -> Iterator[_Explanations]:
     """Provide explanations of the restaurants in the lines of `rows` that `select` chooses.
 
     They are computed as the block iterates, with progress on standard error; failures are reported at the end of the block.

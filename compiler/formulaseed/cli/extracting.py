@@ -121,11 +121,27 @@ class Job:
 
 
 def make_job(
-    seed: str, outputs: Mapping[str, str | None], *, contexts: str | None, restaurants: str | None, reviews: str | None,
-    duplicates: Duplicates, limit: int | None, sample: int | None, sample_seed: int, allow_edited: bool, extractor: str,
-    on_error: Literal["fail", "skip"], dry_run: bool, extractions_out: str | None, quiet: bool, with_text: bool,
-    trace: bool = False, params: tuple[str, ...] = (), **extractor_values: Any
-) -> Job:  # fmt: skip
+    seed: str,
+    outputs: Mapping[str, str | None],
+    *,
+    contexts: str | None,
+    restaurants: str | None,
+    reviews: str | None,
+    duplicates: Duplicates,
+    limit: int | None,
+    sample: int | None,
+    sample_seed: int,
+    allow_edited: bool,
+    extractor: str,
+    on_error: Literal["fail", "skip"],
+    dry_run: bool,
+    extractions_out: str | None,
+    quiet: bool,
+    with_text: bool,
+    trace: bool = False,
+    params: tuple[str, ...] = (),
+    **extractor_values: Any,
+) -> Job:
     """Check the options that `run` and `extract` share, load the seed, and return the job.
 
     With `dry_run` print the estimated calls and costs, and exit the command with status 0. `outputs` are the files to write, by
@@ -192,11 +208,16 @@ def start_job(job: Job) -> Iterator[RunningJob]:
             show_progress("restaurant", quiet=job.quiet) as progress,
             Interruption() if job.extractor.asks_model else contextlib.nullcontext(),
             open_extractor(
-                job.program, job.source, job.extractor, failures,
-                Callbacks(notify, None if job.quiet else progress.show), job.sample, job.sample_seed,
+                job.program,
+                job.source,
+                job.extractor,
+                failures,
+                Callbacks(notify, None if job.quiet else progress.show),
+                job.sample,
+                job.sample_seed,
             ) as extractor,
             _open_recorder(job, extractor) as recorder,
-        ):  # fmt: skip
+        ):
             running = RunningJob(recorder, failures, progress, counts)
             yield running
         is_done = True

@@ -49,9 +49,16 @@ from formulaseed.source.printing import number_of
 @click.option("--strict", is_flag=True, help="Write nothing where rows belong to no restaurant.")
 @param_option
 def score(
-    seed: str, rows: str, contexts: str | None, out: str, params: tuple[str, ...], strict: bool, order_by: str | None,
-    engine: str, **engine_options: Any,
-) -> None:  # fmt: skip
+    seed: str,
+    rows: str,
+    contexts: str | None,
+    out: str,
+    params: tuple[str, ...],
+    strict: bool,
+    order_by: str | None,
+    engine: str,
+    **engine_options: Any,
+) -> None:
     """Score whole tables: a row for each relevant review, and a context for each restaurant.
 
     Exit status 3 where some restaurants failed: their lines have an error in place of a value.

@@ -60,17 +60,22 @@ def info(path: str | None, form: str) -> None:
     }
     bounds = [(batch, cost_of([batch.spent], prices)) for batch in unconfirmed]
     if form == "json":
-        emit_json({
-            **contents,
-            "answers": [{**model, "usage": model["usage"].to_json()} for model in contents["answers"]],
-            "attempts": attempts,
-            "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
-            "unconfirmed_batches": [
-                {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
-            ],
-            "spent_usd": costs["spent"].usd,
-            **{name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd} for name in ("unknown", "in_flight")},
-        })  # fmt: skip
+        emit_json(
+            {
+                **contents,
+                "answers": [{**model, "usage": model["usage"].to_json()} for model in contents["answers"]],
+                "attempts": attempts,
+                "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
+                "unconfirmed_batches": [
+                    {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
+                ],
+                "spent_usd": costs["spent"].usd,
+                **{
+                    name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd}
+                    for name in ("unknown", "in_flight")
+                },
+            }
+        )
         return
     say(f"{contents['path']}: {contents['bytes']:,} bytes, version {contents['version']}")
     for model in contents["answers"]:

@@ -63,9 +63,17 @@ _STATUS_WIDTH = 14
 @duplicates_option
 @benchmark_option
 def validate(
-    requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, benchmark: bool,
-    matrix: str | None, out: str | None, conditions: str | None, duplicates: Duplicates, **data: str | None
-) -> None:  # fmt: skip
+    requests: str,
+    groups: str | None,
+    explained: tuple[str, ...],
+    suggest: bool,
+    benchmark: bool,
+    matrix: str | None,
+    out: str | None,
+    conditions: str | None,
+    duplicates: Duplicates,
+    **data: str | None,
+) -> None:
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
     A request with errors is invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some

@@ -51,8 +51,11 @@ def occurrence_at(occurrences: tuple[Occurrence, ...], offset: int) -> Occurrenc
 def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
     """Yield the occurrences in the order of the sections; None for a name that the text spells with escapes."""
     for space, declarations in (
-        ("extraction", program.fields), ("meta", program.meta), ("context", program.context), ("param", program.parameters),
-    ):  # fmt: skip
+        ("extraction", program.fields),
+        ("meta", program.meta),
+        ("context", program.context),
+        ("param", program.parameters),
+    ):
         for declaration in declarations:
             span = program.declared_at.get(f"{space}.{declaration.name}")
             # a standard field is not declared in the text

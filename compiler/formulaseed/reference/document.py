@@ -251,13 +251,22 @@ def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
     return (
-        ("null_safety", "A nullable field needs a guard where null has no meaning: coalesce(x, 0), or x * 5 if entity else 0."),
+        (
+            "null_safety",
+            "A nullable field needs a guard where null has no meaning: coalesce(x, 0), or x * 5 if entity else 0.",
+        ),
         ("type_coercion", "The result of a formula becomes a float; true is 1.0, false is 0.0."),
-        ("operator_precedence", "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
-         "and, or, then a if condition else b."),
+        (
+            "operator_precedence",
+            "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
+            "and, or, then a if condition else b.",
+        ),
         ("field_access", access),
-        ("limitations", "One expression: no assignments, loops, imports, indexing or methods. Texts know ==, != and in."),
-    )  # fmt: skip
+        (
+            "limitations",
+            "One expression: no assignments, loops, imports, indexing or methods. Texts know ==, != and in.",
+        ),
+    )
 
 
 def _readable_types(reference: Reference) -> dict[str, Type]:

@@ -167,9 +167,14 @@ class DuckSession:
 
 @contextmanager
 def open_chunks(
-    rows: DuckTable, contexts: DuckTable | None, mapping: TableMapping, counts: Counter[str],
-    key_range: KeyRange = ALL_KEYS, *, is_sorted: bool,
-) -> Iterator[tuple[Iterator[Chunk], Any]]:  # fmt: skip
+    rows: DuckTable,
+    contexts: DuckTable | None,
+    mapping: TableMapping,
+    counts: Counter[str],
+    key_range: KeyRange = ALL_KEYS,
+    *,
+    is_sorted: bool,
+) -> Iterator[tuple[Iterator[Chunk], Any]]:
     """Read a range of both tables: provide its chunks, and the schema of results.
 
     With `is_sorted` DuckDB does not sort the tables; the chunks then raise `UnsortedError` if the keys are unsorted.

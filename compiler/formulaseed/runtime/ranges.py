@@ -36,9 +36,13 @@ _RESULTS_FILE = "results.arrow"
 
 
 def score_range(
-    tables: duck.Tables, mapping: TableMapping, module: Any, counts: Counter[str],
-    use: Callable[[Iterator[pa.RecordBatch], pa.Schema], _Returned], key_range: duck.KeyRange = duck.ALL_KEYS,
-) -> _Returned:  # fmt: skip
+    tables: duck.Tables,
+    mapping: TableMapping,
+    module: Any,
+    counts: Counter[str],
+    use: Callable[[Iterator[pa.RecordBatch], pa.Schema], _Returned],
+    key_range: duck.KeyRange = duck.ALL_KEYS,
+) -> _Returned:
     """Score a range of keys, and return what `use` returns for the batches of results and their schema.
 
     Tables that can be read twice are read as if they were sorted. If they turn out not to be, they are sorted, and `use`

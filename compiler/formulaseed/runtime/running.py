@@ -159,9 +159,18 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
             error = error_record(fault)
             add_failure(failures, restaurant, fault)
     return Result(
-        business_id, name if isinstance(name, str) else None, evaluator.task_name, reviews,
-        output, steps, evidence, error, quotes, reasons, run,
-    )  # fmt: skip
+        business_id,
+        name if isinstance(name, str) else None,
+        evaluator.task_name,
+        reviews,
+        output,
+        steps,
+        evidence,
+        error,
+        quotes,
+        reasons,
+        run,
+    )
 
 
 def _answers_by_review(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:

@@ -37,9 +37,13 @@ class ScoredBatches:
 
 
 def metadata(
-    evaluator: Evaluator, parameters: Mapping[str, Any] | None, key: str, order: str, engine: str,
+    evaluator: Evaluator,
+    parameters: Mapping[str, Any] | None,
+    key: str,
+    order: str,
+    engine: str,
     versions: Mapping[str, str],
-) -> dict[str, str]:  # fmt: skip
+) -> dict[str, str]:
     """Return the provenance of results as the metadata of their file. `versions` are those of the engine's packages."""
     provenance = evaluator.provenance(parameters or None).to_json()
     record = {
@@ -120,9 +124,13 @@ def score_lines(
 
     def evaluate() -> Iterator[tuple[Any, ...]]:
         results = evaluate_lines(
-            evaluator, open_lines(rows, "rows"), failures, trace=options.trace, parameters=options.parameters,
+            evaluator,
+            open_lines(rows, "rows"),
+            failures,
+            trace=options.trace,
+            parameters=options.parameters,
             duplicates=options.duplicates,
-        )  # fmt: skip
+        )
         for result in results:
             counts[RESTAURANTS] += 1
             values = result.steps if options.trace else result.output

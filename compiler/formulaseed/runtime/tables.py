@@ -125,9 +125,17 @@ def map_columns(
         raise DataError(other_kind or "; ".join(faults))
     assert order is not None
     plan = Plan(
-        options.key, order, tuple(row_fields), tuple(context_fields), contexts is not None, types, options.trace,
-        dict(options.parameters or {}), ids, options.duplicates,
-    )  # fmt: skip
+        options.key,
+        order,
+        tuple(row_fields),
+        tuple(context_fields),
+        contexts is not None,
+        types,
+        options.trace,
+        dict(options.parameters or {}),
+        ids,
+        options.duplicates,
+    )
     whole_dates = any(field.section == "meta" and field.name == DATE for field in row_fields)
     return TableMapping(plan, tuple(row_columns), tuple(context_columns), whole_dates)
 

@@ -154,9 +154,13 @@ class StepWriter(Chooser):
     """
 
     def __init__(
-        self, draw: st.DrawFn, formulas: type[FormulaWriter], reviews: Sequence[Variable], inputs: Sequence[Variable],
+        self,
+        draw: st.DrawFn,
+        formulas: type[FormulaWriter],
+        reviews: Sequence[Variable],
+        inputs: Sequence[Variable],
         parameters: Sequence[Variable],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(draw)
         self.formulas = formulas
         self.reviews = reviews
@@ -259,10 +263,15 @@ class StepWriter(Chooser):
     def _expr(self, name: str) -> Variable:
         """Append a formula of some type, which may be null if it is a number."""
         writer = self._writer()
-        kind, write, depth = self.choose([
-            ("number", writer.number_or_null, DEPTH - 1), ("number", writer.number, DEPTH), ("number", writer.number, DEPTH),
-            ("boolean", writer.condition, DEPTH), ("string", writer.string, DEPTH - 1),
-        ])  # fmt: skip
+        kind, write, depth = self.choose(
+            [
+                ("number", writer.number_or_null, DEPTH - 1),
+                ("number", writer.number, DEPTH),
+                ("number", writer.number, DEPTH),
+                ("boolean", writer.condition, DEPTH),
+                ("string", writer.string, DEPTH - 1),
+            ]
+        )
         piece = write(depth)
         self._add(name, "expr", expr=piece.text)
         return Variable(name, kind, piece.values, nullable=write == writer.number_or_null)

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 from formulaseed import limits
-from formulaseed.data.records import describe_errors
+from formulaseed.data.validation import describe_errors
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec

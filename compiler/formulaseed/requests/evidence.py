@@ -388,16 +388,14 @@ def _lower_social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
     return ir.SocialRating(min_stars, min_matches, social_filter)
 
 
-_CREDIBILITY = ("weight_by", "credibility_percentile", "min_credible_matches")
-_MINIMUMS = ("min_positive", "min_negative")
 KINDS: dict[str, tuple[Keys, Callable[[EvidenceDecoder], ir.Evidence | None]]] = {
     "item_meta": (Keys(("path",), (*RULES, "op", "value")), _lower_item_meta),
     "item_meta_hours": (Keys(("path", "true"), ("op", "value")), _lower_item_hours),
-    "review_text": (Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _lower_review_text),
+    "review_text": (Keys(("pattern",), ("weight_by", "credibility_percentile", "min_credible_matches", "social_filter", "min_matches")), _lower_review_text),
     "review_meta": (Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _lower_review_meta),
     "review_group_rating": (Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _lower_group_rating),
     "review_group_rating_negative": (Keys(("condition",)), _lower_not_only_easy_raters),
-    "review_sentiment": (Keys(("topic",), ("sentiment", *_MINIMUMS, "social_filter")), _lower_sentiment),
+    "review_sentiment": (Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _lower_sentiment),
     "social_rating": (Keys(("social_filter",), ("min_stars", "min_matches")), _lower_social_rating),
-}
+}  # fmt: skip
 """The keys of each kind of evidence, and the function that lowers it."""

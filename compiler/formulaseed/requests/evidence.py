@@ -25,11 +25,9 @@ MAX_STARS = 5.0
 OPERATORS: tuple[str, ...] = get_args(ir.Ordering)
 RULES: tuple[str, ...] = ("not_contains", "contains", "not_true", "missing", "true", "false", "neutral")
 """The rules of `item_meta` in the order in which they are tried."""
-
 _FINAL_RULES = ("not_contains", "contains", "not_true")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HOURS = re.compile(r"([0-9]{1,2}):([0-9]{1,2})-([0-9]{1,2}):([0-9]{1,2})")
-
 _EXAMPLES = {
     "path": '["attributes", "WiFi"]', "true": '"18:0-21:30"', "pattern": '"live music"', "op": '"not_empty"', "value": "3.5",
     "group_filter": '{"field": "date", "operator": "gte", "value": "2020-01-01"}', "metric": '"avg_stars"', "agg": '"any"',
@@ -388,14 +386,18 @@ def _lower_social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
     return ir.SocialRating(min_stars, min_matches, social_filter)
 
 
+_CREDIBILITY = ("weight_by", "credibility_percentile", "min_credible_matches")
 KINDS: dict[str, tuple[Keys, Callable[[EvidenceDecoder], ir.Evidence | None]]] = {
     "item_meta": (Keys(("path",), (*RULES, "op", "value")), _lower_item_meta),
     "item_meta_hours": (Keys(("path", "true"), ("op", "value")), _lower_item_hours),
-    "review_text": (Keys(("pattern",), ("weight_by", "credibility_percentile", "min_credible_matches", "social_filter", "min_matches")), _lower_review_text),
+    "review_text": (Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _lower_review_text),
     "review_meta": (Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _lower_review_meta),
     "review_group_rating": (Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _lower_group_rating),
     "review_group_rating_negative": (Keys(("condition",)), _lower_not_only_easy_raters),
-    "review_sentiment": (Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _lower_sentiment),
+    "review_sentiment": (
+        Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")),
+        _lower_sentiment,
+    ),
     "social_rating": (Keys(("social_filter",), ("min_stars", "min_matches")), _lower_social_rating),
-}  # fmt: skip
+}
 """The keys of each kind of evidence, and the function that lowers it."""

@@ -367,6 +367,7 @@ def test_without_pyarrow_the_command_names_the_extra(folder: Path) -> None:
     assert not (folder / "r.parquet").exists()
 
 
+@pytest.mark.thorough
 @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
 @given(seeds(), st.data())
 def test_every_output_has_the_type_of_its_column(seed: dict[str, Any], data: st.DataObject) -> None:

@@ -104,10 +104,8 @@ def score_ranges(
     """
     folders = [workers.folder / str(number) for number in range(len(key_ranges))]
     try:
-        pending = [
-            workers.pool.submit(_score_to_file, job, key_range, folder)
-            for key_range, folder in zip(key_ranges, folders, strict=True)
-        ]
+        arguments = zip(key_ranges, folders, strict=True)
+        pending = [workers.pool.submit(_score_to_file, job, *range_and_folder) for range_and_folder in arguments]
         for folder, future in zip(folders, pending, strict=True):
             counts.update(future.result())
             with pa.memory_map(str(folder / _RESULTS_FILE)) as file:

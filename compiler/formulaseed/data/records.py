@@ -110,10 +110,7 @@ class RestaurantRecord(Record):
         return {**(self.model_extra or {}), **(self.business or {})}
 
     def deduplicate(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
-        """Return a copy with the first review of each id.
-
-        Raises `DataError` for a duplicate, with the places that `place_of` returns, if the policy is `fail`.
-        """
+        """Return a copy with the first review of each id. Under `fail` a duplicate raises `DataError`, with its `place_of`."""
         ids = [review.review_id for review in self.reviews]
         reviews = drop_duplicates(self.reviews, ids, policy, place_of)
         if len(reviews) == len(self.reviews):

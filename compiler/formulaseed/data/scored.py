@@ -105,6 +105,7 @@ def _build_array(column: Sequence[Any], kind: Any) -> Any:
 
 
 def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
+    """Write batches in row groups of equal size; strings except the key are dictionary-encoded."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -71,6 +71,7 @@ class _PandasBlocker(MetaPathFinder):
     """An import finder that reports pandas as missing."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Raise `ImportError` for pandas; leave all other modules to the other finders."""
         if fullname == "pandas":
             raise ImportError(fullname)
 

@@ -129,6 +129,7 @@ def _score_to_file(job: ScoreJob, key_range: duck.KeyRange, folder: Path) -> Cou
 
 
 def _write_batches(path: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:
+    """Write batches to a new Arrow file at `path`."""
     with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)

@@ -118,12 +118,12 @@ def test_filters_that_use_one_another_have_a_limit() -> None:
 
     def nest_filters(number: int) -> dict[str, Any]:
         first = {"name": "F0", "op": "define_filter", "extraction": {"mood": "good"}}
-        others = [
+        more_filters = [
             {"name": f"F{i}", "op": "define_filter", "where": {f"$F{i - 1}": i % 2 == 0, "meta.stars": {"<": i + 9}}}
             for i in range(1, number)
         ]
         count = {"name": "N", "op": "count", "where": {f"$F{number - 1}": True}}
-        return tiny_seed(compute=[first, *others, count], output=["N"])
+        return tiny_seed(compute=[first, *more_filters, count], output=["N"])
 
     seed = load_seed(nest_filters(limits.FILTER_NESTING))
     rows = [tiny_row("r1"), tiny_row("r2", "bad")]

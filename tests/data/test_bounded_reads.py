@@ -91,6 +91,7 @@ def whole_file_commands(path: object) -> Iterator[tuple[object, ...]]:
     yield "draft", path, "--out", "-"
 
 
+@pytest.mark.thorough
 def test_devices_and_pipes_in_place_of_files(pipe: Path) -> None:
     """Each command ends at once with a message."""
     for path in ("/dev/zero", pipe, pipe.parent, pipe.parent / "absent"):

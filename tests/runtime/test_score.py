@@ -119,7 +119,7 @@ def write_tables(folder: Path, *tables: Any, **options: Any) -> tuple[object, ..
     return tuple(arguments)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_lines_without_a_counterpart_are_counted(jobs: int, tmp_path: Path) -> None:
     """Restaurants without rows are evaluated over none; rows without a restaurant, and lines without a key, are counted.
 
@@ -174,7 +174,7 @@ def test_formats_and_jobs_do_not_change_the_results(tmp_path: Path) -> None:
     assert len(outputs) == 1
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_order_and_jobs_do_not_change_the_results(jobs: int, tmp_path: Path) -> None:
     """2,000 restaurants, sorted, shuffled, or unsorted only at the very end, give the same bytes."""
     table, places = tiny_tables(2_000)

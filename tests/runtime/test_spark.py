@@ -76,6 +76,7 @@ def test_frames_give_the_values_of_the_evaluator(path: Path, spark: Any) -> None
     compare()
 
 
+@pytest.mark.thorough
 @settings(GENERATE, max_examples=200 if IS_DEEP else 8)
 @given(seeds(max_steps=8), st.data())
 def test_random_seeds(spark: Any, seed: Any, data: st.DataObject) -> None:

@@ -74,17 +74,17 @@ def examples(share: float) -> settings:
     return settings(max_examples=max(1, round(settings.default.max_examples * share)))  # type: ignore[union-attr]
 
 
-def encode_line(business_id: object, records: Json, others: Json = None, **options: Any) -> bytes:
+def encode_line(business_id: object, records: Json, extra_keys: Json = None, **options: Any) -> bytes:
     context = {"name": "Café: 1", "hours": {"Monday": "8:0-22:0"}}
-    line = {"business_id": business_id, "context": context, "rows": records, **(others or {})}
+    line = {"business_id": business_id, "context": context, "rows": records, **(extra_keys or {})}
     return json.dumps(line, **options).encode()
 
 
-def create_decoder(evaluator: Evaluator, records: Json, others: Json = None) -> RowDecoder:
+def create_decoder(evaluator: Evaluator, records: Json, extra_keys: Json = None) -> RowDecoder:
     """Return a decoder that has learned the keys of a line with these rows."""
     decoder = evaluator.row_decoder()
     assert decoder is not None
-    decoder.learn(InputLine("rows.jsonl", 2, encode_line("learnt", records, others)))
+    decoder.learn(InputLine("rows.jsonl", 2, encode_line("learnt", records, extra_keys)))
     return decoder
 
 
@@ -178,19 +178,19 @@ RUN = {"extractor": "lexical", "seed_sha256": "0" * 64, "edited": False, "sample
 
 
 @pytest.mark.parametrize(
-    ("row", "others"),
+    ("row", "extra_keys"),
     [
         (ROW, {}), (WITHOUT_PARTS, {}), ({**WITHOUT_PARTS, "note": "more", "cool": 3}, {}),
         ({**ROW, "meta": {**WITHOUT_PARTS["meta"], "year": 2018, "cool": 3}}, {}),
         (ROW, {"reviews": COUNTS, "run": RUN}), (ROW, {"reviews": None}), (ROW, {"run": RUN, "note": ["a: b"]}),
     ],
 )  # fmt: skip
-def test_ordinary_lines_are_decoded_by_types(row: Json, others: Json) -> None:
+def test_ordinary_lines_are_decoded_by_types(row: Json, extra_keys: Json) -> None:
     """With a date and its parts or without them, other keys, colons, nulls, and the origin of the rows."""
     _, evaluator = load("values")
-    decoder = create_decoder(evaluator, duplicate(row), others)
-    assert assert_same(evaluator, decoder, encode_line("a", duplicate(row), others))
-    assert not others or decoder.read(encode_line("a", duplicate(row))) is None
+    decoder = create_decoder(evaluator, duplicate(row), extra_keys)
+    assert assert_same(evaluator, decoder, encode_line("a", duplicate(row), extra_keys))
+    assert not extra_keys or decoder.read(encode_line("a", duplicate(row))) is None
 
 
 @pytest.mark.parametrize("fields", ["mood", "score", "stars", "stars year", "mood score", ""])
@@ -218,7 +218,7 @@ def test_seeds_that_use_some_fields_decode_them_by_types(fields: str) -> None:
     [
         with_meta(year=2019), with_meta(month=5), with_meta(date="2018-02-30"), with_meta(date=None), with_meta(year=True),
         with_meta(stars=True), with_meta(stars=2**53), with_extraction(mood=None), with_extraction(level=6),
-        with_extraction(level=5.0), with_extraction(share=-0.5), with_extraction(dish=None), with_extraction(others={"a": 1}),
+        with_extraction(level=5.0), with_extraction(share=-0.5), with_extraction(dish=None), with_extraction(more={"a": 1}),
         {**ROW, "extraction": {k: v for k, v in ROW["extraction"].items() if k != "open"}},
         {k: v for k, v in ROW.items() if k != "review_id"}, ROW,
     ],
@@ -260,9 +260,9 @@ def test_other_lines_are_left_to_the_module(line: bytes) -> None:
 )  # fmt: skip
 def test_lines_with_a_wrong_origin_are_left_to_the_module(wrong: Json) -> None:
     _, evaluator = load("values")
-    others = {"reviews": COUNTS, "run": RUN}
-    decoder = create_decoder(evaluator, duplicate(ROW), others)
-    assert decoder.read(encode_line("a", duplicate(ROW), {**others, **wrong})) is None
+    extra_keys = {"reviews": COUNTS, "run": RUN}
+    decoder = create_decoder(evaluator, duplicate(ROW), extra_keys)
+    assert decoder.read(encode_line("a", duplicate(ROW), {**extra_keys, **wrong})) is None
 
 
 def test_strict_evaluators_and_edited_modules_read_every_row_themselves() -> None:

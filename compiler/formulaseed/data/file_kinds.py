@@ -49,10 +49,12 @@ def _one_of(names: _Keys) -> Callable[[_Keys], bool]:
 
 
 def _is_results(keys: _Keys) -> bool:
+    """Return whether an object with these keys is a result of `run` or `evaluate`."""
     return "task" in keys and not keys.isdisjoint(("output", "error"))
 
 
 def _is_restaurants(keys: _Keys) -> bool:
+    """Return whether an object with these keys is a restaurant, not a result, which has a name, too."""
     names = ("business", "name", "categories", "attributes")
     return "business_id" in keys and not keys.isdisjoint(names) and not _is_results(keys)
 

@@ -56,10 +56,7 @@ _MAX_CACHED_CHARACTERS = 1_000
 
 @lru_cache(256)
 def _find_first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the first absent name with the key that resembles it; None if there is none.
-
-    Results are cached, since the lines of a file have the same keys.
-    """
+    """Return the first absent name with the key that resembles it, or None; cached, since lines of a file have the same keys."""
     for name in names:
         typo = _find_typo(name, keys, names) if name not in keys else None
         if typo is not None:
@@ -114,10 +111,7 @@ class RestaurantRecord(Record):
         return {**(self.model_extra or {}), **(self.business or {})}
 
     def deduplicate(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
-        """Return a copy with the first review of each id. Raises `DataError` for a duplicate if the policy is `fail`.
-
-        `place_of` returns the place of a review, by its position, for the message.
-        """
+        """Return a copy with the first review of each id. Under `fail` a duplicate raises `DataError`, with its `place_of`."""
         ids = [review.review_id for review in self.reviews]
         reviews = drop_duplicates(self.reviews, ids, policy, place_of)
         if len(reviews) == len(self.reviews):

@@ -252,6 +252,7 @@ class ResultCounts:
             self._add_verdicts(output)
 
     def _add_verdicts(self, output: Mapping[str, Any]) -> None:
+        """Count the strings and booleans of a restaurant's outputs; the first output decides which are verdicts."""
         if self._names is None:
             self._names = [name for name, value in output.items() if isinstance(value, str | bool | None)]
         for name in self._names:

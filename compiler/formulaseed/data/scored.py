@@ -71,6 +71,7 @@ class _PandasBlocker(MetaPathFinder):
     """An import finder that reports pandas as missing."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Raise `ImportError` for pandas; leave all other modules to the other finders."""
         if fullname == "pandas":
             raise ImportError(fullname)
 
@@ -105,6 +106,7 @@ def _build_array(column: Sequence[Any], kind: Any) -> Any:
 
 
 def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
+    """Write batches in row groups of equal size; strings except the key are dictionary-encoded."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

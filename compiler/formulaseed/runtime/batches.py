@@ -147,7 +147,7 @@ class Scorer:
         schema = self._plan.schema(groups.keys.type, order.type)
         arrays = [groups.keys, *columns, *_build_error_columns(errors, len(values))]
         if self._plan.trace:
-            arrays.append(_build_evidence(order.to_pylist(), evidence, groups, errors, schema))
+            arrays.append(_build_evidence(order.to_pylist(), evidence, groups, errors, schema.field("evidence").type))
         return pa.record_batch(arrays, schema=schema)
 
     def _evaluate_groups(
@@ -252,7 +252,7 @@ def _build_evidence(
     evidence: Sequence[Evidence | None],
     groups: Groups,
     errors: Mapping[int, Error],
-    schema: pa.Schema,
+    kind: pa.DataType,
 ) -> pa.Array:
     """Return the column of evidence: order keys of rows instead of their positions; null for restaurants in `errors`."""
     lines: list[list[tuple[str, list[Any]]] | None] = []
@@ -261,7 +261,7 @@ def _build_evidence(
             lines.append(None)
         else:
             lines.append([(name, [order[start + at] for at in counted]) for name, counted in positions.items()])
-    return pa.array(lines, schema.field("evidence").type)
+    return pa.array(lines, kind)
 
 
 @contextmanager

@@ -191,10 +191,7 @@ def open_chunks(
             stack.callback(readers[-1].close)
         chunks = cut_chunks(_read_batches(readers[0]), counts)
         if contexts is not None:
-            row_batch, context_batch = (
-                pa.record_batch([pa.array([], kind) for kind in reader.schema.types], reader.schema)
-                for reader in readers
-            )
+            row_batch, context_batch = (pa.RecordBatch.from_pylist([], reader.schema) for reader in readers)
             empty = build_chunk([row_batch])._replace(contexts=context_batch)
             chunks = join_contexts(chunks, _read_batches(readers[1]), counts, empty)
         yield chunks, _result_schema(readers[0].schema, mapping)

@@ -288,9 +288,8 @@ def _build_row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[
 def _describe_failures(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
     """Yield each failed review and the reason; reviews that the model was not asked about share an entry for each reason."""
     shared_reasons = (NOT_ASKED, IN_BATCH, CUT_OFF)
-    for extraction in failed:
-        if extraction.failure not in shared_reasons:
-            yield f"review {extraction.review_id}", extraction.failure
+    own_failures = (extraction for extraction in failed if extraction.failure not in shared_reasons)
+    yield from ((f"review {extraction.review_id}", extraction.failure) for extraction in own_failures)
     for reason in shared_reasons:
         ids = [extraction.review_id for extraction in failed if extraction.failure == reason]
         if ids:

@@ -108,10 +108,8 @@ def score_ranges(
     """
     folders = [workers.folder / str(number) for number in range(len(key_ranges))]
     try:
-        pending = [
-            workers.pool.submit(_score_to_file, job, key_range, folder)
-            for key_range, folder in zip(key_ranges, folders, strict=True)
-        ]
+        arguments = zip(key_ranges, folders, strict=True)
+        pending = [workers.pool.submit(_score_to_file, job, *range_and_folder) for range_and_folder in arguments]
         for folder, future in zip(folders, pending, strict=True):
             counts.update(future.result())
             with pa.memory_map(str(folder / _RESULTS_FILE)) as file:
@@ -135,6 +133,7 @@ def _score_to_file(job: ScoreJob, key_range: duck.KeyRange, folder: Path) -> Cou
 
 
 def _write_batches(path: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:
+    """Write batches to a new Arrow file at `path`."""
     with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)

@@ -1,7 +1,5 @@
 """Names the columns and counts that engines and the partition function share. Imports nothing, so that executors have it."""
 
-from __future__ import annotations
-
 DEFAULT_KEY = "business_id"
 """The column of a user's table that names restaurants, unless an option says otherwise."""
 

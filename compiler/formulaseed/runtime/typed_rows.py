@@ -210,6 +210,7 @@ def _colon_getters(
 
 
 def _has_colon(value: object) -> bool:
+    """Return whether `value` is a string that contains a colon."""
     return isinstance(value, str) and ":" in value
 
 

@@ -271,7 +271,7 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     """mypy --strict and ruff find nothing, the standard library is enough, and the bytes are the same again."""
     path = ROOT / "examples" / "requests.jsonl"
     outcomes = [formulaseed("compile", path, "--out", tmp_path / name) for name in ("a", "b")]
-    assert [found.status for found in outcomes] == [0, 0], outcomes[0].err
+    assert [outcome.status for outcome in outcomes] == [0, 0], outcomes[0].err
     module = tmp_path / "a" / "requests_module.py"
     assert module.read_bytes() == (tmp_path / "b" / "requests_module.py").read_bytes()
     mypy = ["-m", "mypy", "--strict", "--no-incremental"]

@@ -160,21 +160,6 @@ def test_many_steps_that_all_use_one_another() -> None:
     assert find_cycles(dict.fromkeys(names, " + ".join(names)))
 
 
-NAMESPACES = [
-    "business.stars", "biz.stars", "restaurant.name", "r.stars", "review.useful", "e.size", "extractions.size", "this.stars",
-    "stars", "useful", "context.useful", "contxt.stars", "param.size",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMESPACES)
-def test_a_namespace_that_is_offered_has_the_field(name: str) -> None:
-    """Each of the proposed names is a field."""
-    (help,) = helps({"op": "sum", "expr": name}, "FS201 FS204")
-    names = re.findall("`([^`]*)`", help)
-    assert names
-    assert [helps({"op": "sum", "expr": name}, "FS201 FS204") for name in names] == [[]] * len(names)
-
-
 WHOLE = {
     "1 if N => 5 else 0": ("FS103", "=>"),
     "1 if N =< 5 else 0": ("FS103", "=<"),

@@ -112,7 +112,9 @@ class _Session:
         self.found: dict[str, int] = {}
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = [item for item in items if re.search(TESTS[item.path.name], item.nodeid)]
+        items[:] = [
+            item for item in items if re.search(TESTS[item.path.relative_to(ROOT / "tests").as_posix()], item.nodeid)
+        ]
 
     def pytest_runtestloop(self, session: Any) -> bool:
         import formulaseed

@@ -195,6 +195,7 @@ def test_records_of_rules() -> None:
 # --- requests
 
 
+@pytest.mark.thorough
 def test_restaurants_reviews_and_judgements(monkeypatch: pytest.MonkeyPatch) -> None:
     """The module of requests and the validator refuse what no text can be compared with, and compute the rest."""
     requests = load_requests(EXAMPLES / "requests.jsonl")

@@ -148,6 +148,7 @@ def test_benchmark_requests_beside_broken_ones(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "matrix.json").read_text(encoding="utf-8")) == expected
 
 
+@pytest.mark.thorough
 def test_benchmark_requests_on_the_texts_alone() -> None:
     """Without judgements only the requests that ask for judgements are open, and they say so."""
     done = validated("--out", "-", judged=False)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from formulaseed import check, compile_formula, compile_seed, load_evaluator, load_seed
 from formulaseed.diagnostics.model import Problems
-from formulaseed.documents import analyse
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language.functions import FUNCTIONS, Function, function_table
 from formulaseed.language.hints import FOREIGN_CALLS, HINTS
@@ -124,16 +123,3 @@ def test_what_a_call_of_another_language_is_here(written: str) -> None:
     """Each rewriting is a formula."""
     assert parse_formula(PlainText(Span(Source("", written), 0, len(written)), written), problems := Problems())
     assert not problems.sorted()
-
-
-def test_a_call_of_another_language_is_rewritten_with_its_arguments() -> None:
-    """The help of a rewritten call is a formula without errors."""
-    calls = {
-        "IF(N > 1, 2, 3)": "2 if N > 1 else 3", "NVL(context.stars, 3)": "coalesce(context.stars, 3)",
-        "ln(N + 1)": "log(N + 1)",
-        "greatest(N, 2, 3)": "max(N, 2, 3)", "Math.max(N, 2)": "max(N, 2)", "mod(N + 1, 3)": "(N + 1) % 3",
-    }  # fmt: skip
-    for call, rewritten in calls.items():
-        (error,) = [found for found in analyse(seed(call)).diagnostics if found.severity == "error"]
-        assert error.code == "FS207"
-        assert error.help in (f"write `{rewritten}`", "write `max`")

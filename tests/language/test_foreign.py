@@ -135,6 +135,8 @@ CALLS = {
     "BETWEEN(N, 1, 5)": "1 <= N <= 5",
     "IF(N > 0 or M > 0, N, M + 1)": "N if N > 0 or M > 0 else M + 1",
     "IFNULL(context.tier, 2)": "coalesce(context.tier, 2)",
+    "NVL(context.stars, 3)": "coalesce(context.stars, 3)",
+    "ln(N + 1)": "log(N + 1)",
     "lg(N + 1)": "log(N + 1) / log(10)",
     "mod(N + 1, 3)": "(N + 1) % 3",
     "np.square(-N)": "(-N) ** 2",
@@ -148,7 +150,7 @@ def test_a_call_is_rewritten(call: str) -> None:
     """The help says what to write with the call's own arguments, and that has no errors."""
     name, is_value = call.partition("(")[0], "> 1" not in call and "context" not in call and "BETWEEN" not in call
     for text in (call, CALLS[call]):
-        errors = reported(text if is_value or "IF" in call else f"1 if {text} else 0")
+        errors = reported(text if is_value or "IF" in call or "NVL" in call else f"1 if {text} else 0")
         assert errors == ([(name, f"write `{CALLS[call]}`")] if text == call else [])
 
 
@@ -179,6 +181,7 @@ NO_METHODS = {
     "(N + 1).real": (".real", "use the value itself"),
     "datetime.now().year": ("datetime.now().year", YEAR),
     "datetime.now()": ("datetime.now", YEAR),
+    "Math.max(N, 2)": ("Math.max", "write `max`"),
     "today()": ("today", YEAR),
     "count(*)": ("count(*)", "`count` is an operation: a formula uses its result by name"),
     "extraction.qualité": ("é", "names use the letters a to z, digits and `_`"),

@@ -23,20 +23,7 @@ FIELDS: list[Json] = [
     {"name": "cool", "type": "integer", "description": "Hides the metadata of the same name"},
 ]
 _ROW_NUMBERS = ("n", "x", "cool", "stars", "review_stars", "useful", "review_useful", "funny", "year", "review_cool")
-_NAMES = (
-    "a",
-    "b",
-    "n_mild",
-    "SCORE",
-    "n_extractions",
-    "a_sum",
-    "a_count",
-    "SCORE_MAX",
-    "e",
-    "extraction",
-    "rows",
-    "verdict",
-)
+_NAMES = ["a", "b", "n_mild", "SCORE", "n_extractions", "a_sum", "a_count", "SCORE_MAX", "e", "extraction", "rows", "verdict"]
 _VARIABLES = ("e", "e", "e", "r", "x", "review", "a")
 
 
@@ -213,31 +200,14 @@ def _halves(low: int, high: int) -> st.SearchStrategy[float]:
     return st.integers(2 * low, 2 * high).map(lambda n: n / 2)
 
 
-_ROWS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "extraction": st.fixed_dictionaries(
-                {
-                    "kind": st.sampled_from(KINDS),
-                    "n": st.integers(-3, 5),
-                    "x": _halves(-2, 4),
-                    "flag": st.booleans(),
-                    "cool": st.integers(0, 3),
-                }
-            ),
-            "meta": st.fixed_dictionaries(
-                {
-                    "stars": _halves(1, 5),
-                    "useful": st.integers(0, 4),
-                    "funny": st.integers(0, 2),
-                    "cool": st.integers(5, 9),
-                    "year": st.integers(2018, 2026),
-                }
-            ),
-        }
-    ),
-    max_size=5,
-)  # fmt: skip
+_EXTRACTIONS = st.fixed_dictionaries({
+    "kind": st.sampled_from(KINDS), "n": st.integers(-3, 5), "x": _halves(-2, 4), "flag": st.booleans(), "cool": st.integers(0, 3),
+})  # fmt: skip
+_METADATA = st.fixed_dictionaries({
+    "stars": _halves(1, 5), "useful": st.integers(0, 4), "funny": st.integers(0, 2), "cool": st.integers(5, 9),
+    "year": st.integers(2018, 2026),
+})  # fmt: skip
+_ROWS = st.lists(st.fixed_dictionaries({"extraction": _EXTRACTIONS, "meta": _METADATA}), max_size=5)
 _CONTEXTS = st.fixed_dictionaries({"review_count": st.integers(0, 9), "stars": _halves(0, 5)})
 v1_inputs = st.tuples(_ROWS, _CONTEXTS)
 """Rows and a context."""

@@ -23,7 +23,20 @@ FIELDS: list[Json] = [
     {"name": "cool", "type": "integer", "description": "Hides the metadata of the same name"},
 ]
 _ROW_NUMBERS = ("n", "x", "cool", "stars", "review_stars", "useful", "review_useful", "funny", "year", "review_cool")
-_NAMES = ["a", "b", "n_mild", "SCORE", "n_extractions", "a_sum", "a_count", "SCORE_MAX", "e", "extraction", "rows", "verdict"]
+_NAMES = [
+    "a",
+    "b",
+    "n_mild",
+    "SCORE",
+    "n_extractions",
+    "a_sum",
+    "a_count",
+    "SCORE_MAX",
+    "e",
+    "extraction",
+    "rows",
+    "verdict",
+]
 _VARIABLES = ("e", "e", "e", "r", "x", "review", "a")
 
 

@@ -217,8 +217,8 @@ def _closing_lines(
 ) -> Iterator[str]:
     """Yield why a run ended early, what the extractor says of its work, a run's counts, and what it has cost."""
     again = "run the same command to"
-    if extractor.stopped:
-        yield f"stopped: {extractor.stopped}" + (f"; {again} continue" if extractor.can_resume else "")
+    if extractor.stop_reason:
+        yield f"stopped: {extractor.stop_reason}" + (f"; {again} continue" if extractor.can_resume else "")
     elif extractor.unanswered and not is_interrupted:
         yield f"{number_of(extractor.unanswered, 'call')} ended without a usable answer; {again} make them again"
     yield from () if is_interrupted else extractor.summary()
@@ -227,7 +227,7 @@ def _closing_lines(
     if counts.lost:
         reviews += f", {counts.lost} failed"
     yield f"{counts.summary()}{failures.summary()}; {reviews} ({extractor.name.replace(':', ', ', 1)})"
-    yield from extractor.costs
+    yield from extractor.cost_lines
 
 
 def _refuse_shared(outputs: Mapping[str, str | None]) -> None:

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from formulaseed.cli.panels import Decorator, panel_option
 from formulaseed.extractors.options import ExtractorOptions
-from formulaseed.extractors.registry import EXTRACTORS, classes_with, options_class
+from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -26,7 +26,7 @@ def extractor_options() -> list[Decorator]:
     fields = {
         name: field
         for extractor in EXTRACTORS
-        for name, field in options_class(extractor).model_fields.items()
+        for name, field in import_options(extractor).model_fields.items()
         if name not in _OF_ANY
     }
     return [_option(name, field) for name, field in fields.items()]
@@ -37,9 +37,9 @@ def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOption
 
     Raises `UsageError` if one of them is of another extractor, and if one that this extractor needs is missing.
     """
-    options = options_class(extractor)
+    options = import_options(extractor)
     for name in values.keys() - _OF_ANY:
-        classes = classes_with(name)
+        classes = find_extractors_with(name)
         if classes and options not in classes and is_set(name):
             names = " or ".join(each.name for each in classes)
             raise click.UsageError(f"{flag_of(name)} goes with --extractor {names}")
@@ -61,8 +61,8 @@ def flag_of(name: str) -> str:
 
 
 def _option(name: str, field: FieldInfo) -> Decorator:
-    classes = classes_with(name)
-    panel, help = classes[0].panel_of(name), field.description or ""
+    classes = find_extractors_with(name)
+    panel, help = classes[0].find_panel(name), field.description or ""
     if panel == "extractor" or len(classes) == 1:
         help = f"{', '.join(each.name for each in classes)}: {help[0].lower()}{help[1:]}"
     if field.annotation is bool:

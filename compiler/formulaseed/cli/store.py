@@ -14,7 +14,7 @@ from formulaseed.cli.results import check_lines
 from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import text_writer, write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.model.answers import cost_of, created_text
+from formulaseed.extractors.model.answers import describe_creation, sum_costs
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, cost_text
@@ -43,13 +43,17 @@ def info(path: str | None, form: str) -> None:
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
         contents, ledger = answers.info(), answers.ledger
-        attempts, batches, unconfirmed = ledger.by_status(), ledger.open_batches(), ledger.unconfirmed_batches()
-        accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
+        attempts, batches, unconfirmed = (
+            ledger.count_statuses(),
+            ledger.open_batches(),
+            ledger.find_unconfirmed_batches(),
+        )
+        accounts = {"spent": ledger.sum_known(), "unknown": ledger.sum_unknown(), "in_flight": ledger.sum_in_flight()}
     costs = {
-        name: _Account(sum(spent.count for spent in account), cost_of(account, prices))
+        name: _Account(sum(spending.count for spending in account), sum_costs(account, prices))
         for name, account in accounts.items()
     }
-    bounds = [(batch, cost_of([batch.spent], prices)) for batch in unconfirmed]
+    bounds = [(batch, sum_costs([batch.spending], prices)) for batch in unconfirmed]
     if form == "json":
         emit_json({
             **contents,
@@ -57,7 +61,7 @@ def info(path: str | None, form: str) -> None:
             "attempts": attempts,
             "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
             "unconfirmed_batches": [
-                {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
+                {"at": batch.at, "calls": batch.spending.count, "at_most_usd": usd} for batch, usd in bounds
             ],
             "spent_usd": costs["spent"].usd,
             **{name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd} for name in ("unknown", "in_flight")},
@@ -95,7 +99,7 @@ def _open_lines(
         if batch.id is not None or batch.is_being_created:
             yield f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}"
     for cut_off, usd in unconfirmed:
-        created = f"a batch whose creation was cut off, {created_text(cut_off)}, {cost_text(usd)} at most"
+        created = f"a batch whose creation was cut off, {describe_creation(cut_off)}, {cost_text(usd)} at most"
         yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 
@@ -128,7 +132,7 @@ def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
     new = old = 0
     with reported() as failures, _store(path) as answers:
-        for line, is_new in parsed(read_lines(source), answers.take):
+        for line, is_new in parsed(read_lines(source), answers.import_answer):
             if isinstance(is_new, DataError):
                 failures.add(line.place, str(is_new))
             else:

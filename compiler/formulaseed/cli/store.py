@@ -43,11 +43,8 @@ def info(path: str | None, form: str) -> None:
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
         contents, ledger = answers.info(), answers.ledger
-        attempts, batches, unconfirmed = (
-            ledger.count_statuses(),
-            ledger.open_batches(),
-            ledger.find_unconfirmed_batches(),
-        )
+        attempts, batches = ledger.count_statuses(), ledger.open_batches()
+        unconfirmed = ledger.find_unconfirmed_batches()
         accounts = {"spent": ledger.sum_known(), "unknown": ledger.sum_unknown(), "in_flight": ledger.sum_in_flight()}
     costs = {
         name: _Account(sum(spending.count for spending in account), sum_costs(account, prices))

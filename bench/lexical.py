@@ -16,7 +16,7 @@ from typing import Any
 
 from formulaseed import load_seed
 from formulaseed.extractors.base import AskedField, fields_of
-from formulaseed.extractors.lexical import KINDS, LexicalExtractor
+from formulaseed.extractors.lexical import CUE_KINDS, LexicalExtractor
 from tables import Line, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,11 +58,14 @@ def report() -> str:
         sets += [*_examples(), *_judged()]
     else:
         notes = [f"Without the real reviews: {DATA} is absent."]
-    measured = [each for labelled in sets for each in measure(labelled, KINDS)]
+    measured = [each for labelled in sets for each in measure(labelled, CUE_KINDS)]
     lines = [Line(each.name, (f"{len(each.pairs)} of {each.reviews}", *_cells([each]))) for each in measured]
     columns = ["accuracy", "commonest", "macro-F1", "commonest"]
     shown = table("The lexical extractor where it speaks", ["spoke for", *columns], lines, notes)
-    ablated = [("all kinds of cues", KINDS), *((f"without {kind}", KINDS - {kind}) for kind in sorted(KINDS))]
+    ablated = [
+        ("all kinds of cues", CUE_KINDS),
+        *((f"without {kind}", CUE_KINDS - {kind}) for kind in sorted(CUE_KINDS)),
+    ]
     lines = []
     for name, kinds in ablated:
         found = [each for labelled in sets for each in measure(labelled, kinds)]
@@ -74,7 +77,7 @@ def report() -> str:
 def measure(labelled: Labelled, kinds: Collection[str]) -> Iterator[Measured]:
     """Each field of a set, by these kinds of cues."""
     extractor = LexicalExtractor(labelled.fields, kinds)
-    spoken = [(extractor.spoken(text), recorded) for text, recorded in labelled.reviews]
+    spoken = [(extractor.find_spoken_values(text), recorded) for text, recorded in labelled.reviews]
     for field in labelled.fields:
         name = field.name
         pairs = [(recorded[name], found[name]) for found, recorded in spoken if name in found and name in recorded]

@@ -36,7 +36,7 @@ def report() -> str:
     with tempfile.TemporaryDirectory() as folder:
         contexts, rows_file = _repeated(CONTEXTS, folder), _repeated(ROWS, folder)
         calls: dict[str, Call] = {
-            "lexical extraction, 3 enums": lambda: [lexical.values(text) for text in texts],
+            "lexical extraction, 3 enums": lambda: [lexical.extract_values(text) for text in texts],
             "run: read, filter, extract, evaluate": lambda: _finished(
                 run(evaluator, lexical, read_contexts(read_lines(contexts)), options, Failures())
             ),

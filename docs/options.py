@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
-from formulaseed.extractors.registry import EXTRACTORS, classes_with, options_class
+from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options
 from pydantic.fields import FieldInfo
 
 PAGE = Path(__file__).with_name("running.md")
@@ -15,9 +15,9 @@ _TABLE = re.compile(r"^\| option \| .*?\n(?=\n)", re.MULTILINE | re.DOTALL)
 
 def with_table(page: str) -> str:
     """Return the page with the table of options as it should be."""
-    fields = {name: field for each in EXTRACTORS for name, field in options_class(each).model_fields.items()}
+    fields = {name: field for each in EXTRACTORS for name, field in import_options(each).model_fields.items()}
     rows = [
-        f"| `{name}` | {', '.join(each.name for each in classes_with(name))} | {_values(field)} | {_default(field)} | "
+        f"| `{name}` | {', '.join(each.name for each in find_extractors_with(name))} | {_values(field)} | {_default(field)} | "
         f"{field.description} |\n"
         for name, field in fields.items()
     ]

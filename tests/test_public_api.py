@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 from formulaseed import DataError, FormulaSeedError
 from formulaseed.extractors import Anthropic, Recorded
-from formulaseed.extractors.registry import EXTRACTORS, options_class
+from formulaseed.extractors.registry import EXTRACTORS, import_options
 from helpers import EXAMPLES, TASKS
 
 COUNTING: dict[str, Any] = {
@@ -163,7 +163,7 @@ def test_no_argument_is_accepted_unseen() -> None:
             with pytest.raises(FormulaSeedError):
                 function(**{**arguments, argument: Nothing()})
     for extractor in EXTRACTORS:
-        options = options_class(extractor)
+        options = import_options(extractor)
         required = {"extractions": []} if "extractions" in options.model_fields else {}
         for name in options.model_fields:
             with pytest.raises(FormulaSeedError, match=f"`{name}` must be "):
@@ -173,10 +173,10 @@ def test_no_argument_is_accepted_unseen() -> None:
 def test_an_extractor_is_a_value() -> None:
     """Each has its public name, is equal to one with the same options, cannot be changed, and can be used twice."""
     for name in EXTRACTORS:
-        options = options_class(name)
+        options = import_options(name)
         assert getattr(formulaseed.extractors, options.__name__) is options
         assert options.name == name
-    assert {options_class(name).__name__ for name in EXTRACTORS} == set(formulaseed.extractors.__all__)
+    assert {import_options(name).__name__ for name in EXTRACTORS} == set(formulaseed.extractors.__all__)
     careful = Anthropic(max_usd=5)
     assert careful == Anthropic(max_usd=5.0) != Anthropic()
     with pytest.raises(ValueError, match="frozen"):

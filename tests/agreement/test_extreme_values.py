@@ -26,7 +26,7 @@ from formulaseed import (
 )
 from formulaseed.documents import analyse_rules, read_requests
 from formulaseed.errors import UnreadableError
-from formulaseed.extractors.base import AskedField, legal
+from formulaseed.extractors.base import AskedField, check_value
 from formulaseed.language.json_values import _quote, _why_incomparable
 from formulaseed.pipeline import require_valid
 from formulaseed.requests.records import parse_background, parse_restaurant
@@ -148,7 +148,7 @@ def test_recorded_answers() -> None:
     for kind in ("integer", "number"):
         for value in (HUGE, -HUGE, 10**400, float("inf"), float("nan"), [HUGE], deep(100_000)):
             with pytest.raises(DataError, match="`n` must be"):
-                legal(AskedField("n", kind), value)  # type: ignore[arg-type]
+                check_value(AskedField("n", kind), value)  # type: ignore[arg-type]
 
 
 # --- formulas

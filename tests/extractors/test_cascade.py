@@ -14,7 +14,7 @@ from asking import MODEL, Kitchen, killed
 from formulaseed.data.results import NOT_ASKED, Extraction, FieldValue, ReviewInput
 from formulaseed.extractors import Cascade
 from formulaseed.extractors.base import AskedField, OpenExtractor
-from formulaseed.extractors.cascade import CascadeExtractor, lower_bound, threshold_for
+from formulaseed.extractors.cascade import CascadeExtractor, binomial_lower_bound, find_threshold
 from helpers import needs
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
@@ -46,7 +46,7 @@ class FakeModel(OpenExtractor):
     """Stands in for what asks a model: answers at once, up to `most` reviews, and notes what it was asked."""
 
     prompt_sha256: str | None = "0" * 64
-    stopped = ""
+    stop_reason = ""
     can_resume = True
 
     def __init__(self, say: Say, asked: list[str], most: int = 10**9) -> None:
@@ -59,7 +59,7 @@ class FakeModel(OpenExtractor):
 
     def _extraction(self, review: ReviewInput) -> Extraction:
         if len(self._asked) >= self._most:
-            self.stopped = "enough"
+            self.stop_reason = "enough"
             return Extraction(review.review_id, None, NOT_ASKED)
         self._asked.append(review.review_id)
         return Extraction(review.review_id, dict(self._say(review.text)))
@@ -127,7 +127,7 @@ def test_a_model_that_stops(most: int) -> None:
     """In the first sample or later: what was answered is there, no review is made up, and nothing more is asked."""
     made, asked = cascade(by_lot, most=most)
     found = outcome(made)
-    assert made.stopped == "enough"
+    assert made.stop_reason == "enough"
     assert len(asked) == most
     assert sum(each.fields is not None for _, each in found) == most
     assert {each.failure for _, each in found if each.fields is None} == {NOT_ASKED}
@@ -135,9 +135,9 @@ def test_a_model_that_stops(most: int) -> None:
 
 def test_the_bound_is_exact() -> None:
     """Values of Clopper and Pearson's intervals; all of n right has the closed form."""
-    assert lower_bound(59, 59, 0.05) == pytest.approx(0.05 ** (1 / 59))
-    assert lower_bound(8, 10, 0.025) == pytest.approx(0.4439045376923585)
-    assert lower_bound(0, 10, 0.05) == 0.0
+    assert binomial_lower_bound(59, 59, 0.05) == pytest.approx(0.05 ** (1 / 59))
+    assert binomial_lower_bound(8, 10, 0.025) == pytest.approx(0.4439045376923585)
+    assert binomial_lower_bound(0, 10, 0.05) == 0.0
 
 
 def test_thresholds_hold_as_often_as_they_say() -> None:
@@ -145,9 +145,9 @@ def test_thresholds_hold_as_often_as_they_say() -> None:
     random, found = Random(1), 0
     for _ in range(300):
         sample = [({"a": random.random() < 0.949}, random.random()) for _ in range(200)]
-        found += threshold_for(sample, 0.95, 0.05) is not None
+        found += find_threshold(sample, 0.95, 0.05) is not None
     assert found <= 0.05 * 300 + 12  # three standard deviations more than the level
-    assert threshold_for([({"a": True}, 0.9)] * 10, 0.95, 0.05) is None
+    assert find_threshold([({"a": True}, 0.9)] * 10, 0.95, 0.05) is None
 
 
 @pytest.fixture

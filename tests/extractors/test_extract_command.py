@@ -17,7 +17,7 @@ from formulaseed.data.jsonl import open_lines
 from formulaseed.data.results import Failures
 from formulaseed.errors import ArgumentError
 from formulaseed.extractors import Anthropic, Recorded
-from formulaseed.extractors.registry import EXTRACTORS, options_class
+from formulaseed.extractors.registry import EXTRACTORS, import_options
 from formulaseed.runtime import extracting
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.testing import contexts, parameters, rows, seeds
@@ -423,7 +423,7 @@ def test_a_wrong_option_of_an_extractor_is_named(
 ) -> None:
     """When the value is made, with what to write."""
     with pytest.raises(FormulaSeedError) as error:
-        options_class(extractor)(*arguments, **options)
+        import_options(extractor)(*arguments, **options)
     assert str(error.value).startswith(reason)
 
 
@@ -432,7 +432,7 @@ def test_options_of_extractors_are_those_of_the_command() -> None:
     options = {option.name: option for option in command.params if isinstance(option, click.Option)}
     defaults = command.make_context("extract", ["seed.json"]).params
     for extractor in EXTRACTORS:
-        for name, field in options_class(extractor).model_fields.items():
+        for name, field in import_options(extractor).model_fields.items():
             default = None if field.is_required() or name == "sample" else field.default
             assert defaults[name] == default, name
             assert options[name].help, name

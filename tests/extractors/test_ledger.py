@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from asking import MODEL
 from formulaseed.extractors.model import ledger as module
-from formulaseed.extractors.model.ledger import AskedElsewhere, Spent
+from formulaseed.extractors.model.ledger import AskedElsewhere, Spending
 from formulaseed.extractors.model.store import Store
 from formulaseed.extractors.model.store_file import MIGRATIONS
 from formulaseed.llm.calls import Attempt, ModelCall, Usage
@@ -35,15 +35,15 @@ def test_a_question_is_in_flight_once(tmp_path: Path) -> None:
     """Noted with its bound before it is sent, it is closed to all others until it is settled, and free again after."""
     with Store(tmp_path / "s.sqlite") as one, Store(tmp_path / "s.sqlite") as other:
         number = one.ledger.begin(call("k"), needed)
-        assert (one.ledger.claim_on("k"), other.ledger.claim_on("k")) == ("process", "process")
+        assert (one.ledger.find_claim("k"), other.ledger.find_claim("k")) == ("process", "process")
         for store in (one, other):
             with pytest.raises(AskedElsewhere):
                 store.ledger.begin(call("k"), needed)
-        assert other.ledger.in_flight() == [Spent(MODEL, False, 1, call("k").max_usage)]
-        assert other.ledger.spent() == other.ledger.unknown() == []
+        assert other.ledger.sum_in_flight() == [Spending(MODEL, False, 1, call("k").max_usage)]
+        assert other.ledger.sum_known() == other.ledger.sum_unknown() == []
         one.ledger.settle(Attempt("k", MODEL, "200", 7, USAGE, "req_1", id=number))
-        assert other.ledger.spent() == [Spent(MODEL, False, 1, USAGE)]
-        assert (other.ledger.claim_on("k"), other.ledger.in_flight()) == ("", [])
+        assert other.ledger.sum_known() == [Spending(MODEL, False, 1, USAGE)]
+        assert (other.ledger.find_claim("k"), other.ledger.sum_in_flight()) == ("", [])
         with pytest.raises(AskedElsewhere):
             other.ledger.begin(call("k"), lambda: False)
         assert other.ledger.begin(call("k"), needed) > number
@@ -64,17 +64,17 @@ def test_what_an_owner_leaves_in_flight_is_lost_and_free(tmp_path: Path) -> None
     done = subprocess.run([sys.executable, "-c", source, str(path)], env=environment, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
     with Store(path) as second:
-        assert second.ledger.claim_on("killed") == ""
-        assert second.ledger.claim_on("stopped") == "process"
+        assert second.ledger.find_claim("killed") == ""
+        assert second.ledger.find_claim("stopped") == "process"
         bound = call("k").max_usage
-        assert second.ledger.unknown() == [Spent(MODEL, False, 2, bound + bound)]
+        assert second.ledger.sum_unknown() == [Spending(MODEL, False, 2, bound + bound)]
         second.ledger.begin(call("mine"), needed)
-        assert second.ledger.lost == [Spent(MODEL, False, 1, bound)], "whose process is gone"
+        assert second.ledger.lost == [Spending(MODEL, False, 1, bound)], "whose process is gone"
         with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("UPDATE owners SET renewed = renewed - ?", (module.LEASE,))
         second.ledger.begin(call("stopped"), needed)
-        assert second.ledger.lost == [Spent(MODEL, False, 1, bound)] * 2, "whose lease has run out"
-        assert second.ledger.by_status() == {"lost": 3}
+        assert second.ledger.lost == [Spending(MODEL, False, 1, bound)] * 2, "whose lease has run out"
+        assert second.ledger.count_statuses() == {"lost": 3}
     first.close()
 
 
@@ -87,8 +87,8 @@ def test_a_late_answer_is_settled_all_the_same(tmp_path: Path) -> None:
         mine = other.ledger.begin(call("k"), needed)
         for store, each in ((slow, number), (other, mine)):
             store.ledger.settle(Attempt("k", MODEL, "200", 1, USAGE, id=each))
-        assert other.ledger.spent() == [Spent(MODEL, False, 2, USAGE + USAGE)]
-        assert other.ledger.unknown() == []
+        assert other.ledger.sum_known() == [Spending(MODEL, False, 2, USAGE + USAGE)]
+        assert other.ledger.sum_unknown() == []
 
 
 def test_a_lease_is_renewed_whatever_the_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,23 +112,23 @@ def test_a_batch_is_noted_before_it_has_an_id(tmp_path: Path) -> None:
         [batch] = other.ledger.open_batches("asked")
         assert (batch.id, batch.waiting, batch.is_being_created) == (None, 2, True)
         assert other.ledger.open_batches("another") == []
-        one.ledger.created(number, "msgbatch_1")
+        one.ledger.confirm_batch(number, "msgbatch_1")
         [batch] = other.ledger.open_batches()
         assert (batch.id, batch.is_being_created, other.ledger.batch_ids()) == ("msgbatch_1", False, {"msgbatch_1"})
-        assert other.ledger.keys_of(number) == {"a", "b"}
-        assert other.ledger.claim_on("a") == "batch"
-        with other.ledger.result_of("a", number) as sent:
+        assert other.ledger.waiting_keys(number) == {"a", "b"}
+        assert other.ledger.find_claim("a") == "batch"
+        with other.ledger.take_result("a", number) as sent:
             assert sent is not None
             assert (sent.usage, sent.is_bound) == (call("a").max_usage, True)
             other.ledger.settle(Attempt("a", MODEL, "succeeded", 1, USAGE, id=sent.id))
-        with one.ledger.result_of("a", number) as again:
+        with one.ledger.take_result("a", number) as again:
             assert again is None
         one.ledger.end_batch(number)
         assert one.ledger.open_batches() == []
-        assert other.ledger.unknown() == [Spent(MODEL, True, 1, call("b").max_usage)], "its result never came"
+        assert other.ledger.sum_unknown() == [Spending(MODEL, True, 1, call("b").max_usage)], "its result never came"
         unmade, _ = one.ledger.begin_batch("asked", [call("c")])
-        one.ledger.not_created(unmade)
-        assert (other.ledger.claim_on("c"), other.ledger.open_batches()) == ("", [])
+        one.ledger.discard_batch(unmade)
+        assert (other.ledger.find_claim("c"), other.ledger.open_batches()) == ("", [])
 
 
 def test_the_ledger_of_an_older_store_is_kept(tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_the_ledger_of_an_older_store_is_kept(tmp_path: Path) -> None:
         db.execute("INSERT INTO batched VALUES ('a', 'msgbatch_1'), ('b', 'msgbatch_1'), ('b', 'msgbatch_0')")
         db.commit()
     with Store(path) as store:
-        assert store.ledger.spent() == [Spent(MODEL, False, 1, Usage(5, 5, 5, 5))]
-        assert store.ledger.unknown() == [Spent(MODEL, False, 2, None)]
+        assert store.ledger.sum_known() == [Spending(MODEL, False, 1, Usage(5, 5, 5, 5))]
+        assert store.ledger.sum_unknown() == [Spending(MODEL, False, 2, None)]
         [batch] = store.ledger.open_batches("asked")
         assert (batch.id, batch.waiting) == ("msgbatch_1", 2)
-        with store.ledger.result_of("a", batch.number) as sent:
+        with store.ledger.take_result("a", batch.number) as sent:
             assert sent is not None
             assert sent.usage is None
     reported = command("store", "info", "--store", path, "--format", "json", cwd=tmp_path, env={})

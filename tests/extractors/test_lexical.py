@@ -12,7 +12,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, FieldType, fields_of, legal
+from formulaseed.extractors.base import AskedField, FieldType, check_value, fields_of
 from formulaseed.extractors.lexical import LexicalExtractor
 from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given, settings
@@ -58,7 +58,7 @@ SHORT_STAFFED = AskedField("short_staffed", "boolean", "True if staff were too f
 
 def spoken(field: AskedField, text: str, facts: Mapping[str, object] | None = None) -> FieldValue | None:
     """What words say of one field; None where it abstains."""
-    return LexicalExtractor((field,)).spoken(text, facts or {}).get(field.name)
+    return LexicalExtractor((field,)).find_spoken_values(text, facts or {}).get(field.name)
 
 
 # --- what speaks
@@ -77,7 +77,7 @@ def spoken(field: AskedField, text: str, facts: Mapping[str, object] | None = No
 )
 def test_things_listed_in_a_description_speak(text: str, severity: str | None) -> None:
     """What a description lists in parentheses, whatever its ending; other words for the same are not known."""
-    assert ALLERGY.spoken(text).get("incident_severity") == severity
+    assert ALLERGY.find_spoken_values(text).get("incident_severity") == severity
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_values_without_descriptions_speak_by_their_names() -> None:
 )
 def test_denied_and_supposed_words_do_not_speak(text: str) -> None:
     """A negator reaches to the end of its clause, a supposition to the end of its sentence."""
-    assert "incident_severity" not in ALLERGY.spoken(text)
+    assert "incident_severity" not in ALLERGY.find_spoken_values(text)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_denied_and_supposed_words_do_not_speak(text: str) -> None:
 )
 def test_a_denial_ends_with_its_clause(text: str) -> None:
     """A contrast, a pause or a new sentence is asserted again."""
-    assert ALLERGY.spoken(text)["incident_severity"] == "moderate"
+    assert ALLERGY.find_spoken_values(text)["incident_severity"] == "moderate"
 
 
 def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
@@ -184,7 +184,7 @@ def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
 )
 def test_the_first_person_and_hearsay(text: str, account: str) -> None:
     """Who tells of it is asked only where an event is reported: 'I had' alone is in every review."""
-    assert ALLERGY.values(text)["account_type"] == account
+    assert ALLERGY.extract_values(text)["account_type"] == account
 
 
 # --- numbers, names, stars
@@ -294,9 +294,9 @@ def test_where_nothing_speaks_nothing_is_made_up(field: AskedField, value: Field
     if value is None:
         help = 'give it `"default": false`' if field.type == "boolean" else "give it a `default`"
         with pytest.raises(DataError, match=f"no word of the review speaks for `a`; {help}"):
-            LexicalExtractor((field,)).values("Lorem ipsum.")
+            LexicalExtractor((field,)).extract_values("Lorem ipsum.")
     else:
-        assert LexicalExtractor((field,)).values("Lorem ipsum.") == {"a": value}
+        assert LexicalExtractor((field,)).extract_values("Lorem ipsum.") == {"a": value}
 
 
 def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
@@ -400,7 +400,7 @@ def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) ->
 )
 def test_orders_in_a_review_are_only_words(order: str) -> None:
     """A review that gives orders is read like any other."""
-    assert ALLERGY.values(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
+    assert ALLERGY.extract_values(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
 
 
 EVERYTHING = (
@@ -422,9 +422,9 @@ HOSTILE = (
 def test_a_megabyte_of_anything_is_answered(piece: str) -> None:
     """A hostile text of a megabyte gets a legal answer like its head alone, which is all that is read."""
     text = piece * (1_000_000 // len(piece))
-    found = LexicalExtractor(EVERYTHING).values(text)
-    assert all(legal(field, found[field.name]) == found[field.name] for field in EVERYTHING)
-    assert found == LexicalExtractor(EVERYTHING).values(text[:20_000])
+    found = LexicalExtractor(EVERYTHING).extract_values(text)
+    assert all(check_value(field, found[field.name]) == found[field.name] for field in EVERYTHING)
+    assert found == LexicalExtractor(EVERYTHING).extract_values(text[:20_000])
 
 
 def work(text: str) -> int:
@@ -440,7 +440,7 @@ def work(text: str) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        extractor.values(text)
+        extractor.extract_values(text)
     finally:
         sys.settrace(before)
     return count
@@ -476,12 +476,12 @@ def any_field(draw: st.DrawFn) -> AskedField:
 def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], text: str, stars: int) -> None:
     """Whatever the descriptions and the review say, what is spoken is legal for its field, and the rest is not made up."""
     extractor = LexicalExtractor(fields)
-    found = extractor.spoken(text, {"stars": stars})
+    found = extractor.find_spoken_values(text, {"stars": stars})
     for field in fields:
         if field.name in found:
-            assert legal(field, found[field.name]) == found[field.name]
+            assert check_value(field, found[field.name]) == found[field.name]
     try:
-        values = extractor.values(text, {"stars": stars})
+        values = extractor.extract_values(text, {"stars": stars})
     except DataError:
         assert any(field.name not in found and field.for_nothing is None for field in fields)
     else:
@@ -492,9 +492,9 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], 
 @given(TEXTS, TEXTS)
 def test_the_same_text_gives_the_same_answer(before: str, text: str) -> None:
     """Nothing is remembered from one review to the next."""
-    expected = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION)).spoken(text)
-    ALLERGY.spoken(before)
-    assert ALLERGY.spoken(text) == expected
+    expected = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION)).find_spoken_values(text)
+    ALLERGY.find_spoken_values(before)
+    assert ALLERGY.find_spoken_values(text) == expected
 
 
 def test_where_it_speaks_it_is_no_worse_than_the_commonest_value() -> None:
@@ -503,7 +503,7 @@ def test_where_it_speaks_it_is_no_worse_than_the_commonest_value() -> None:
     for task in ("g1a_v2", "wait_times"):
         fields = fields_of(load_seed(TASKS / task / "seed.json").program)
         recorded = read_lines(EXAMPLES / f"extractions-{task}.jsonl")
-        found = [LexicalExtractor(fields).spoken(texts[line["review_id"]]) for line in recorded]
+        found = [LexicalExtractor(fields).find_spoken_values(texts[line["review_id"]]) for line in recorded]
         for field in fields:
             pairs = [
                 (line["fields"][field.name], spoken[field.name])

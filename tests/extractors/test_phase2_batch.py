@@ -115,15 +115,15 @@ def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **l
         answers = AnswerCache(questionnaire(seed()), store, UsageStats(read_prices()))
         reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
         BatchExtractor(answers, Limits(), lambda: [reviews], poll=0.01).ask()
-        assert not list(answers.unanswered([reviews]))
+        assert not list(answers.find_unanswered([reviews]))
 
 
 def test_batches_are_split_at_both_limits(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the number of requests, and by bytes; a request over the bytes goes alone."""
-    ask(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MOST_REQUESTS=4)
+    ask(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MAX_BATCH_REQUESTS=4)
     assert sizes(server) == [4, 4, 2]
     texts = ["x" * 3000, "y" * 3000, "z" * 30_000, "w" * 3000]
-    ask(kitchen, texts, monkeypatch, MOST_BYTES=12_000)
+    ask(kitchen, texts, monkeypatch, MAX_BATCH_BYTES=12_000)
     assert sizes(server)[3:] == [2, 1, 1]
 
 
@@ -246,10 +246,10 @@ def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback)
     """Results are kept for a time only; then the API answers 404, and the questions are free again; it may be charged."""
     kitchen.prepare(restaurants(1, 3))
     asked = questionnaire(seed())
-    [question] = asked.questions(ReviewInput("r0", "r0-0", "Review 0 of 0: the soup."))
+    [question] = asked.build_questions(ReviewInput("r0", "r0-0", "Review 0 of 0: the soup."))
     with Store(kitchen.store) as store:
-        number, _ = store.ledger.begin_batch(asked.id, [asked.call(question)])
-        store.ledger.created(number, "msgbatch_lost")
+        number, _ = store.ledger.begin_batch(asked.id, [asked.build_call(question)])
+        store.ledger.confirm_batch(number, "msgbatch_lost")
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [2, 1])
     assert "msgbatch_lost does not exist any more; its questions are asked again" in done.err
@@ -268,9 +268,9 @@ def test_an_answer_of_a_batch_is_either_paid_or_saved(
         monkeypatch.setenv(name, value)
     texts = [ReviewInput("", "", f"Review {i} of {n}: the soup.") for n in range(2) for i in range(5)]
     calls = [
-        asked.call(question, ModelCapabilities(thinking_off=True))
+        asked.build_call(question, ModelCapabilities(thinking_off=True))
         for text in texts
-        for question in asked.questions(text)
+        for question in asked.build_questions(text)
     ]
 
     async def made() -> str:
@@ -279,7 +279,7 @@ def test_an_answer_of_a_batch_is_either_paid_or_saved(
 
     with Store(kitchen.store) as store:
         number, free = store.ledger.begin_batch(asked.id, calls)
-        store.ledger.created(number, asyncio.run(made()))
+        store.ledger.confirm_batch(number, asyncio.run(made()))
     assert len(free) == 10
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [10])
@@ -293,9 +293,9 @@ def test_a_live_run_leaves_the_questions_of_a_batch_to_it(kitchen: Kitchen, serv
     kitchen.prepare([restaurant("a", "soup")])
     asked = questionnaire(seed())
     with Store(kitchen.store) as store:
-        calls = [asked.call(asked.questions(ReviewInput("", "", text))[0]) for text in ("soup", "broth")]
+        calls = [asked.build_call(asked.build_questions(ReviewInput("", "", text))[0]) for text in ("soup", "broth")]
         number, _ = store.ledger.begin_batch(asked.id, calls)
-        store.ledger.created(number, "msgbatch_1")
+        store.ledger.confirm_batch(number, "msgbatch_1")
     kitchen.prepare([restaurant("a", "soup", "another", "broth")])
     done = kitchen.run("--on-error", "skip")
     assert (done.status, done.results[0]["output"]["N"]) == (3, 1)

@@ -13,7 +13,7 @@ from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.data.results import Quote, ReviewInput, find_quote
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.extractors.model.answers import UsageStats
-from formulaseed.extractors.model.prompting import PassValues, PromptSpec, majority
+from formulaseed.extractors.model.prompting import PassValues, PromptSpec, choose_majority
 from formulaseed.llm.calls import (
     Answer,
     Attempt,
@@ -85,8 +85,8 @@ def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.Fi
     of = {"every": seed(**EVERY), "v1": SEED_V1, "reviewed": REVIEWED}[name]
     asked = questionnaire(of)
     facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
-    [question] = asked.questions(about('She said "spicy"\n{review_stars}', **facts))
-    sent = build_request(asked.call(question, ModelCapabilities(thinking_off=True)))
+    [question] = asked.build_questions(about('She said "spicy"\n{review_stars}', **facts))
+    sent = build_request(asked.build_call(question, ModelCapabilities(thinking_off=True)))
     system = sent.pop("system")
     user = sent.pop("messages")
     assert [*system[0]] == ["type", "text", "cache_control"]
@@ -105,12 +105,12 @@ def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.Fi
 def test_any_review_is_one_json_object_in_one_user_message(text: str) -> None:
     """The user message reads back as the text without the white space around it, and nothing else of the call changes."""
     asked = ASKED
-    [question] = asked.questions(about(text))
-    sent = build_request(asked.call(question))
+    [question] = asked.build_questions(about(text))
+    sent = build_request(asked.build_call(question))
     [message] = sent["messages"]
     assert message == {"role": "user", "content": message["content"]}
     assert json.loads(message["content"]) == {"review": text.strip()}
-    other = build_request(asked.call(asked.questions(about(""))[0]))
+    other = build_request(asked.build_call(asked.build_questions(about(""))[0]))
     assert {**sent, "messages": None} == {**other, "messages": None}
 
 
@@ -125,7 +125,7 @@ OLDER_ASKED = questionnaire(SEED_V1)
 )
 def test_placeholders_are_filled_in_one_pass(text: str, stars: int, date: str) -> None:
     """What a review or its date says is never looked at for placeholders again."""
-    [question] = OLDER_ASKED.questions(about(text, stars=stars, date=date))
+    [question] = OLDER_ASKED.build_questions(about(text, stars=stars, date=date))
     dumped = [json.dumps(value, ensure_ascii=False) for value in (stars, None, date, text.strip())]
     assert (
         question.user
@@ -137,7 +137,7 @@ def test_a_key_changes_with_whatever_the_answer_may_depend_on_and_with_nothing_e
     """Fields, descriptions, prompt, model, effort, pass and text count; `compute`, ids and defaults do not."""
 
     def key(text: str = "soup", of: dict[str, Any] | None = None, **options: Any) -> str:
-        return questionnaire(of or seed(), **options).questions(about(text))[-1].key
+        return questionnaire(of or seed(), **options).build_questions(about(text))[-1].key
 
     base = key()
     assert len(base) < 64
@@ -161,7 +161,7 @@ def test_a_key_changes_with_whatever_the_answer_may_depend_on_and_with_nothing_e
     assert key(of=seed(filter={"keywords": ["soup"]}, task_name="Other")) == base
     assert key(of=seed(extract={"fields": [{**fields[0], "default": "good", "sources": ["A sentence."]}]})) == base
     twice = questionnaire(passes=3)
-    assert twice.questions(about("soup"))[0].key == questionnaire().questions(about("soup"))[0].key
+    assert twice.build_questions(about("soup"))[0].key == questionnaire().build_questions(about("soup"))[0].key
 
 
 MOOD: dict[str, Any] = {
@@ -208,9 +208,9 @@ def test_two_questions_have_one_key_exactly_where_they_are_the_same_request_of_t
     count = 0
     for given_seed, options, text in variants():
         asked = questionnaire(given_seed, **options)
-        for index, question in enumerate(asked.questions(about(text))):
+        for index, question in enumerate(asked.build_questions(about(text))):
             count += 1
-            request = json.dumps([index, build_request(asked.call(question))])
+            request = json.dumps([index, build_request(asked.build_call(question))])
             assert keys.setdefault(request, question.key) == question.key, (given_seed, options, text)
             assert requests.setdefault(question.key, request) == request, (given_seed, options, text)
     assert 15 < len(keys) < count - 10, "some of them are the same request, and some are not"
@@ -227,10 +227,10 @@ def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
     assert "A whole number. It is from 0 to 240." in bounded.system
     assert bounded.schema["properties"]["wait"]["description"] == "from 0 to 240"
     assert bounded.id != plain.id
-    assert bounded.read(answered('{"wait": 240}')) == {"wait": 240}
+    assert bounded.read_answer(answered('{"wait": 240}')) == {"wait": 240}
     for value in (-1, 241):
         with pytest.raises(UnusableAnswer, match=f"`wait` must be from 0 to 240, not {value}"):
-            bounded.read(answered(f'{{"wait": {value}}}'))
+            bounded.read_answer(answered(f'{{"wait": {value}}}'))
 
 
 def test_a_quote_has_a_key_that_no_field_has() -> None:
@@ -239,7 +239,7 @@ def test_a_quote_has_a_key_that_no_field_has() -> None:
     steps = [{"name": "N", "op": "count"}]
     asked = questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
     assert asked.schema["required"] == ["mood_quote_", "mood", "mood_quote"]
-    values = asked.values({"mood": "a", "mood_quote": "b", "mood_quote_": "soup"}, "my soup")
+    values = asked.read_values({"mood": "a", "mood_quote": "b", "mood_quote_": "soup"}, "my soup")
     assert values == PassValues({"mood": "a", "mood_quote": "b"}, {"mood": Quote("soup", 3, 7)})
 
 
@@ -248,13 +248,13 @@ def test_a_quote_has_a_key_that_no_field_has() -> None:
 
 def test_a_whole_answer_gives_values_and_quotes() -> None:
     """An empty quote is none; 2.0 is the integer 2; unexpected keys are left out."""
-    read = ASKED.read(answered(json.dumps({**GOOD, "guests": 2.0, "extra": 1})))
+    read = ASKED.read_answer(answered(json.dumps({**GOOD, "guests": 2.0, "extra": 1})))
     assert read == {**GOOD, "guests": 2.0}
-    values = ASKED.values(read, "The soup was so\n good!")
+    values = ASKED.read_values(read, "The soup was so\n good!")
     assert values.fields == {name: value for name, value in GOOD.items() if "quote" not in name}
     assert values.quotes == {"mood": Quote("so good", 13, 21)}
-    assert ASKED.values({**GOOD, "mood_quote": "splendid"}, "so good").quotes["mood"].is_verified is False
-    assert ASKED.values({**GOOD, "mood_quote": 7, "price_quote": "  "}, "so good").quotes == {}
+    assert ASKED.read_values({**GOOD, "mood_quote": "splendid"}, "so good").quotes["mood"].is_verified is False
+    assert ASKED.read_values({**GOOD, "mood_quote": 7, "price_quote": "  "}, "so good").quotes == {}
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_whole_answer_gives_values_and_quotes() -> None:
 def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason: str) -> None:
     """Nothing is coerced, nothing guessed; the reason names the field."""
     with pytest.raises(UnusableAnswer, match="answer") as raised:
-        ASKED.read(answered(text))
+        ASKED.read_answer(answered(text))
     assert reason in str(raised.value)
 
 
@@ -282,7 +282,7 @@ def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason
 def test_an_answer_that_stopped_for_any_other_reason_is_of_no_use(stop: str) -> None:
     """Even one that reads as an answer."""
     with pytest.raises(UnusableAnswer):
-        ASKED.read(answered(json.dumps(GOOD), stop))
+        ASKED.read_answer(answered(json.dumps(GOOD), stop))
 
 
 def test_what_is_no_message_is_reported() -> None:
@@ -348,7 +348,7 @@ VALUE = st.sampled_from(["good", "bad", 1, 1.0, True, 0, False, ""])
 def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequence[tuple[Any, Any]]) -> None:
     """1, 1.0 and True are three values; the quote comes from the first pass that gave the value."""
     passes = [PassValues({"a": a, "b": b}, {"a": Quote(str(n), 0, 1)}) for n, (a, b) in enumerate(given)]
-    chosen = majority(passes)
+    chosen = choose_majority(passes)
     for index, name in enumerate("ab"):
         values = [(type(one[index]), one[index]) for one in given]
         most = max(map(values.count, values))
@@ -408,7 +408,7 @@ def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, text: str) -> 
 @given(TEXTS)
 def test_no_call_costs_more_than_its_bound(text: str) -> None:
     """The bound counts every byte that is sent as a token, the schema's, too."""
-    asked = ASKED.call(ASKED.questions(about(text))[0])
+    asked = ASKED.build_call(ASKED.build_questions(about(text))[0])
     prompt = len(asked.system + asked.user + json.dumps(asked.schema))
     prices = read_prices()
     worst = prices.cost(MODEL, Usage(cache_write=prompt, output=asked.max_tokens))

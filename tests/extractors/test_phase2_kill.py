@@ -79,7 +79,7 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
     tries = {key: tries for key, (_, tries) in kitchen.answers().items()}
     twice = 0
     for text, times in seen["charged"].items():
-        [question] = asked.questions(ReviewInput("", "", json.loads(text)["review"]))
+        [question] = asked.build_questions(ReviewInput("", "", json.loads(text)["review"]))
         assert times <= tries[question.key] + lost[question.key], "only what was in flight is paid once more"
         twice += times - tries[question.key]
     assert twice <= sum(lost.values())

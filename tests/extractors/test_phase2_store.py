@@ -61,7 +61,7 @@ def test_what_is_written_together_is_written_whole_or_not_at_all(store: Store) -
         store.ledger.settle(Attempt("k", MODEL, "200", 5, USAGE, id=number))
         store.put("k", MODEL, StoredAnswer({}, "", USAGE))
         raise ZeroDivisionError
-    assert (store.get("k"), store.ledger.by_status(), store.ledger.claim_on("k")) == (None, {}, "process")
+    assert (store.get("k"), store.ledger.count_statuses(), store.ledger.find_claim("k")) == (None, {}, "process")
 
 
 def test_a_store_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
         done = command("store", "prune", *options, "--store", "b.sqlite", cwd=tmp_path, env={})
         assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} deleted\n")
     with Store(tmp_path / "b.sqlite") as store:
-        assert store.ledger.by_status() == {"200": 1}
+        assert store.ledger.count_statuses() == {"200": 1}
     for wrong in ([], ["--all", "--unusable"]):
         assert command("store", "prune", *wrong, "--store", "b.sqlite", cwd=tmp_path, env={}).status == 2
 
@@ -226,14 +226,14 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
     asked = questionnaire(seed())
     with Store(tmp_path / "s.sqlite") as store:
         answers = AnswerCache(asked, store, UsageStats(read_prices()))
-        [question] = asked.questions(ReviewInput("a", "a-0", "soup"))
+        [question] = asked.build_questions(ReviewInput("a", "a-0", "soup"))
         line = {**exported(tmp_path / "o.sqlite", 1)[0], "key": question.key, "content": content}
-        assert store.take(line)
+        assert store.import_answer(line)
         assert answers.find(question) is None
-        answers.read(question.key, Answer('{"mood": "bad"}', "end_turn", USAGE))
+        answers.store_answer(question.key, Answer('{"mood": "bad"}', "end_turn", USAGE))
         found = answers.find(question)
         assert found is not None
-        assert answers.extraction(ReviewInput("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}
+        assert answers.make_extraction(ReviewInput("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}
 
 
 def test_content_that_is_no_json_is_reported_as_a_broken_store(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def batch_calls() -> list[ModelCall]:
     """The calls of a kitchen's batch."""
     asked = questionnaire(seed())
     texts = [review["text"] for review in restaurants(1, CALLS)[0]["reviews"]]
-    questions = [asked.questions(ReviewInput("", "", text))[0] for text in texts]
-    return [asked.call(question, ModelCapabilities(thinking_off=True)) for question in questions]
+    questions = [asked.build_questions(ReviewInput("", "", text))[0] for text in texts]
+    return [asked.build_call(question, ModelCapabilities(thinking_off=True)) for question in questions]
 
 
 def bound_of(calls: list[ModelCall]) -> float:
@@ -177,7 +177,7 @@ def test_the_wait_before_a_repetition_grows(
         run.ask()
     assert created == [0.0, 60.0, 180.0]
     assert moment == [420.0]
-    assert (run.stopped != "", run.can_resume) == (True, False)
+    assert (run.stop_reason != "", run.can_resume) == (True, False)
 
 
 def test_a_batch_that_is_listed_later_is_found_by_a_rerun(kitchen: Kitchen, server: Loopback) -> None:

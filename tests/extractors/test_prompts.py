@@ -91,9 +91,9 @@ def test_a_required_quote_must_be_in_the_review(answer: dict[str, str], reason: 
     """Missing or invented, it makes the answer unusable; white space is folded; without a text nothing is verified."""
     spec = questionnaire(REQUIRED)
     with pytest.raises(UnverifiedQuote, match=reason):
-        spec.values(answer, "A fine soup.")
-    assert spec.values(answer, None).fields == {"mood": answer["mood"]}
-    assert spec.values(FOUND, "A fine \n soup.").quotes["mood"].is_verified
+        spec.read_values(answer, "A fine soup.")
+    assert spec.read_values(answer, None).fields == {"mood": answer["mood"]}
+    assert spec.read_values(FOUND, "A fine \n soup.").quotes["mood"].is_verified
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,12 @@ def test_a_value_that_claims_nothing_needs_no_quote(field: AskedField, value: An
     spec = PromptSpec([AskedField(**{**_parts(field), "evidence": "required"})], model="m")
     if is_needed:
         with pytest.raises(UnverifiedQuote, match="needs one"):
-            spec.values({"x": value, "x_quote": ""}, "A soup.")
+            spec.read_values({"x": value, "x_quote": ""}, "A soup.")
     else:
-        assert spec.values({"x": value, "x_quote": ""}, "A soup.").fields == {"x": value}
-    assert spec.values({"x": value, "x_quote": "soup"}, "A soup.").fields == {"x": value}
+        assert spec.read_values({"x": value, "x_quote": ""}, "A soup.").fields == {"x": value}
+    assert spec.read_values({"x": value, "x_quote": "soup"}, "A soup.").fields == {"x": value}
     optional = PromptSpec([AskedField(**{**_parts(field), "evidence": True})], model="m")
-    assert optional.values({"x": value, "x_quote": "invented"}, "A soup.").quotes["x"].is_verified is False
+    assert optional.read_values({"x": value, "x_quote": "invented"}, "A soup.").quotes["x"].is_verified is False
 
 
 def _parts(field: AskedField) -> dict[str, Any]:
@@ -182,17 +182,17 @@ def test_a_repeated_question_says_what_was_wrong(kitchen: Kitchen, server: Loopb
 def test_what_was_wrong_is_one_json_string(words: str) -> None:
     """An answer that is quoted in the reason, with whatever a review made the model say, ends nothing."""
     spec = questionnaire(REQUIRED)
-    [question] = spec.questions(_review("A soup."))
+    [question] = spec.build_questions(_review("A soup."))
     try:
-        spec.values({"mood": "good", "mood_quote": words}, "")
+        spec.read_values({"mood": "good", "mood_quote": words}, "")
         reason = ""
     except UnusableAnswer as error:
         reason = str(error)
-    sent = build_request(spec.call(question, ModelCapabilities(), 2, reason))
+    sent = build_request(spec.build_call(question, ModelCapabilities(), 2, reason))
     _, remark = sent["messages"][0]["content"]
     quoted = remark["text"].removeprefix("Your last answer to this was rejected: ")
     assert json.JSONDecoder().raw_decode(quoted)[0] == reason
-    assert build_request(spec.call(question))["messages"][0]["content"] == question.user
+    assert build_request(spec.build_call(question))["messages"][0]["content"] == question.user
 
 
 def _review(text: str) -> Any:

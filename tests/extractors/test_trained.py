@@ -13,7 +13,7 @@ import pytest
 from formulaseed.extractors import Trained
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.trained.classifying import Classifiers, RecordedAnswer
-from formulaseed.extractors.trained.measuring import FieldMeasure, cross_validated, measures
+from formulaseed.extractors.trained.measuring import FieldMeasure, cross_validate, measure_fields
 from helpers import IS_DEEP, ROOT, command, formulaseed, needs, write_json, write_lines
 from made_reviews import FIELDS, answers, made_restaurants, staff_seed, truth
 
@@ -37,7 +37,7 @@ ANSWERS = recorded(RESTAURANTS)
 
 
 def measured(fields: list[AskedField], given: list[RecordedAnswer]) -> list[FieldMeasure]:
-    return measures(fields, given, cross_validated(fields, given))
+    return measure_fields(fields, given, cross_validate(fields, given))
 
 
 def test_a_rule_is_learned_and_restaurants_differ() -> None:
@@ -274,5 +274,5 @@ def test_stars_that_people_gave_are_learned_from_other_restaurants() -> None:
     fields = [AskedField("stars", "enum"), AskedField("happy", "boolean")]
     predicted = Classifiers(fields, taught).predict([answer.text for answer in asked])
     found = {(answer.business_id, answer.review_id): each for answer, each in zip(asked, predicted, strict=True)}
-    gains = [one.macro_f1.value - one.baseline_macro_f1 for one in measures(fields, asked, found)]
+    gains = [one.macro_f1.value - one.baseline_macro_f1 for one in measure_fields(fields, asked, found)]
     assert sum(gains) / len(gains) > 0.20

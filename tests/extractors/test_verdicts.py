@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import restaurant
-from formulaseed.extractors.verdicts import bootstrap, wilson
+from formulaseed.extractors.verdicts import bootstrap_interval, wilson_interval
 from helpers import EXAMPLES, TASKS, Outcome, formulaseed, write_json, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ SEED = {
 
 def test_wilsons_interval_is_that_of_the_literature() -> None:
     """Eight of ten, none of ten, all of ten, to three places."""
-    assert [tuple(round(x, 3) for x in wilson(n, 10)) for n in (8, 0, 10)] == [
+    assert [tuple(round(x, 3) for x in wilson_interval(n, 10)) for n in (8, 0, 10)] == [
         (0.490, 0.943), (0.0, 0.278), (0.722, 1.0),
     ]  # fmt: skip
 
@@ -41,20 +41,20 @@ def test_wilsons_interval_is_that_of_the_literature() -> None:
 def test_an_interval_of_a_share_contains_it(n: int, data: st.DataObject) -> None:
     """It stays between 0 and 1, and is narrower for more restaurants."""
     equal = data.draw(st.integers(0, n))
-    low, high = wilson(equal, n)
+    low, high = wilson_interval(equal, n)
     assert 0 <= low <= equal / n <= high <= 1
-    lower, higher = wilson(4 * equal, 4 * n)
+    lower, higher = wilson_interval(4 * equal, 4 * n)
     assert higher - lower < high - low
 
 
 @given(st.lists(st.floats(0, 1e308), min_size=1, max_size=30))
 def test_a_bootstrap_is_the_same_each_time(values: list[float]) -> None:
     """It lies between the smallest and the largest value; of equal values it is that value."""
-    low, high = bootstrap(values)
-    assert (low, high) == bootstrap(values)
+    low, high = bootstrap_interval(values)
+    assert (low, high) == bootstrap_interval(values)
     assert min(values) <= low * (1 + 1e-9) + 1e-300
     assert low <= high <= max(values) * (1 + 1e-9) + 1e-300
-    one, same = bootstrap([values[0]])
+    one, same = bootstrap_interval([values[0]])
     assert one == same == pytest.approx(values[0])
 
 
@@ -104,7 +104,7 @@ def test_what_a_disagreement_does_to_verdicts(folder: Path) -> None:
     assert outputs["VERDICT"]["mean_difference"] is outputs["VERDICT"]["difference_interval"] is None
     assert (outputs["N_GOOD"]["mean_difference"], outputs["N_GOOD"]["confusion"]) == (pytest.approx(1 / 3), None)
     assert outputs["RATIO"]["mean_difference"] == pytest.approx(1 / 9)
-    assert outputs["VERDICT"]["interval"] == [pytest.approx(x) for x in wilson(2, 3)]
+    assert outputs["VERDICT"]["interval"] == [pytest.approx(x) for x in wilson_interval(2, 3)]
     row = next(line.split() for line in text.out.splitlines() if line.startswith("VERDICT "))
     assert row == ["VERDICT", "3", "2", "0.667", "0.208", "0.939", "-", "-", "-"]
 

@@ -58,8 +58,8 @@ def agreement(
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    from formulaseed.extractors.agreement import measure
-    from formulaseed.extractors.verdicts import compare
+    from formulaseed.extractors.agreement import measure_agreement
+    from formulaseed.extractors.verdicts import compare_verdicts
 
     loaded = load(seed, allow_edited=True)
     if params and not verdicts:
@@ -81,9 +81,9 @@ def agreement(
         elif predictions is not None:
             predictor = Recorded(predictions).read(loaded.program, failures)
         restaurants = [*_predict(loaded, source, recorded, predictor, failures)]
-        outputs = compare(loaded.evaluator, restaurants, parameters, failures) if verdicts else None
+        outputs = compare_verdicts(loaded.evaluator, restaurants, parameters, failures) if verdicts else None
     pairs = [(review.recorded, review.predicted) for restaurant in restaurants for review in restaurant.reviews]
-    agreements = measure(fields, pairs)
+    agreements = measure_agreement(fields, pairs)
     if form == "json":
         _print_json(agreements, measures if extractor == "trained" else None, outputs)
     else:
@@ -110,14 +110,14 @@ def _print_tables(
     title: str, agreements: Sequence[FieldAgreement], measures: Sequence[FieldMeasure], outputs: VerdictAgreement | None
 ) -> None:
     """Print a table of the fields under `title`, one of the trained fields if there are any, and one of the outputs."""
-    from formulaseed.extractors.agreement import render
+    from formulaseed.extractors.agreement import render_agreement
 
-    show(f"{title}\n\n{render(agreements)}")
+    show(f"{title}\n\n{render_agreement(agreements)}")
     if measures:
         from formulaseed.extractors.trained import measuring
 
         trained_title = "trained: each restaurant is predicted by what others teach; 95% intervals"
-        show(f"{trained_title}\n\n{measuring.render(measures)}")
+        show(f"{trained_title}\n\n{measuring.render_measures(measures)}")
     if outputs is not None:
         show(outputs.text(), nl=False)
 

@@ -249,8 +249,8 @@ def _closing_lines(
 ) -> Iterator[str]:
     """Yield the lines for the end of a run: why it ended early, the extractor's summary, the counts, the costs."""
     advice = "run the same command to"
-    if extractor.stopped:
-        yield f"stopped: {extractor.stopped}" + (f"; {advice} continue" if extractor.can_resume else "")
+    if extractor.stop_reason:
+        yield f"stopped: {extractor.stop_reason}" + (f"; {advice} continue" if extractor.can_resume else "")
     elif extractor.unanswered and not is_interrupted:
         yield f"{number_of(extractor.unanswered, 'call')} ended without a usable answer; {advice} make them again"
     if not is_interrupted:
@@ -260,7 +260,7 @@ def _closing_lines(
     if counts.lost:
         reviews += f", {counts.lost} failed"
     yield f"{counts.summary()}{failures.summary()}; {reviews} ({extractor.name.replace(':', ', ', 1)})"
-    yield from extractor.costs
+    yield from extractor.cost_lines
 
 
 def _check_outputs(outputs: Mapping[str, str | None]) -> None:

@@ -10,7 +10,7 @@ import click
 
 from formulaseed.cli.options import Decorator, flag_of, is_set, panel_option
 from formulaseed.extractors.options import ExtractorOptions
-from formulaseed.extractors.registry import EXTRACTORS, classes_with, options_class
+from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -24,7 +24,7 @@ def extractor_options() -> list[Decorator]:
     fields = {
         name: field
         for extractor in EXTRACTORS
-        for name, field in options_class(extractor).model_fields.items()
+        for name, field in import_options(extractor).model_fields.items()
         if name not in _SHARED_OPTIONS
     }
     return [_option(name, field) for name, field in fields.items()]
@@ -35,9 +35,9 @@ def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOption
 
     Raises `UsageError` if the user passed an option of another extractor, or left out one that this extractor needs.
     """
-    options = options_class(extractor)
+    options = import_options(extractor)
     for name in values.keys() - _SHARED_OPTIONS:
-        classes = classes_with(name)
+        classes = find_extractors_with(name)
         if classes and options not in classes and is_set(name):
             names = " or ".join(owner.name for owner in classes)
             raise click.UsageError(f"{flag_of(name)} goes with --extractor {names}")
@@ -50,8 +50,8 @@ def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOption
 
 def _option(name: str, field: FieldInfo) -> Decorator:
     """Return the decorator that adds the option for a field of the extractors' models to a command."""
-    classes = classes_with(name)
-    panel = classes[0].panel_of(name)
+    classes = find_extractors_with(name)
+    panel = classes[0].find_panel(name)
     help = field.description or ""
     if panel == "extractor" or len(classes) == 1:
         help = f"{', '.join(owner.name for owner in classes)}: {help[0].lower()}{help[1:]}"

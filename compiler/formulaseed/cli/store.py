@@ -16,7 +16,7 @@ from formulaseed.data.files import text_writer
 from formulaseed.data.jsonl import parse_lines, read_lines
 from formulaseed.data.results import write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.model.answers import cost_of, created_text
+from formulaseed.extractors.model.answers import describe_creation, price_attempts
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, format_cost
@@ -50,15 +50,15 @@ def info(path: str | None, form: str) -> None:
     with _open_store(path, must_exist=True, read_only=True) as answers:
         contents = answers.info()
         ledger = answers.ledger
-        attempts = ledger.by_status()
+        attempts = ledger.count_statuses()
         batches = ledger.open_batches()
-        unconfirmed = ledger.unconfirmed_batches()
-        accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
+        unconfirmed = ledger.find_unconfirmed_batches()
+        accounts = {"spent": ledger.sum_known(), "unknown": ledger.sum_unknown(), "in_flight": ledger.sum_in_flight()}
     costs = {
-        name: _Account(sum(spent.count for spent in account), cost_of(account, prices))
+        name: _Account(sum(spending.count for spending in account), price_attempts(account, prices))
         for name, account in accounts.items()
     }
-    bounds = [(batch, cost_of([batch.spent], prices)) for batch in unconfirmed]
+    bounds = [(batch, price_attempts([batch.spending], prices)) for batch in unconfirmed]
     if form == "json":
         emit_json(
             {
@@ -67,7 +67,7 @@ def info(path: str | None, form: str) -> None:
                 "attempts": attempts,
                 "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
                 "unconfirmed_batches": [
-                    {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
+                    {"at": batch.at, "calls": batch.spending.count, "at_most_usd": usd} for batch, usd in bounds
                 ],
                 "spent_usd": costs["spent"].usd,
                 **{
@@ -112,7 +112,9 @@ def _open_lines(
         if batch.id is not None or batch.is_being_created:
             yield f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}"
     for unconfirmed_batch, usd in unconfirmed:
-        created = f"a batch whose creation was cut off, {created_text(unconfirmed_batch)}, {format_cost(usd)} at most"
+        created = (
+            f"a batch whose creation was cut off, {describe_creation(unconfirmed_batch)}, {format_cost(usd)} at most"
+        )
         yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 
@@ -145,7 +147,7 @@ def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
     new = old = 0
     with report_failures() as failures, _open_store(path) as answers:
-        for line, is_new in parse_lines(read_lines(source), answers.take):
+        for line, is_new in parse_lines(read_lines(source), answers.import_answer):
             if isinstance(is_new, DataError):
                 failures.add(line.place, str(is_new))
             else:

@@ -72,7 +72,7 @@ class QuoteFinder:
         """Return the sentences of a text, each with what the lexical extractor would extract from it alone."""
         parts = [part.strip() for part in _BREAK.split(text[:_MAX_SEARCHED_CHARACTERS])]
         sentences = [part for part in parts if part][:_MAX_SEARCHED_SENTENCES]
-        return [(sentence, self._lexical.spoken(sentence)) for sentence in sentences]
+        return [(sentence, self._lexical.find_spoken_values(sentence)) for sentence in sentences]
 
 
 def _weigh(spoken: Mapping[str, FieldValue], fields: Mapping[str, Any]) -> int:

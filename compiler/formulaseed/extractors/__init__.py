@@ -1,4 +1,4 @@
-"""Extracts typed fields from the texts of reviews: the extractors as values with their options, each imported when first used."""
+"""Provides the extractors as values with their options. Each is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Anthropic", "Cascade", "Lexical", "Recorded", "Trained"]
 
 
 def __getattr__(name: str) -> Any:
-    from formulaseed.extractors.registry import EXTRACTORS, options_class
+    from formulaseed.extractors.registry import EXTRACTORS, import_options
 
     names = {path.rpartition(".")[2]: extractor for extractor, path in EXTRACTORS.items()}
     if name not in names:
         raise AttributeError(f"module 'formulaseed.extractors' has no attribute {name!r}")
-    return options_class(names[name])
+    return import_options(names[name])
 
 
 def __dir__() -> list[str]:

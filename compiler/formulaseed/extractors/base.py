@@ -1,4 +1,4 @@
-"""Defines what extractors share: the seed's fields, their legal values, and the bases of open extractors.
+"""Defines what extractors share: the seed's fields, the check of a field's value, and the bases of open extractors.
 
 An extractor turns relevant reviews into field values, or fails a review by name. It never sees more of a review than
 `review_handling` lets through.
@@ -7,7 +7,7 @@ An extractor turns relevant reviews into field values, or fails a review by name
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -21,6 +21,8 @@ from formulaseed.seed.absence import is_claim, value_for_nothing
 from formulaseed.source.printing import number_of
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
+ReviewReader = Callable[[], Iterable[Sequence[ReviewInput]]]
+"""Reads the reviews of all restaurants from the start, each time that it is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +33,57 @@ class AskedField:
     type: FieldType
     description: str = ""
     values: tuple[tuple[str, str], ...] = ()
-    """An enum's values, each with its description, in the seed's order."""
+    """An enum's values, each with its description, in the seed's order; empty for other types."""
     default: FieldValue | None = None
-    """None: the seed states no default."""
+    """None if the seed states no default."""
     evidence: nodes.EvidenceRule = False
-    """Whether a quote from the review is asked for; "required": without one that it has, an answer is invalid."""
+    """Whether a quote is asked for. "required": an answer without a quote that the review contains is invalid."""
     minimum: int | float | None = None
     maximum: int | float | None = None
-    """The bounds of a number, both inclusive; None where the seed states none."""
+    """The bounds of a number, both inclusive; None if the seed states none."""
     hint: str | None = None
-    """`stars`: the lexical extractor may take a review's stars into account."""
+    """`stars` lets the lexical extractor take a review's stars into account."""
     reason: bool = False
-    """Whether a model says why, before it gives the value."""
+    """Whether a model gives a reason before the value."""
 
     def allows(self, number: float) -> bool:
-        """Return whether a number is inside the bounds."""
+        """Return whether `number` is inside the field's bounds; a field without bounds allows every number."""
         return is_within(number, self.minimum, self.maximum)
 
     @property
     def bounds(self) -> str:
-        """The bounds in words, such as `from 0 to 240`; empty where there are none."""
+        """The bounds in words, such as `from 0 to 240`; empty if the field has none."""
+        if self.minimum is None and self.maximum is None:
+            return ""
         if self.maximum is None:
-            return f"{self.minimum} or more" if self.minimum is not None else ""
-        return f"{self.maximum} or less" if self.minimum is None else f"from {self.minimum} to {self.maximum}"
+            return f"{self.minimum} or more"
+        if self.minimum is None:
+            return f"{self.maximum} or less"
+        return f"from {self.minimum} to {self.maximum}"
 
     @property
     def for_nothing(self) -> FieldValue | None:
-        """The field's value if nothing is said: its default, or else the one value that is named or described so; else None."""
+        """The field's value for a review that says nothing about it.
+
+        It is the default, otherwise the one value whose name or description says "none" or the like, otherwise None.
+        """
         return value_for_nothing(self.values, self.default)
 
     def claims(self, value: FieldValue) -> bool:
-        """Return whether the value says something of the review."""
+        """Return whether `value` states something about the review. False does not if the field has no default."""
         return is_claim(value, self.values, self.default)
 
     def needs_quote(self, value: FieldValue) -> bool:
-        """Return whether an answer with this value is invalid without a quote."""
+        """Return whether an answer with `value` is invalid without a quote."""
         return self.evidence == "required" and self.claims(value)
 
 
 def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
-    """Return the seed's fields as extractors use them."""
+    """Return the extraction fields of `program` in the seed's order, in the form that extractors use."""
     return tuple(
         AskedField(
             field.name,
-            cast(FieldType, "enum" if field.ty.values is not None else field.ty.base.value),
+            "enum" if field.ty.values is not None else cast(FieldType, field.ty.base.value),
             field.description,
             tuple((value.name, value.description) for value in field.values),
             field.default,
@@ -88,83 +97,99 @@ def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
     )
 
 
-_KINDS: dict[FieldType, Any] = {"enum": str, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+_PYTHON_TYPES: dict[FieldType, Any] = {
+    "enum": str,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+}
 
 
-def legal(field: AskedField, value: Any) -> FieldValue:
-    """Return the value as the field holds it: 3.0 is the integer 3. Raises `DataError` for an illegal one."""
+def check_value(field: AskedField, value: Any) -> FieldValue:
+    """Return `value` as a value of `field`; a float such as 3.0 becomes the integer 3 for an integer field.
+
+    Raises `DataError` for a value of another type, outside the enum or outside the bounds.
+    """
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
-    if not isinstance(value, _KINDS[field.type]) or isinstance(value, bool) != (field.type == "boolean"):
+    if not isinstance(value, _PYTHON_TYPES[field.type]) or isinstance(value, bool) != (field.type == "boolean"):
         raise DataError(f"`{field.name}` must be of type {field.type}, not {_quote(value)}")
     allowed = [name for name, _ in field.values]
     if field.type == "enum" and value not in allowed:
         raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_quote(value)}")
-    found: FieldValue = value
-    if not isinstance(found, str | bool):
-        most = INTEGER_MAX if field.type == "integer" else INPUT_MAX
-        if not -most <= found <= most:  # NaN is not
-            raise DataError(f"`{field.name}` must be a number between -{most:g} and {most:g}")
-        if not field.allows(found):
-            raise DataError(f"`{field.name}` must be {field.bounds}, not {found!r}")
-    return found
+    checked: FieldValue = value
+    if not isinstance(checked, str | bool):
+        limit = INTEGER_MAX if field.type == "integer" else INPUT_MAX
+        if not -limit <= checked <= limit:  # also true of NaN, which no comparison accepts
+            raise DataError(f"`{field.name}` must be a number between -{limit:g} and {limit:g}")
+        if not field.allows(checked):
+            raise DataError(f"`{field.name}` must be {field.bounds}, not {checked!r}")
+    return checked
 
 
 class OpenExtractor(ABC):
-    """An extractor that is ready to extract; the defaults are those of one that asks nobody."""
+    """An extractor that is ready to extract. The attributes have the values of an extractor that asks no model."""
 
     name: str
     prompt_sha256: str | None = None
     unanswered = 0
-    """Calls without a usable answer that may have one when they are made again; known at the end of a run."""
+    """The number of calls without a usable answer that may get one in another run. Known at the end of a run."""
     usd: float | None = 0.0
-    """What the run has cost at most, in US dollars; None if that is unknown. Known at the end of a run."""
-    costs: Sequence[str] = ()
-    """What the run has cost, in lines for people. Known at the end of a run."""
+    """The most that the run can have cost, in US dollars; None if that is unknown. Known at the end of a run."""
+    cost_lines: Sequence[str] = ()
+    """Lines for people that say what the run has cost. Known at the end of a run."""
 
     @property
-    def stopped(self) -> str:
-        """Why nothing more is asked; empty while the run goes on."""
+    def stop_reason(self) -> str:
+        """The reason why the run asks nothing more; empty while it goes on."""
         return ""
 
     @property
     def can_resume(self) -> bool:
-        """Whether the same run would get further if it were repeated."""
+        """Whether the same run would get further if it were started again."""
         return False
 
     @abstractmethod
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        """Extract the reviews of each restaurant, in their order. May read ahead."""
+        """Yield the extractions of each restaurant's reviews, in their order. May read `restaurants` ahead."""
 
     def summary(self) -> list[str]:
-        """Return what a run prints before its closing line."""
+        """Return the lines that a run prints before its closing line."""
         return []
 
 
 class SyncExtractor(OpenExtractor):
-    """Base of the extractors that answer at once."""
+    """Base of the extractors that answer at once, one review at a time."""
 
     @abstractmethod
     def extract(self, review: ReviewInput) -> Extraction:
-        """Extract one review."""
+        """Return the extraction of one review; its `failure` says why if it has no values."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        """Extract the reviews of each restaurant, in their order."""
+        """Yield the extractions of each restaurant's reviews, in their order, without reading ahead."""
         return ([self.extract(review) for review in reviews] for reviews in restaurants)
 
 
-def unspoken_text(fields: Sequence[AskedField]) -> str:
-    """Return why a review is not extracted that says nothing of these fields, and what to write for it."""
-    names, types = ", ".join(f"`{field.name}`" for field in fields[:5]), {field.type for field in fields}
-    fix = "give it a `default` or a value such as `none`" if "enum" in types else "give it a `default`"
-    fix = 'give it `"default": false`' if types == {"boolean"} else fix
+def describe_unspoken(fields: Sequence[AskedField]) -> str:
+    """Return the reason why a review fails that says nothing about `fields`, and how to change the seed."""
+    names = ", ".join(f"`{field.name}`" for field in fields[:5])
+    types = {field.type for field in fields}
+    fix = "give it a `default`"
+    if types == {"boolean"}:
+        fix = 'give it `"default": false`'
+    elif "enum" in types:
+        fix = "give it a `default` or a value such as `none`"
     return f"no word of the review speaks for {names}; {fix}, or use another extractor"
 
 
-def tied_text(tied: tuple[str, Sequence[str]], reviews: Sequence[str]) -> str:
-    """Return which reviews speak for several values of a field alike."""
-    field, values = tied
-    named = " and ".join(f"`{value}`" for value in values)
-    has = f"{number_of(len(reviews), 'review')} {'has' if len(reviews) == 1 else 'have'}"
-    some = ", ".join(reviews[:3]) + (", …" if len(reviews) > 3 else "")
-    return f"lexical: {has} words for {named} of `{field}` alike, which count for none of them: {some}"
+def describe_tie(tie: tuple[str, Sequence[str]], review_ids: Sequence[str]) -> str:
+    """Return a line that says which reviews speak equally for several values of a field. `tie` is the field and the values."""
+    field, values = tie
+    names = " and ".join(f"`{value}`" for value in values)
+    verb = "has" if len(review_ids) == 1 else "have"
+    first_ids = ", ".join(review_ids[:3])
+    if len(review_ids) > 3:
+        first_ids += ", …"
+    reviews = number_of(len(review_ids), "review")
+    return f"lexical: {reviews} {verb} words for {names} of `{field}` alike, which count for none of them: {first_ids}"

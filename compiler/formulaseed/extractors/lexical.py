@@ -1,12 +1,12 @@
 """Extracts typed fields from a review by its words alone, with no network and no model.
 
-It is a heuristic for a first try. It looks for the phrases quoted in the values' descriptions ('friend told me'), the
-things listed there in parentheses, and their words, sentence by sentence; a denied word ("no hives") or a supposed one
-("if I had hives") weighs nothing. Numbers count near the words of their field, names where a quoted phrase leads to
-one, a review's stars where the seed says `"hint": "stars"`. Where nothing speaks for a field, it is its `default`, else
-the value that says so itself; a field with neither fails the review by name. No value is made up.
+This is a heuristic for a first try. It searches each sentence for the phrases quoted in the values' descriptions ('friend told
+me'), the things listed there in parentheses, and the words of the descriptions; a denied word ("no hives") or a supposed one
+("if I had hives") weighs nothing. A number counts near the words of its field, a name if a quoted phrase leads to it, a review's
+stars if the seed says `"hint": "stars"`. A field that no word speaks for has its `default`, otherwise its value for nothing, such
+as `none`; a field with neither fails the review with a reason. No value is invented.
 
-It sees no sarcasm, nor anything said in other words, and reads a review's first 20,000 characters, in linear time.
+The heuristic does not recognize sarcasm or paraphrases. It reads a review's first 20,000 characters, in linear time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, tied_text, unspoken_text
+from formulaseed.extractors.base import AskedField, SyncExtractor, describe_tie, describe_unspoken, fields_of
 from formulaseed.extractors.lexical_text import (
     NEGATORS,
     PAUSE,
@@ -30,12 +30,12 @@ from formulaseed.extractors.lexical_text import (
     TASK_WORDS,
     Sentence,
     Word,
-    content,
     find_name,
     find_number,
-    sentences,
-    stems,
-    word_set,
+    parse_words,
+    split_sentences,
+    stem_content_words,
+    stem_words,
 )
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.ir import nodes
@@ -44,7 +44,7 @@ from formulaseed.source.printing import number_of
 
 
 class Lexical(ExtractorOptions):
-    """Extracts by words alone: a heuristic for a first try, which needs nothing and has no options."""
+    """The extractor that uses words alone: a heuristic for a first try, which needs nothing and has no options."""
 
     name: ClassVar[str] = "lexical"
 
@@ -52,44 +52,55 @@ class Lexical(ExtractorOptions):
     def open(
         self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
     ) -> Iterator[LexicalExtractor]:
+        """Open the extractor for the fields of `program`; reads nothing of `source`."""
         yield LexicalExtractor(fields_of(program))
 
 
-KINDS = word_set("phrases lists words denial supposition hearsay quantities names")
-"""The kinds of cues: `bench/lexical.py` measures the extractor without each."""
+CUE_KINDS = parse_words("phrases lists words denial supposition hearsay quantities names")
+"""The kinds of evidence that a review's words give; `bench/lexical.py` measures the extractor without each of them."""
 MIN_WEIGHT = 2.0
-"""The weight from which a sentence speaks for a value: a phrase, a listed thing, three words."""
+"""The least weight with which a sentence speaks for a value: that of a phrase, of a listed thing or of three words."""
 _WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
-_LISTED = re.compile(r"\(([^()]*)\)")
+_LIST = re.compile(r"\(([^()]*)\)")
 _SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
-Option = tuple[int, int]
-"""The places of a field and of one of its values."""
+ValueIndex = tuple[int, int]
+"""The index of a field, and that of one of its values."""
 
 
 class Cue(NamedTuple):
-    """Stems that speak for a value if a sentence has them in this order."""
+    """Word stems that speak for a value if a sentence has them in this order. `kind` is `phrases`, `lists` or `words`."""
 
-    option: Option
+    value: ValueIndex
     kind: str
     stems: tuple[str, ...]
 
-    def end(self, words: list[Word], start: int) -> int | None:
-        """Return where the cue ends that begins at `start`; None if its words do not follow, with at most one other between."""
+    def find_end(self, words: list[Word], start: int) -> int | None:
+        """Return the index of the cue's last word in `words`, if its first one is at `start`.
+
+        Returns None if the other words do not follow in their order. Between two of them there may be one other word, but no
+        comma or colon.
+        """
         for stem in self.stems[1:]:
             following = [word.stem for word in words[start + 1 : start + 3]]
-            if stem not in following or PAUSE in following[: following.index(stem)]:
+            if stem not in following:
                 return None
-            start += 1 + following.index(stem)
+            distance = following.index(stem)
+            if PAUSE in following[:distance]:
+                return None
+            start += 1 + distance
         return start
 
 
 Cues = Mapping[str, Sequence[Cue]]
-"""The cues of all fields, by their first stem."""
+"""The cues of all fields, by the first stem of each."""
 
 
 @dataclass(slots=True)
 class Score:
-    """How much a review says for one value: the weight of its best sentence, of all, and of what it denies."""
+    """The weight of a review's words for one value: in the best sentence, in all sentences, and of denied words.
+
+    `is_hearsay` says that the best sentence reports what somebody else says.
+    """
 
     best: float = 0.0
     total: float = 0.0
@@ -97,193 +108,239 @@ class Score:
     is_hearsay: bool = False
 
 
-def read_cues(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
-    """Yield the cues of a field's values, from their names and descriptions; a word of several values speaks for none."""
-    rests = [QUOTED.sub(" ", description) for _, description in options]
-    texts = [f"{name} {_LISTED.sub(' ', rest)}" for (name, _), rest in zip(options, rests, strict=True)]
-    words = [set(content(text)) - TASK_WORDS - NEGATORS for text in texts]
-    values_of = Counter(word for own in words for word in own)
-    for value, (name, description) in enumerate(options):
-        option = (place, value)
-        yield from (Cue(option, "phrases", stems(phrase)) for phrase in QUOTED.findall(description) if content(phrase))
-        items = [item for listed in _LISTED.findall(rests[value]) for item in _SEPARATOR.split(listed)]
-        items += [] if description else [name]
-        yield from (Cue(option, "lists", content(item)) for item in items if content(item))
-        yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
+def read_cues(field_index: int, values: Sequence[tuple[str, str]]) -> Iterator[Cue]:
+    """Yield the cues of a field's values, each given by its name and its description.
+
+    A word that several values have is no cue. A value without a description has its name as a cue.
+    """
+    unquoted = [QUOTED.sub(" ", description) for _, description in values]
+    texts = [f"{name} {_LIST.sub(' ', text)}" for (name, _), text in zip(values, unquoted, strict=True)]
+    words = [set(stem_content_words(text)) - TASK_WORDS - NEGATORS for text in texts]
+    value_counts = Counter(word for words_of_value in words for word in words_of_value)
+    for index, (name, description) in enumerate(values):
+        value = (field_index, index)
+        phrases = filter(stem_content_words, QUOTED.findall(description))
+        yield from (Cue(value, "phrases", stem_words(phrase)) for phrase in phrases)
+        items = _split_lists(unquoted[index]) if description else [name]
+        yield from (Cue(value, "lists", stems) for stems in map(stem_content_words, items) if stems)
+        yield from (Cue(value, "words", (word,)) for word in sorted(words[index]) if value_counts[word] == 1)
 
 
-def score_values(cues: Cues, text: Iterable[Sentence], kinds: Collection[str]) -> dict[Option, Score]:
-    """Return how much a text says for each value that it has a cue of."""
-    scores: dict[Option, Score] = defaultdict(Score)
-    for words, is_hearsay in text:
-        for option, weights in _weigh_cues(cues, words, kinds).items():
-            score = scores[option]
-            said = sum(weight for weight in weights.values() if weight > 0)
-            if said > score.best:
-                score.best, score.is_hearsay = said, is_hearsay
-            score.total += said
+def _split_lists(description: str) -> list[str]:
+    """Return the items that a description lists in parentheses."""
+    return [item for items in _LIST.findall(description) for item in _SEPARATOR.split(items)]
+
+
+def score_values(cues: Cues, sentences: Iterable[Sentence], kinds: Collection[str]) -> dict[ValueIndex, Score]:
+    """Return the score of each value that a cue occurs for. `kinds` has `denial` and `supposition` to respect these."""
+    scores: dict[ValueIndex, Score] = defaultdict(Score)
+    for words, is_hearsay in sentences:
+        for value, weights in _weigh_cues(cues, words, kinds).items():
+            score = scores[value]
+            affirmed = sum(weight for weight in weights.values() if weight > 0)
+            if affirmed > score.best:
+                score.best = affirmed
+                score.is_hearsay = is_hearsay
+            score.total += affirmed
             score.denied = max(score.denied, -min(weights.values()))
     return scores
 
 
-def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option, dict[str, float]]:
-    """Return the weights of each value's cues in a sentence, below 0 if denied, by their last stem: none counts twice."""
-    weights: dict[Option, dict[str, float]] = defaultdict(dict)
+def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[ValueIndex, dict[str, float]]:
+    """Return the weights of the cues in a sentence, by value and by the cue's last stem; negative if the cue is denied.
+
+    Of several cues with the same last stem, the one with the greatest weight counts. A supposed cue counts if it is a phrase.
+    """
+    weights: dict[ValueIndex, dict[str, float]] = defaultdict(dict)
     for start, word in enumerate(words):
         for cue in cues.get(word.stem, ()):
-            end = cue.end(words, start)
+            end = cue.find_end(words, start)
             if end is None or (word.is_supposed and "supposition" in kinds and cue.kind != "phrases"):
                 continue
-            is_denied = words[end].is_denied and "denial" in kinds and NEGATORS.isdisjoint(cue.stems)
-            weight = -_WEIGHTS[cue.kind] if is_denied else _WEIGHTS[cue.kind]
+            weight = _WEIGHTS[cue.kind]
+            # a cue with a negator of its own, such as 'never again', is not denied by it
+            if words[end].is_denied and "denial" in kinds and NEGATORS.isdisjoint(cue.stems):
+                weight = -weight
             last = cue.stems[-1]
-            weights[cue.option][last] = max(weight, weights[cue.option].get(last, weight))
+            weights[cue.value][last] = max(weight, weights[cue.value].get(last, weight))
     return weights
 
 
-_PRAISE = frozenset(content("good positive great warm happy satisfied pleased praised liked"))
-_BLAME = frozenset(content("bad negative poor rude unhappy dissatisfied displeased criticized disliked"))
+_PRAISE = frozenset(stem_content_words("good positive great warm happy satisfied pleased praised liked"))
+_BLAME = frozenset(stem_content_words("bad negative poor rude unhappy dissatisfied displeased criticized disliked"))
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
+class _Narrators(NamedTuple):
+    """The values of a field that says who reports an event, and the index of the event's field."""
+
+    event_index: int
+    first_person: str
+    hearsay: str
+
+    def choose(self, is_hearsay: bool) -> str:
+        """Return the field's value for an event that is hearsay, or that the reviewer has seen."""
+        return self.hearsay if is_hearsay else self.first_person
+
+
 class LexicalExtractor(SyncExtractor):
-    """Extracts the given fields by the given kinds of cues. It counts the reviews, and those that it spoke for."""
+    """The open extractor of some fields, which uses some kinds of cues.
+
+    `reviews` counts the extracted reviews; `spoken_for` counts those whose words speak for a value of a field.
+    """
 
     name = "lexical"
 
-    def __init__(self, fields: Sequence[AskedField], kinds: Collection[str] = KINDS) -> None:
+    def __init__(self, fields: Sequence[AskedField], kinds: Collection[str] = CUE_KINDS) -> None:
         self._fields = tuple(fields)
         self._kinds = kinds
         self._nothing = [field.for_nothing for field in fields]
-        self._speakers = [self._speaker(place) if "hearsay" in kinds else None for place in range(len(fields))]
+        self._narrators: list[_Narrators | None] = [None] * len(fields)
+        if "hearsay" in kinds:
+            self._narrators = [self._find_narrators(index) for index in range(len(fields))]
         self._cues: dict[str, list[Cue]] = {}
-        for place, field in enumerate(fields):
-            options = [(field.name, field.description)] if field.type == "boolean" else field.values
-            for cue in dict.fromkeys(read_cues(place, options)):
-                if cue.kind in kinds and options[cue.option[1]][0] != self._nothing[place]:
+        for index, field in enumerate(fields):
+            values = [(field.name, field.description)] if field.type == "boolean" else field.values
+            for cue in dict.fromkeys(read_cues(index, values)):
+                if cue.kind in kinds and values[cue.value[1]][0] != self._nothing[index]:
                     self._cues.setdefault(cue.stems[0], []).append(cue)
-        self.reviews = self.spoken_for = 0
-        self._tied: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        """The reviews that speak for several values of a field alike, by the field and these values."""
+        self.reviews = 0
+        self.spoken_for = 0
+        self._ties: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        """The ids of the reviews that speak equally for several values of a field, by the field and these values."""
 
     def extract(self, review: ReviewInput) -> Extraction:
+        """Return the review's values; the extraction fails if a field has no value."""
         try:
-            return Extraction(review.review_id, self.values(review.text, review.facts, review.review_id))
+            return Extraction(review.review_id, self.extract_values(review.text, review.facts, review.review_id))
         except DataError as error:
             return Extraction(review.review_id, None, str(error))
 
-    def values(self, text: str, facts: Mapping[str, object] = _NO_FACTS, review_id: str = "") -> dict[str, FieldValue]:
-        """Return a legal value of every field, and count the review. Raises `DataError` for a field that nothing speaks for."""
-        scores = score_values(self._cues, sentences(text), self._kinds)
-        spoken = self._spoken(scores, text, facts)
+    def extract_values(
+        self, text: str, facts: Mapping[str, object] = _NO_FACTS, review_id: str = ""
+    ) -> dict[str, FieldValue]:
+        """Return an allowed value for every field. Counts the review, and remembers its ties for `summary`.
+
+        `facts` may have the review's `stars`. Raises `DataError` if no word speaks for a field that has no value for nothing.
+        """
+        scores = score_values(self._cues, split_sentences(text), self._kinds)
+        spoken = self._choose_values(scores, text, facts)
         self.reviews += 1
         self.spoken_for += bool(spoken)
-        for place, field in enumerate(self._fields):
-            tied = self._foremost(place, scores) if field.name not in spoken else []
-            if len(tied) > 1:
-                values = tuple(field.values[value][0] for value in sorted(tied))
-                self._tied.setdefault((field.name, values), []).append(review_id)
-        pairs = zip(self._fields, self._nothing, strict=True)
-        chosen = {field.name: spoken.get(field.name, nothing) for field, nothing in pairs}
-        silent = [field for field in self._fields if chosen[field.name] is None]
-        if silent:
-            raise DataError(unspoken_text(silent))
-        return {name: value for name, value in chosen.items() if value is not None}
+        for index, field in enumerate(self._fields):
+            if field.name not in spoken:
+                tie = self._find_foremost(index, scores)
+                if len(tie) > 1:
+                    values = tuple(field.values[value][0] for value in sorted(tie))
+                    self._ties.setdefault((field.name, values), []).append(review_id)
+        defaults = {field.name: value for field, value in zip(self._fields, self._nothing, strict=True)}
+        values_or_none = {**defaults, **spoken}
+        unspoken = [field for field in self._fields if values_or_none[field.name] is None]
+        if unspoken:
+            raise DataError(describe_unspoken(unspoken))
+        return {name: value for name, value in values_or_none.items() if value is not None}
 
     def summary(self) -> list[str]:
-        """Return for how many reviews words spoke, which reviews speak for several values, and how far to trust it."""
+        """Return lines that say for how many reviews words spoke, which reviews have ties, and how to measure the extractor."""
         if not self.reviews:
             return []
         share = f"{self.spoken_for / self.reviews:.0%} of {number_of(self.reviews, 'review')}"
         return [
             f"lexical: spoke for {share}; elsewhere a field is its default, or its value for nothing",
-            *starmap(tied_text, sorted(self._tied.items(), key=lambda item: -len(item[1]))[:5]),
+            *starmap(describe_tie, sorted(self._ties.items(), key=lambda item: -len(item[1]))[:5]),
             "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
         ]
 
-    def weights(self, text: str) -> dict[tuple[str, FieldValue], float]:
-        """Return how much the words of a text speak for each value of a field; a value that none speaks for is left out."""
-        scores = score_values(self._cues, sentences(text), self._kinds)
-        totals: dict[tuple[str, FieldValue], float] = {}
-        for (place, value), score in scores.items():
-            field = self._fields[place]
-            if score.total > 0:
-                totals[field.name, True if field.type == "boolean" else field.values[value][0]] = score.total
-        return totals
+    def find_spoken_values(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
+        """Return the values that a text speaks for, by field; leaves out the fields that it says nothing about."""
+        return self._choose_values(score_values(self._cues, split_sentences(text), self._kinds), text, facts)
 
-    def spoken(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
-        """Return the values of the fields that a text speaks for."""
-        return self._spoken(score_values(self._cues, sentences(text), self._kinds), text, facts)
-
-    def _spoken(self, scores: Mapping[Option, Score], text: str, facts: Mapping[str, object]) -> dict[str, FieldValue]:
-        best = [self._best(place, scores) for place in range(len(self._fields))]
+    def _choose_values(
+        self, scores: Mapping[ValueIndex, Score], text: str, facts: Mapping[str, object]
+    ) -> dict[str, FieldValue]:
+        """Return the values that a text with these scores speaks for, by field."""
+        best = [self._find_best(index, scores) for index in range(len(self._fields))]
         spoken: dict[str, FieldValue] = {}
-        for place, field in enumerate(self._fields):
-            value, speaker = best[place][0], self._speakers[place]
+        for index, field in enumerate(self._fields):
+            value: FieldValue | None = best[index][0]
+            narrators = self._narrators[index]
             if field.type in ("integer", "number") and "quantities" in self._kinds:
                 value = find_number(field, text)
             elif field.type == "string" and "names" in self._kinds:
                 value = find_name(field, text)
-            elif speaker is not None:
-                event, own, hearsay = speaker
-                event_value, is_hearsay = best[event]
-                value = None if event_value is None else hearsay if is_hearsay else own
+            elif narrators is not None:
+                event_value, is_hearsay = best[narrators.event_index]
+                value = narrators.choose(is_hearsay) if event_value is not None else None
             if value is None:
                 value = _read_stars(field, facts.get("stars"))
             if value is not None:
                 spoken[field.name] = value
         return spoken
 
-    def _best(self, place: int, scores: Mapping[Option, Score]) -> tuple[FieldValue | None, bool]:
-        """Return the value that most is said for, and whether by hearsay; None if there is none, or several alike."""
-        field = self._fields[place]
+    def _find_best(self, index: int, scores: Mapping[ValueIndex, Score]) -> tuple[FieldValue | None, bool]:
+        """Return the value with the best score of the enum or boolean at `index`, and whether it rests on hearsay.
+
+        The value is None if no score is high enough, or if several values tie. A boolean is False if its words are denied.
+        """
+        field = self._fields[index]
         if field.type == "boolean":
-            score = scores.get((place, 0), Score())
+            score = scores.get((index, 0), Score())
             if score.best >= MIN_WEIGHT:
                 return True, score.is_hearsay
-            return (False if score.denied >= MIN_WEIGHT else None), score.is_hearsay
-        foremost = self._foremost(place, scores)
+            is_false = score.denied >= MIN_WEIGHT
+            return (False if is_false else None), score.is_hearsay
+        foremost = self._find_foremost(index, scores)
         if len(foremost) != 1:
             return None, False
-        return field.values[foremost[0]][0], scores[place, foremost[0]].is_hearsay
+        return field.values[foremost[0]][0], scores[index, foremost[0]].is_hearsay
 
-    def _foremost(self, place: int, scores: Mapping[Option, Score]) -> list[int]:
-        """Return the places of the values of an enum that most is said for: none, one, or several alike."""
+    def _find_foremost(self, index: int, scores: Mapping[ValueIndex, Score]) -> list[int]:
+        """Return the indexes of the values with the best score of the enum at `index`: none, one, or several that tie."""
         ranks = {
             value: (score.best, score.total)
-            for (at, value), score in scores.items()
-            if at == place and score.best >= MIN_WEIGHT
+            for (field_index, value), score in scores.items()
+            if field_index == index and score.best >= MIN_WEIGHT
         }
         highest = max(ranks.values(), default=None)
         return [value for value, rank in ranks.items() if rank == highest]
 
-    def _speaker(self, place: int) -> tuple[int, str, str] | None:
-        """Return an event's field and the values of the first person and of hearsay, if this field asks who tells of the event.
+    def _find_narrators(self, index: int) -> _Narrators | None:
+        """Return the values and the event of the field at `index` if it says who reports an event; None otherwise.
 
-        The event's field shares a word with the name or the value for nothing of this one. None for any other field.
+        Such a field has one value that quotes somebody who heard or was told of the event, and one that quotes "I …". The event's
+        field shares a word with this field's name or the description of its value for nothing.
         """
-        quoted = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
-        hearsay = [name for name, phrases in quoted if {"hear", "tell"} & {*phrases}]
-        own = [name for name, phrases in quoted if phrases[:1] == ("i",) and name not in hearsay]
-        places = (other for other in range(len(self._fields)) if other != place)
-        event = next((other for other in places if self._topic(other) & self._topic(place)), None)
-        if event is None or len(hearsay) != 1 or len(own) != 1:
+        quotes = [
+            (name, stem_words(" ".join(QUOTED.findall(description))))
+            for name, description in self._fields[index].values
+        ]
+        hearsay = [name for name, stems in quotes if {"hear", "tell"} & {*stems}]
+        first_person = [name for name, stems in quotes if stems[:1] == ("i",) and name not in hearsay]
+        other_indexes = (other for other in range(len(self._fields)) if other != index)
+        topic = self._find_topic(index)
+        event_index = next((other for other in other_indexes if self._find_topic(other) & topic), None)
+        if event_index is None or len(hearsay) != 1 or len(first_person) != 1:
             return None
-        return event, own[0], hearsay[0]
+        return _Narrators(event_index, first_person[0], hearsay[0])
 
-    def _topic(self, place: int) -> set[str]:
-        """Return the words of a field's name and of its value for nothing; none if that has no description."""
-        field = self._fields[place]
-        about = " ".join(about for name, about in field.values if name == self._nothing[place])
-        return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
+    def _find_topic(self, index: int) -> set[str]:
+        """Return the stems of a field's name and of its value for nothing; none if that value has no description."""
+        field = self._fields[index]
+        description = " ".join(description for name, description in field.values if name == self._nothing[index])
+        if not description:
+            return set()
+        return set(stem_content_words(f"{field.name} {description}")) - TASK_WORDS
 
 
 def _read_stars(field: AskedField, stars: object) -> FieldValue | None:
-    """Return what a review's stars say if the seed lets them speak: few are blame, many praise, three neither (None)."""
+    """Return the value that a review's stars suggest if the field has the hint `stars`; None if they suggest none.
+
+    Up to 2 stars are blame, 4 or more are praise. An enum has the value if only one of its values has words for that.
+    """
     if field.hint != "stars" or not isinstance(stars, int | float) or 2 < stars < 4:
         return None
     if field.type == "boolean":
         return stars >= 4
     words = _PRAISE if stars >= 4 else _BLAME
-    values = [name for name, description in field.values if words & {*content(f"{name} {description}")}]
+    values = [name for name, description in field.values if words & {*stem_content_words(f"{name} {description}")}]
     return values[0] if len(values) == 1 else None

@@ -1,6 +1,7 @@
-"""Reads the words of a text: sentences of stems, which of them are denied or supposed, numbers with their units, names.
+"""Splits a text into sentences of word stems, and finds the numbers and names that it gives for a field.
 
-In: a review, or a phrase of a seed. Out: what `lexical` scores. It reads the first 20,000 characters, in linear time.
+In: a review, or a phrase of a seed. Out: the words that `lexical` scores, with marks for denied and supposed ones. Reads the
+first 20,000 characters, in linear time.
 """
 
 from __future__ import annotations
@@ -12,33 +13,33 @@ from typing import NamedTuple
 from formulaseed.extractors.base import AskedField
 
 MAX_CHARACTERS = 20_000
-"""The rest of a longer review is not read."""
-MAX_SENTENCE = 60
-"""Words of a sentence; a longer one is read in parts."""
-DENIED_WORDS = 6
-"""Words that a negator denies, at most to its clause's end."""
+"""The part of a review that is read."""
+MAX_SENTENCE_WORDS = 60
+"""The most words of a sentence; a longer one is split."""
+NEGATION_REACH = 6
+"""The number of words after a negator that it denies, unless its clause ends before."""
 PAUSE = ","
-"""The stem of commas and colons, which no cue reaches across."""
+"""The stem of commas and colons. No cue extends across one."""
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text."""
+def parse_words(text: str) -> frozenset[str]:
+    """Return the words of a text that are separated by white space."""
     return frozenset(text.split())
 
 
-FUNCTION_WORDS = word_set(
+FUNCTION_WORDS = parse_words(
     """i me the and or but so as at by for from in into of off on onto out over to too up down with about after again all any
     before if then there here when while until than be have do not no will would can could should just very really what per
     which who it each even few get got how more most much now only other own same some such where why also still yet might"""
 )
-NEGATORS = word_set("no not never without nobody none nothing neither nor hardly rarely")
-_CONTRASTS = word_set("but although though however yet because then so until except")
-_SUPPOSING = word_set(
+NEGATORS = parse_words("no not never without nobody none nothing neither nor hardly rarely")
+_CONTRASTS = parse_words("but although though however yet because then so until except")
+_SUPPOSITION_WORDS = parse_words(
     "if would could might may should afraid scared worry worried fear nervous hope unless wish carry carries"
 )
-_TELLING = word_set("tell hear say read report")
-_TELLERS = word_set("friend sister brother cousin neighbor coworker someon somebody peopl review")
-_SAME = {
+_REPORTING_VERBS = parse_words("tell hear say read report")
+_REPORTERS = parse_words("friend sister brother cousin neighbor coworker someon somebody peopl review")
+_SYNONYMS = {
     word: line.split()[0]
     for line in """i we he she they you|me us him her them|the a an my our your his their this that its one|tell told
     say said says|hear heard|swell swollen|throw threw thrown|feel felt|break broke broken|take took taken|give gave given
@@ -47,14 +48,14 @@ _SAME = {
     do did does|anaphylaxis anaphylactic""".replace("\n", "|").split("|")
     for word in line.split()
 }
-"""Words that take each other's place, by the first of their line."""
+"""The first word of a group of words with the same meaning, by each word of the group."""
 _ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ively", "ive", "ly", "ic", "y", "e")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|[0-9]+(?:[.,][0-9]+)*|[$.,;:!?()\n]")
-_ENDS = frozenset(".;!?()\n")
+_SENTENCE_ENDS = frozenset(".;!?()\n")
 
 
 class Word(NamedTuple):
-    """A word of a sentence; `is_supposed` says that the sentence only supposes what it says."""
+    """A word of a sentence. It is supposed if a word such as "if" or "would" precedes it in the sentence."""
 
     stem: str
     is_denied: bool
@@ -62,62 +63,71 @@ class Word(NamedTuple):
 
 
 Sentence = tuple[list[Word], bool]
-"""The words of a sentence, and whether it reports what somebody else says: "my friend told me"."""
+"""The words of a sentence, and whether it is hearsay, such as "my friend told me"."""
 
 
 def stem(word: str) -> str:
-    """Return a word in lower case without its ending."""
+    """Return the stem of a word in lower case: without its ending, and the same for some synonyms and irregular forms."""
     word = word.removesuffix("'s")
-    word = _SAME.get(word, word)
+    word = _SYNONYMS.get(word, word)
     if word in FUNCTION_WORDS or word.endswith("ss"):
         return word
     word = word.removesuffix(next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3), ""))
     is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl"
-    return word[:-1] if is_doubled or (len(word) > 3 and word[-1] == "e") else word
+    if is_doubled or (len(word) > 3 and word[-1] == "e"):
+        return word[:-1]
+    return word
 
 
-def stems(text: str) -> tuple[str, ...]:
-    """Return the stems of a phrase, without its marks."""
-    return tuple(stem(token) for token in _tokens(text) if token[0].isalnum() or token == "$")
+def stem_words(text: str) -> tuple[str, ...]:
+    """Return the stems of the words, numbers and dollar signs of a phrase, without punctuation."""
+    return tuple(stem(token) for token in _split_tokens(text) if token[0].isalnum() or token == "$")
 
 
-def content(text: str) -> tuple[str, ...]:
-    """Return the stems of a phrase that are words, but no function words."""
-    return tuple(word for word in stems(text.replace("_", " ")) if word not in FUNCTION_WORDS and word.isalpha())
+def stem_content_words(text: str) -> tuple[str, ...]:
+    """Return the stems of the words of a phrase that are no function words; `_` separates words, too."""
+    return tuple(word for word in stem_words(text.replace("_", " ")) if word not in FUNCTION_WORDS and word.isalpha())
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a review, as far as it is read."""
+def split_sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of the part of a review that is read."""
     words: list[Word] = []
-    denied, is_supposed = 0, False
-    for token in _tokens(text[:MAX_CHARACTERS] + "\n"):
-        if words and (token in _ENDS or len(words) == MAX_SENTENCE):
-            said = {word.stem for word in words}
-            yield words, bool(said & _TELLING) and bool(said & _TELLERS)
-            words, denied, is_supposed = [], 0, False
-        if token in _ENDS:
+    denied_count = 0  # the number of following words that the last negator denies
+    is_supposed = False
+    for token in _split_tokens(text[:MAX_CHARACTERS] + "\n"):
+        if words and (token in _SENTENCE_ENDS or len(words) == MAX_SENTENCE_WORDS):
+            sentence_stems = {word.stem for word in words}
+            yield words, bool(sentence_stems & _REPORTING_VERBS) and bool(sentence_stems & _REPORTERS)
+            words = []
+            denied_count = 0
+            is_supposed = False
+        if token in _SENTENCE_ENDS:
             continue
-        is_break = token in ",:" or token in _CONTRASTS
-        words.append(Word(PAUSE if token in ",:" else stem(token), denied > 0 and not is_break, is_supposed))
-        denied = 0 if is_break else max(0, denied - 1)
+        is_pause = token in ",:"
+        ends_clause = is_pause or token in _CONTRASTS
+        words.append(Word(PAUSE if is_pause else stem(token), denied_count > 0 and not ends_clause, is_supposed))
+        denied_count = 0 if ends_clause else max(0, denied_count - 1)
         if token in NEGATORS:
-            denied = DENIED_WORDS
-        is_supposed = is_supposed or token in _SUPPOSING
+            denied_count = NEGATION_REACH
+        is_supposed = is_supposed or token in _SUPPOSITION_WORDS
 
 
-def _tokens(text: str) -> list[str]:
+def _split_tokens(text: str) -> list[str]:
+    """Return the words, numbers and punctuation marks of a text in lower case, with "n't" and "cannot" as two words."""
     return _TOKEN.findall(text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not"))
 
 
-_TASK = """true false yes mention describe review reviewer author state report say tell name number guest customer someone
+_TASK_TEXT = """true false yes mention describe review reviewer author state report say tell name number guest customer someone
 something anything restaurant place visit actual"""
-TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
-"""Words of the seed's author about the task, which speak for no value."""
+TASK_WORDS = frozenset(map(stem, parse_words(_TASK_TEXT)))
+"""Stems of words that describe the task of extraction in a seed. They speak for no value."""
 QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80}(?:['’]\w[^'\"‘’“”]{0,80}){0,3})['\"’”](?!\w)")
 
-_MAX_DISTANCE = 40
-"""The most characters between a number and a word of its field."""
-_UNITS = {
+_MAX_CUE_DISTANCE = 40
+"""The number of characters before and after a number that are searched for words of its field."""
+_Unit = tuple[str, float]
+"""The dimension of a unit, and its size in the base unit of the dimension."""
+_UNITS: dict[str, _Unit] = {
     "min": ("time", 1.0), "minut": ("time", 1.0), "hr": ("time", 60.0), "hour": ("time", 60.0),
     "day": ("days", 1.0), "week": ("days", 7.0), "month": ("days", 30.0), "year": ("days", 365.0),
     "$": ("money", 1.0), "dollar": ("money", 1.0), "buck": ("money", 1.0), "cent": ("money", 0.01),
@@ -125,7 +135,7 @@ _UNITS = {
 _ONES = "one|two|three|four|five|six|seven|eight|nine"
 _TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
+_NUMBER_WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
     **{word: float(number) for number, word in enumerate(f"{_ONES}|{_TEENS}".split("|"), 1)},
     **{word: 10.0 * number for number, word in enumerate(_TENS.split("|"), 2)},
 }
@@ -137,50 +147,70 @@ _QUANTITY = re.compile(
     (?P<late_half>[ ]and[ ]a[ ]half)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_MOST = frozenset(content("longest largest highest biggest"))
+_SUPERLATIVES = frozenset(stem_content_words("longest largest highest biggest"))
 _NAME = r"[A-Z][\w&]*[a-z](?: [A-Z]\w*[a-z])?"
-_LED = re.compile(rf"(.+?)(?: {_NAME})+")
-_END = re.compile(r"[.!?\n]")
+_PHRASE_WITH_NAME = re.compile(rf"(.+?)(?: {_NAME})+")
+_SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 def find_number(field: AskedField, text: str) -> float | None:
-    """Return the first number that a review gives for a field, or the longest and the like if the field asks for it.
+    """Return the first allowed number that a review gives for a field, in the field's unit; None if it gives none.
 
-    None if it gives none. A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
+    If the field's name or description has a superlative such as "longest", returns the largest number. A number counts if it has
+    a unit of the same dimension as the field's and a word of the field near it. The unit itself is such a word if it is in the
+    field's name: "40 minutes" counts for `wait_minutes`. A number after a negator does not count.
     """
-    words = content(f"{field.name} {field.description}")
+    words = stem_content_words(f"{field.name} {field.description}")
     unit = next((_UNITS[word] for word in words if word in _UNITS), None)
-    is_named = not _UNITS.keys().isdisjoint(content(field.name))
+    is_unit_in_name = not _UNITS.keys().isdisjoint(stem_content_words(field.name))
     cues = {*words} - _UNITS.keys() - TASK_WORDS
     numbers: list[float] = []
-    for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
-        written = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
-        if (written and written[0]) != (unit and unit[0]) or (not written and match[0].lower() in ("a", "an")):
-            continue
-        before = stems(_END.split(text[max(0, match.start() - _MAX_DISTANCE) : match.start()])[-1])
-        after = stems(_END.split(text[match.end() : match.end() + _MAX_DISTANCE])[0])
-        is_near = (written and is_named) or not cues.isdisjoint(before + after)
-        number = _read_number(match)
-        if written and unit:
-            number *= written[1] / unit[1]
+    for number, before, after in _find_quantities(text, unit):
+        is_near = (unit is not None and is_unit_in_name) or not cues.isdisjoint(before + after)
         if is_near and NEGATORS.isdisjoint(before[-3:]) and field.allows(number):
             numbers.append(number)
     if not numbers:
         return None
-    number = numbers[0] if _MOST.isdisjoint(words) else max(numbers)
+    number = numbers[0] if _SUPERLATIVES.isdisjoint(words) else max(numbers)
     return round(number) if field.type == "integer" else number
 
 
+def _find_quantities(text: str, unit: _Unit | None) -> Iterator[tuple[float, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the numbers of a text with the stems before and after each in its sentence.
+
+    Yields numbers with a unit of the same dimension as `unit`, converted to `unit`; with None, numbers without a unit.
+    """
+    for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
+        number = _read_number(match)
+        number_unit = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
+        if unit is not None and number_unit is not None and number_unit[0] == unit[0]:
+            number *= number_unit[1] / unit[1]
+        elif unit is not None or number_unit is not None or match[0].lower() in ("a", "an"):
+            continue  # another dimension, or an article
+        before = stem_words(_SENTENCE_END.split(text[max(0, match.start() - _MAX_CUE_DISTANCE) : match.start()])[-1])
+        after = stem_words(_SENTENCE_END.split(text[match.end() : match.end() + _MAX_CUE_DISTANCE])[0])
+        yield number, before, after
+
+
 def _read_number(match: re.Match[str]) -> float:
-    """Return the number that a quantity begins with, in digits or in words, with a half if it has one."""
-    digits, words = match["digits"], (match["words"] or "").lower()
-    number = float(digits.replace(",", "")) if digits else sum(_WORDS[word] for word in re.split("[ -]", words))
-    return number + 0.5 if match["half"] or match["late_half"] else number
+    """Return the number of a match of `_QUANTITY`, written in digits or in words, plus 0.5 if it has "and a half"."""
+    if match["digits"]:
+        number = float(match["digits"].replace(",", ""))
+    else:
+        number = sum(_NUMBER_WORDS[word] for word in re.split("[ -]", match["words"].lower()))
+    if match["half"] or match["late_half"]:
+        number += 0.5
+    return number
 
 
 def find_name(field: AskedField, text: str) -> str | None:
-    """Return the name that a review has where a quoted phrase of the field has one, as in `our server Tom`; None without."""
-    phrases = map(_LED.fullmatch, QUOTED.findall(field.description))
+    """Return the first name in a review after the words that precede a name in a quoted phrase of the field's description.
+
+    With the phrase 'our server Tom', returns the name after "our server". Returns None if there is no such name or phrase.
+    """
+    phrases = map(_PHRASE_WITH_NAME.fullmatch, QUOTED.findall(field.description))
     leads = "|".join(re.escape(phrase[1]) for phrase in phrases if phrase)
-    match = re.search(rf"\b(?i:{leads})\s+({_NAME})", text[:MAX_CHARACTERS]) if leads else None
+    if not leads:
+        return None
+    match = re.search(rf"\b(?i:{leads})\s+({_NAME})", text[:MAX_CHARACTERS])
     return match[1] if match else None

@@ -1,4 +1,4 @@
-"""Defines an extractor as a value: a frozen model of its options, which opens it.
+"""Defines an extractor as a value: a frozen model of its options, which opens the extractor.
 
 In: options by name. Out: a model with bounds, defaults and descriptions, from which the options of commands, their help and the
 table in `docs/running.md` are made. Nothing is read or sent before `open`.
@@ -26,9 +26,10 @@ from formulaseed.runtime.reviews import ReviewSource
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """What a run reports to: `notify` takes a line about the run, `show_progress` how far it is, with every answer.
+    """The functions that a run reports to.
 
-    A run without `show_progress` is quiet: it notifies only of what a user has to know.
+    `notify` receives a line about the run; `show_progress` receives, after every answer, a line that says how far the run is. A
+    run without `show_progress` is quiet: it passes only lines to `notify` that a user has to know.
     """
 
     notify: Callable[[str], None] = lambda _: None
@@ -36,19 +37,23 @@ class Callbacks:
 
 
 class ExtractorOptions(BaseModel):
-    """The options of an extractor. Raises `FormulaSeedError` for an unknown option, `ArgumentError` for a wrong value."""
+    """The options of an extractor, as a value that opens it.
+
+    Raises `FormulaSeedError` for an unknown option, `ArgumentError` for a wrong value or a missing one.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
     name: ClassVar[str]
-    """What `--extractor` and `extractor=` call it."""
+    """The name that `--extractor` and `extractor=` take."""
     asks_model: ClassVar[bool] = False
-    """Whether it costs money, and can be estimated."""
+    """Whether the extractor asks a model, so that it costs money and has an estimate."""
     positional: ClassVar[str] = ""
     """The option that may be passed without its name; empty if there is none."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        owner, fields = type(self).__name__, type(self).model_fields
+        owner = type(self).__name__
+        fields = type(self).model_fields
         if len(arguments) == 1 and self.positional and self.positional not in options:
             options[self.positional] = arguments[0]
         elif arguments:
@@ -65,37 +70,40 @@ class ExtractorOptions(BaseModel):
             raise argument_error(str(error.errors()[0]["loc"][0]), error) from None
 
     @classmethod
-    def panel_of(cls, option: str) -> str:
-        """Return the panel of a command's help that shows an option."""
+    def find_panel(cls, option: str) -> str:
+        """Return the name of the panel of a command's help that lists `option`."""
         return "extractor"
 
     def require(self) -> None:
-        """Raise `UnreadableError` if a package or credentials are missing, before anything is read."""
+        """Raise `UnreadableError` if a package or credentials are missing. Callers check this before they read anything."""
 
     @abstractmethod
     def open(
         self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
     ) -> AbstractContextManager[OpenExtractor]:
-        """Open the extractor for the fields of a program.
+        """Return a context manager that opens the extractor for the fields of `program`, and closes it at the end.
 
-        May read `source` several times, and add what it cannot use to `failures`. Raises `ArgumentError` for options that do
-        not fit each other, the program or the source, and `DataError` for a file that cannot be used.
+        May read `source` several times, and add lines that cannot be used to `failures`. Raises `ArgumentError` for options
+        that do not fit each other, the program or the source, and `DataError` for a file that cannot be used.
         """
 
     def estimate(self, program: nodes.Program, source: ReviewSource, callbacks: Callbacks) -> list[str]:
-        """Return what a run would ask and what that would cost, for people. Raises `FormulaSeedError` if it asks no model."""
+        """Return lines for people: how many calls a run would make, and what they would cost in US dollars.
+
+        Raises `FormulaSeedError` for an extractor that asks no model.
+        """
         raise FormulaSeedError(f"the extractor `{self.name}` asks no model: it costs nothing")
 
 
 def _check_path(value: Any) -> Any:
-    """Return a path as it is. Raises `ValueError` for anything else."""
+    """Return a path unchanged. Raises `ValueError` for any other value."""
     if not isinstance(value, str | os.PathLike):
         raise ValueError("a path")
     return value
 
 
 def _check_lines(value: Any) -> Any:
-    """Return lines that can be read as often as the value is used. Raises `ValueError` for anything else."""
+    """Return `value` as lines that can be read repeatedly. Raises `ValueError` if it is no path, list or data frame."""
     if not is_lines(value):
         raise ValueError("a path, a list of objects or a data frame")
     return keep_lines(value, "lines")

@@ -1,7 +1,7 @@
 """Runs phase 2, for Python and for the commands: opens an extractor over restaurants with their reviews.
 
-In: a seed, and restaurants with their reviews. Out: rows or results, an object for each restaurant, with what failed. Source: the
-two-phase design's section on phase 2 execution.
+In: a seed, and restaurants with their reviews. Out: an object of rows or a result for each restaurant, and the failures. Source:
+the two-phase design's section on phase 2 execution.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import ArgumentError
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
-from formulaseed.extractors.registry import extractor_of, find_home
+from formulaseed.extractors.registry import resolve_extractor, suggest_extractor
 from formulaseed.ir import nodes
 from formulaseed.runtime.extracting import RunOptions, build_line
 from formulaseed.runtime.extracting import extract as extract_restaurants
@@ -36,10 +36,10 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class Outcome(list[dict[str, Any]]):
-    """What `extract` and `run` return: an object for each restaurant, in their order.
+    """The objects that `extract` and `run` return, one for each restaurant, in their order.
 
-    `failures` says what failed, each with its place and the reason: restaurants, reviews, lines that cannot be used. `usd` is
-    what asking a model has cost at most, in US dollars: 0 if no call was made, None if that is unknown.
+    `failures` are lines with the place and the reason of each failure: of restaurants, reviews, and lines that cannot be used.
+    `usd` is the most that asking a model can have cost, in US dollars: 0 if no call was made, None if the cost is unknown.
     """
 
     def __init__(self, lines: Iterable[dict[str, Any]], failures: Sequence[str], usd: float | None = 0.0) -> None:
@@ -48,7 +48,7 @@ class Outcome(list[dict[str, Any]]):
         self.usd = usd
 
 
-@validate_arguments_with(find_home)
+@validate_arguments_with(suggest_extractor)
 def extract(
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
@@ -79,18 +79,20 @@ def extract(
     cannot be asked.
     """
 
-    def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
+    def extract_lines(source: ReviewSource, opened: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
         restaurants = source.read_restaurants(failures)
-        extracted = extract_restaurants(source.evaluator, asker, restaurants, source.options, failures)
+        extracted = extract_restaurants(source.evaluator, opened, restaurants, source.options, failures)
         lines = [build_line(source.evaluator, restaurant, failures, with_text=with_text)[1] for restaurant in extracted]
         failures.require_restaurants(len(lines))
         return [line for line in lines if line is not None]
 
     options = RunOptions(on_error, limit=limit)
-    return _run(work, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify)
+    return _run_phase2(
+        extract_lines, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify
+    )
 
 
-@validate_arguments_with(find_home)
+@validate_arguments_with(suggest_extractor)
 def run(
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
@@ -113,19 +115,19 @@ def run(
     does, and `DataError` for parameters that the seed does not allow.
     """
 
-    def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
+    def run_lines(source: ReviewSource, opened: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
         restaurants = source.read_restaurants(failures)
-        results = run_restaurants(source.evaluator, asker, restaurants, source.options, failures)
+        results = run_restaurants(source.evaluator, opened, restaurants, source.options, failures)
         lines = [result.to_json() for result in results]
         failures.require_restaurants(len(lines))
         return lines
 
     options = RunOptions(on_error, trace, limit, parameters)
-    return _run(work, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify)
+    return _run_phase2(run_lines, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify)
 
 
-def _run(
-    work: Callable[[ReviewSource, OpenExtractor, Failures], list[dict[str, Any]]],
+def _run_phase2(
+    make_lines: Callable[[ReviewSource, OpenExtractor, Failures], list[dict[str, Any]]],
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
     reviews: Lines | None,
@@ -136,30 +138,34 @@ def _run(
     sample_seed: int,
     notify: Notify | None,
 ) -> Outcome:
-    """Open the extractor over the reviews, call `work` with it, and return the lines of `work` with the failures and the cost.
+    """Open the extractor over the reviews, and return the lines that `make_lines` makes with it, the failures and the cost.
 
-    If the extractor stopped before its last question, the reason is one of the failures.
+    If the extractor stopped before its last question, the reason is one of the failures. Passes the lines about the cost to
+    `notify` also if `make_lines` raises.
     """
-    chosen = extractor_of(extractor)
-    chosen.require()
+    extractor_options = resolve_extractor(extractor)
+    extractor_options.require()
     loaded = load_seed(seed)
     evaluator = compile_evaluator(loaded)
     if options.parameters:
         evaluator.parse_parameters(options.parameters)
     options = replace(options, review_handling=loaded.program.review_handling)
     source = ReviewSource(evaluator, contexts, reviews, options, duplicates)
-    callbacks = Callbacks() if notify is None else Callbacks(notify, _throttled(notify))
+    callbacks = Callbacks() if notify is None else Callbacks(notify, _throttle(notify))
     failures = Failures()
-    asker: OpenExtractor | None = None
+    opened: OpenExtractor | None = None
     try:
-        with open_extractor(loaded.program, source, chosen, failures, callbacks, sample, sample_seed) as asker:
-            lines = work(source, asker, failures)
+        with open_extractor(
+            loaded.program, source, extractor_options, failures, callbacks, sample, sample_seed
+        ) as opened:
+            lines = make_lines(source, opened, failures)
     finally:
-        for line in asker.costs if asker is not None else ():
-            callbacks.notify(line)
-    if asker.stopped:
-        failures.add("stopped", asker.stopped)
-    return Outcome(lines, failures.lines, asker.usd)
+        if opened is not None:
+            for line in opened.cost_lines:
+                callbacks.notify(line)
+    if opened.stop_reason:
+        failures.add("stopped", opened.stop_reason)
+    return Outcome(lines, failures.lines, opened.usd)
 
 
 def open_extractor(
@@ -171,10 +177,10 @@ def open_extractor(
     sample: int | None = None,
     sample_seed: int = 0,
 ) -> AbstractContextManager[OpenExtractor]:
-    """Open an extractor over a source of reviews: the one way into phase 2, of Python and of the commands.
+    """Open an extractor over a source of reviews: the one way into phase 2, for Python and for the commands.
 
-    A `sample` of so many reviews is drawn first, and `source` has only these from then on. Raises `ArgumentError` for options
-    that do not fit each other, and what `ExtractorOptions.open` raises.
+    With `sample`, first draws that number of reviews by `sample_seed`, and changes `source.options` so that `source` has only
+    these. Raises `ArgumentError` for options that do not fit each other, and everything that `ExtractorOptions.open` raises.
     """
     if sample is not None:
         if "sample" in type(extractor).model_fields:
@@ -188,8 +194,8 @@ def open_extractor(
     return extractor.open(program, source, failures, callbacks)
 
 
-def _throttled(notify: Notify) -> Notify:
-    """Return a function that passes on the first of its lines after each ten seconds."""
+def _throttle(notify: Notify) -> Notify:
+    """Return a function that passes a line on to `notify` at most once in ten seconds, and drops other lines."""
     last = time.monotonic()
 
     def pass_on(line: str) -> None:

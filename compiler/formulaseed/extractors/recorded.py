@@ -1,13 +1,13 @@
-"""Takes recorded extractions from a file, and records those of another extractor.
+"""Reads recorded extractions from lines, and records the extractions of another extractor.
 
-In: lines of recorded extractions and the seed's fields. A value that the seed does not allow is refused with its
-line; a review without a line fails.
+In: lines of recorded extractions and the seed's fields. A line with a value that the seed does not allow is reported and
+unusable; a review without a usable line fails.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
@@ -18,7 +18,7 @@ from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, Extractor, Failures, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, fields_of, legal
+from formulaseed.extractors.base import AskedField, SyncExtractor, check_value, fields_of
 from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption
 from formulaseed.ir import nodes
 from formulaseed.language.inputs import _find_typo
@@ -26,7 +26,7 @@ from formulaseed.runtime.reviews import ReviewSource
 
 
 class RecordedOptions(ExtractorOptions):
-    """The options of the extractors that take recorded extractions."""
+    """The options that all extractors share that read recorded extractions."""
 
     positional: ClassVar[str] = "extractions"
 
@@ -34,7 +34,10 @@ class RecordedOptions(ExtractorOptions):
     strict: bool = Field(False, description="Refuse recorded extractions with fields that the seed does not have.")
 
     def read(self, program: nodes.Program, failures: Failures, *, keeps_texts: bool = False) -> RecordedExtractor:
-        """Read the recorded extractions; lines that cannot be used are added to `failures`."""
+        """Read the recorded extractions into an extractor, and add lines that cannot be used to `failures`.
+
+        With `keeps_texts` the extractor keeps the texts of lines that have one.
+        """
         lines = open_lines(self.extractions, "extractions")
         recorded = RecordedExtractor(fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
         for place, reason in recorded.faults:
@@ -55,14 +58,15 @@ class Recorded(RecordedOptions):
     def open(
         self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
     ) -> Iterator[RecordedExtractor]:
+        """Open the extractor: read all lines, and add those that cannot be used to `failures`."""
         yield self.read(program, failures)
 
 
 class RecordedExtractor(SyncExtractor):
-    """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
+    """Extracts a review by looking up its recorded extraction, by the ids of its restaurant and of the review.
 
-    With `strict` a field that the seed does not have makes a line unusable. With `keeps_texts`, `texts` are those of lines that
-    have one.
+    `faults` are the place and the reason of each line that cannot be used. With `strict` these include lines with a field that
+    the seed does not have. With `keeps_texts`, `texts` has the texts of lines that have one.
     """
 
     name = "recorded"
@@ -84,39 +88,41 @@ class RecordedExtractor(SyncExtractor):
         self._known: dict[tuple[str, str], Extraction] = {}
         self._quotes: dict[tuple[str, str], dict[str, str]] = {}
         for line, record in parse_lines(lines, ExtractionLine.read):
-            reason = str(record) if isinstance(record, DataError) else self._add(record)
+            if isinstance(record, DataError):
+                reason = str(record)
+            else:
+                reason = self._add(record)
             if reason:
                 self.faults.append((line.place, reason))
 
     def extract(self, review: ReviewInput) -> Extraction:
+        """Return the recorded extraction of a review; one that fails if the review has none."""
         return self.find(review) or Extraction(review.review_id, None, "no extraction is recorded for it")
 
     def find(self, review: ReviewInput) -> Extraction | None:
-        """Return what is recorded for a review; None if nothing is."""
+        """Return the recorded extraction of a review, with its quotes looked up in the text; None if none is recorded."""
         extraction = self._known.get((review.business_id, review.review_id))
         quotes = self._quotes.get((review.business_id, review.review_id))
         if extraction is None or quotes is None:
             return extraction
         return replace(extraction, quotes={name: find_quote(quote, review.text) for name, quote in quotes.items()})
 
-    def _select_fields(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Return the texts of fields that the seed has, in its order."""
-        return {name: texts[name] for name in self._names if name in texts}
+    def _select_fields(self, strings: Mapping[str, str]) -> dict[str, str]:
+        """Return the strings of fields that the seed has, in the seed's order."""
+        return {name: strings[name] for name in self._names if name in strings}
 
     def _add(self, record: ExtractionLine) -> str:
-        """Add a recorded extraction; return why it cannot be used, if so."""
+        """Add a recorded extraction. Return the reason why it cannot be used; empty if it can."""
         key = (record.business_id, record.review_id)
         if key in self._known:
             return f"duplicate extraction of the review {record.review_id}"
         try:
-            unknown = next((key for key in record.fields if self._strict and key not in self._names), None)
-            if unknown is not None:
-                known = ", ".join(self._names) or "none"
-                raise DataError(f"the seed has no field `{unknown[:80]}`; there are: {known}")
-            values = {field.name: recorded_value(field, record.fields, self._names) for field in self.fields}
+            if self._strict:
+                check_field_names(record.fields, self._names)
+            values = {field.name: read_recorded_value(field, record.fields, self._names) for field in self.fields}
             self._known[key] = Extraction(
                 record.review_id,
-                {k: v for k, v in values.items() if v is not None},
+                {name: value for name, value in values.items() if value is not None},
                 reasons=self._select_fields(record.reasons),
             )
             if record.quotes:
@@ -129,21 +135,33 @@ class RecordedExtractor(SyncExtractor):
             return str(error)
 
 
-def recorded_value(field: AskedField, given: Mapping[str, Any], names: Sequence[str]) -> FieldValue | None:
-    """Return a field's recorded value; None where it is absent: the evaluation reports a value that it needs.
+def check_field_names(keys: Iterable[str], names: Collection[str]) -> None:
+    """Raise `DataError` for the first of `keys` that is none of the seed's field `names`."""
+    for key in keys:
+        if key not in names:
+            raise DataError(f"the seed has no field `{key[:80]}`; there are: {', '.join(names) or 'none'}")
 
-    Raises `DataError` for an illegal one, and for a key that is a typo of the field and none of `names`.
+
+def read_recorded_value(field: AskedField, values: Mapping[str, Any], names: Sequence[str]) -> FieldValue | None:
+    """Return the value of `field` among recorded `values`; the field's default if it is missing or null.
+
+    Returns None if the field has no default either: the evaluation reports a missing value that it needs. Raises `DataError` for
+    a value that the field does not allow, and for a missing one if `values` has a key that is a typo of the field's name. `names`
+    are the fields of the seed, which are no typos.
     """
-    typo = _find_typo(field.name, given, names) if field.name not in given else None
-    if typo is not None:
-        fix = f"rename it, or give `{field.name}` as null"
-        raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
-    value = given.get(field.name)
-    return field.default if value is None else legal(field, value)
+    if field.name not in values:
+        typo = _find_typo(field.name, values, names)
+        if typo is not None:
+            fix = f"rename it, or give `{field.name}` as null"
+            raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
+    value = values.get(field.name)
+    if value is None:
+        return field.default
+    return check_value(field, value)
 
 
 class ExtractionRecorder:
-    """Passes reviews on to an extractor, and writes what it extracts as recorded extractions."""
+    """An extractor that passes reviews on to another one, and writes the extractions with values as recorded extractions."""
 
     def __init__(self, extractor: Extractor, file: TextIO, *, with_text: bool = False) -> None:
         self.name = extractor.name
@@ -153,14 +171,15 @@ class ExtractionRecorder:
         self._with_text = with_text
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        """Yield the other extractor's extractions. Each restaurant's are written to the file before they are yielded."""
         pending: deque[Sequence[ReviewInput]] = deque()
 
-        def ahead() -> Iterator[Sequence[ReviewInput]]:
+        def remember_reviews() -> Iterator[Sequence[ReviewInput]]:
             for reviews in restaurants:
                 pending.append(reviews)
                 yield reviews
 
-        answers = self._extractor.extract_all(ahead())
+        answers = self._extractor.extract_all(remember_reviews())
         try:
             for extractions in answers:
                 for review, extraction in zip(pending.popleft(), extractions, strict=True):
@@ -168,7 +187,7 @@ class ExtractionRecorder:
                         write_line(self._file, self._line(review, extraction))
                 yield extractions
         finally:
-            if isinstance(answers, Generator):  # its tasks end here, not when it is collected
+            if isinstance(answers, Generator):  # end its tasks now, not when it is garbage-collected
                 answers.close()
 
     def _line(self, review: ReviewInput, extraction: Extraction) -> dict[str, Any]:

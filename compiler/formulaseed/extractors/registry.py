@@ -1,4 +1,4 @@
-"""Lists the extractors by name, and finds the one that an argument names. A new extractor is one entry here."""
+"""Lists the extractors by name, and resolves the argument `extractor`. A new extractor is one entry here."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ EXTRACTORS = {
     "anthropic": "formulaseed.extractors.model.options.Anthropic",
     "cascade": "formulaseed.extractors.cascade.Cascade",
 }
-"""The class of each extractor's options."""
+"""The dotted path of each extractor's options class, by the extractor's name."""
 
 
 @cache
-def options_class(name: str) -> type[ExtractorOptions]:
-    """Return the class of an extractor's options."""
+def import_options(name: str) -> type[ExtractorOptions]:
+    """Import and return the options class of the extractor called `name`. Raises `KeyError` for an unknown name."""
     module, _, attribute = EXTRACTORS[name].rpartition(".")
-    found: type[ExtractorOptions] = getattr(import_module(module), attribute)
-    return found
+    options: type[ExtractorOptions] = getattr(import_module(module), attribute)
+    return options
 
 
-def extractor_of(value: object) -> ExtractorOptions:
-    """Return an extractor's options as they are, and for a bare name its defaults.
+def resolve_extractor(value: object) -> ExtractorOptions:
+    """Return the options that `value` stands for: options are returned as they are, a name means all defaults.
 
-    Raises `ArgumentError` for anything else, and for the name of an extractor that has options without a default.
+    Raises `ArgumentError` for any other value, and for the name of an extractor that has an option without a default.
     """
     if isinstance(value, ExtractorOptions):
         return value
@@ -37,7 +37,7 @@ def extractor_of(value: object) -> ExtractorOptions:
         *names, last = map(repr, EXTRACTORS)
         known = f"{', '.join(names)} or {last}, or a value of `formulaseed.extractors`"
         raise ArgumentError("extractor", f"must be {known}, not {value!r:.80}")
-    options = options_class(value)
+    options = import_options(value)
     missing = [name for name, field in options.model_fields.items() if field.is_required()]
     if missing:
         needed = ", ".join(f"{name}=…" for name in missing)
@@ -47,13 +47,18 @@ def extractor_of(value: object) -> ExtractorOptions:
     return options()
 
 
-def classes_with(option: str) -> list[type[ExtractorOptions]]:
-    """Return the extractors that have an option, in the order of the registry."""
-    classes = map(options_class, EXTRACTORS)
+def find_extractors_with(option: str) -> list[type[ExtractorOptions]]:
+    """Return the options classes that have a field called `option`, in the order of the registry."""
+    classes = map(import_options, EXTRACTORS)
     return [options for options in classes if option in options.model_fields]
 
 
-def find_home(option: str) -> str:
-    """Return how to write an option of `run` and `extract` that belongs to an extractor; empty if none has it."""
-    classes = classes_with(option)
-    return f"write `extractor=formulaseed.extractors.{classes[0].__name__}({option}=…)`" if classes else ""
+def suggest_extractor(option: str) -> str:
+    """Return the help for an option that was passed to `run` or `extract` although an extractor has it.
+
+    The help says how to pass `option` to the first such extractor. It is empty if no extractor has the option.
+    """
+    classes = find_extractors_with(option)
+    if not classes:
+        return ""
+    return f"write `extractor=formulaseed.extractors.{classes[0].__name__}({option}=…)`"

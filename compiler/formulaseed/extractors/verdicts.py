@@ -1,8 +1,8 @@
-"""What a disagreement of two extractions does to verdicts: both sides are evaluated, and their outputs compared.
+"""Measures how often two extractions of the same reviews lead to the same verdicts.
 
-In: restaurants, each with the reviews that both sides have extracted. Out: for each output of the seed, in how many
-restaurants it is the same, and how far numbers are apart. Only relevant reviews count, as in a run; both sides are evaluated
-over the same ones.
+In: restaurants, each with the reviews that both sides have extracted. Out: for each output of the seed, the number of
+restaurants in which it is the same, and how far numbers differ. Only relevant reviews count, as in a run; both sides are
+evaluated over the same reviews.
 
 The interval of a share is Wilson's score interval (E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical
 Inference", Journal of the American Statistical Association 22, 1927); that of a mean difference is a bootstrap percentile
@@ -22,14 +22,17 @@ from typing import Any
 from formulaseed.data.results import Failures, FieldValue
 from formulaseed.diagnostics.render import format_table
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.extractors.agreement import confusion_text, counted, label
+from formulaseed.extractors.agreement import count_pairs, format_confusion, format_share, format_value
 from formulaseed.limits import NUMBER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.source.printing import number_of
 
-_Z = 1.959963984540054
-_DRAWS, _FEWEST_DRAWS, _ALL_DRAWS = 2_000, 200, 1_000_000
-"""Resamples of a bootstrap, the fewest of many restaurants, and the restaurants drawn in all."""
+_NORMAL_QUANTILE = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution."""
+_MAX_RESAMPLES = 2_000
+_MIN_RESAMPLES = 200
+_MAX_DRAWN_VALUES = 1_000_000
+"""The values that all resamples of a bootstrap have together, unless there are fewer than `_MIN_RESAMPLES` of them then."""
 _SIDES = ("recorded", "predicted")
 Interval = tuple[float, float]
 
@@ -58,7 +61,10 @@ class ComparedRestaurant:
 
 @dataclass(frozen=True, slots=True)
 class OutputAgreement:
-    """How well the outputs of one name agree. Differences are those of numbers, without their sign; None for others."""
+    """The agreement of the outputs of one name: `equal` of `n` restaurants, a share with its confidence interval.
+
+    `mean_difference` is the mean absolute difference of numbers; it and its interval are None if no restaurant has two numbers.
+    """
 
     output: str
     n: int
@@ -68,12 +74,15 @@ class OutputAgreement:
     mean_difference: float | None
     difference_interval: Interval | None
     confusion: dict[str, dict[str, int]] | None
-    """Restaurants by recorded and predicted value; None for numbers."""
+    """The number of restaurants by recorded and predicted value; None for numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictAgreement:
-    """The agreement of the outputs. `reviews` of `relevant` ones were compared; `failed` restaurants had no outputs on a side."""
+    """The agreement of all outputs over `restaurants`, of which `failed` could not be evaluated on one side or both.
+
+    `reviews` were compared; their restaurants have `relevant` relevant reviews in all.
+    """
 
     restaurants: int
     failed: int
@@ -82,36 +91,42 @@ class VerdictAgreement:
     outputs: tuple[OutputAgreement, ...]
 
     def text(self) -> str:
-        """Return a plain text table, a line an output, and below it the confusions of outputs that are no numbers."""
+        """Return a plain text table with a line for each output, and below it the confusions of outputs that are no numbers."""
         failed = f", {self.failed} failed" if self.failed else ""
-        of = f"{self.reviews:,} of their {number_of(self.relevant, 'relevant review')}"
-        lines = [f"{number_of(self.restaurants, 'restaurant')} evaluated with either side, over {of}{failed}"]
+        reviews = f"{self.reviews:,} of their {number_of(self.relevant, 'relevant review')}"
+        title = f"{number_of(self.restaurants, 'restaurant')} evaluated with either side, over {reviews}{failed}"
         rows: list[tuple[str, ...]] = [
             ("output", "n", "equal", "share", "95% from", "to", "difference", "95% from", "to")
         ]
-        for one in self.outputs:
-            numbers = (one.share, *one.interval, one.mean_difference, *(one.difference_interval or (None, None)))
-            rows.append((one.output, str(one.n), str(one.equal), *("-" if x is None else f"{x:.3f}" for x in numbers)))
+        for output in self.outputs:
+            differences = (output.mean_difference, *(output.difference_interval or (None, None)))
+            numbers = map(format_share, (output.share, *output.interval, *differences))
+            rows.append((output.output, str(output.n), str(output.equal), *numbers))
         tables = [format_table(rows)] if self.outputs else []
-        tables += [confusion_text(one.output, one.confusion) for one in self.outputs if one.confusion]
-        return "\n\n".join([*lines, *tables]) + "\n"
+        tables += [format_confusion(output.output, output.confusion) for output in self.outputs if output.confusion]
+        return "\n\n".join([title, *tables]) + "\n"
 
 
-def compare(
+def compare_verdicts(
     evaluator: Evaluator,
     restaurants: Iterable[ComparedRestaurant],
     parameters: Mapping[str, Any] | None,
     failures: Failures,
 ) -> VerdictAgreement:
-    """Evaluate the restaurants with both sides, as far as any of their reviews were compared."""
+    """Evaluate each restaurant with the recorded and with the predicted values, and return the agreement of the outputs.
+
+    Skips restaurants without a relevant review that both sides have. A restaurant that cannot be evaluated with one side is added
+    to `failures`.
+    """
     pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
-    number = failed = reviews = relevant = 0
+    evaluated = failed = reviews = relevant = 0
     for restaurant in restaurants:
         compared = [review for review in restaurant.reviews if review.is_relevant]
         if not compared:
             continue
-        number += 1
-        reviews, relevant = reviews + len(compared), relevant + restaurant.relevant
+        evaluated += 1
+        reviews += len(compared)
+        relevant += restaurant.relevant
         outputs = []
         for side in _SIDES:
             rows = [{"review_id": r.review_id, "extraction": getattr(r, side), "meta": r.meta} for r in compared]
@@ -123,44 +138,53 @@ def compare(
             pairs.append((outputs[0], outputs[1]))
         else:
             failed += 1
-    found = tuple(_compared(name, [(a[name], b[name]) for a, b in pairs]) for name in evaluator.output if pairs)
-    return VerdictAgreement(number, failed, reviews, relevant, found)
+    names = evaluator.output if pairs else ()
+    agreements = tuple(_measure_output(name, [(a[name], b[name]) for a, b in pairs]) for name in names)
+    return VerdictAgreement(evaluated, failed, reviews, relevant, agreements)
 
 
-def wilson(equal: int, n: int) -> Interval:
-    """Return the interval of a share. Raises `ZeroDivisionError` for none of none."""
-    share, squared = equal / n, _Z * _Z
+def wilson_interval(equal: int, n: int) -> Interval:
+    """Return Wilson's 95 % interval of the share `equal / n`. Raises `ZeroDivisionError` if `n` is 0."""
+    share = equal / n
+    squared = _NORMAL_QUANTILE * _NORMAL_QUANTILE
     center = share + squared / (2 * n)
-    half = _Z * sqrt(share * (1 - share) / n + squared / (4 * n * n))
+    half = _NORMAL_QUANTILE * sqrt(share * (1 - share) / n + squared / (4 * n * n))
     low, high = ((center + sign * half) / (1 + squared / n) for sign in (-1, 1))
-    return max(0.0, min(low, share)), min(1.0, max(high, share))  # of none or all an end is the share, but for rounding
+    # at a share of 0 or 1 one end is the share itself, which rounding must not exclude
+    return max(0.0, min(low, share)), min(1.0, max(high, share))
 
 
-def bootstrap(values: Sequence[float]) -> Interval:
-    """Return the interval of the mean of some values."""
-    draws = max(_FEWEST_DRAWS, min(_DRAWS, _ALL_DRAWS // len(values)))
-    random, parts = Random(0), [value / len(values) for value in values]  # whose sum does not overflow
-    means = sorted(fsum(random.choices(parts, k=len(parts))) for _ in range(draws))
-    tail = draws // 40
-    return means[tail], means[draws - 1 - tail]
+def bootstrap_interval(values: Sequence[float]) -> Interval:
+    """Return the 95 % bootstrap percentile interval of the mean of `values`; the same values give the same interval."""
+    resamples = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_DRAWN_VALUES // len(values)))
+    random = Random(0)
+    parts = [value / len(values) for value in values]  # divided first, so that the sum does not overflow
+    means = sorted(fsum(random.choices(parts, k=len(parts))) for _ in range(resamples))
+    tail = resamples // 40
+    return means[tail], means[resamples - 1 - tail]
 
 
-def _compared(name: str, pairs: Sequence[tuple[Any, Any]]) -> OutputAgreement:
-    labels = [(label(a), label(b)) for a, b in pairs]
+def _measure_output(name: str, pairs: Sequence[tuple[Any, Any]]) -> OutputAgreement:
+    labels = [(format_value(a), format_value(b)) for a, b in pairs]
     equal = sum(a == b for a, b in labels)
     differences = [float(min(abs(a - b), NUMBER_MAX)) for a, b in pairs if _is_number(a) and _is_number(b)]
+    mean_difference = difference_interval = None
+    if differences:
+        mean_difference = fsum(difference / len(differences) for difference in differences)
+        difference_interval = bootstrap_interval(differences)
     is_number = any(_is_number(value) for pair in pairs for value in pair)
     return OutputAgreement(
         name,
         len(pairs),
         equal,
         equal / len(pairs),
-        wilson(equal, len(pairs)),
-        fsum(x / len(differences) for x in differences) if differences else None,
-        bootstrap(differences) if differences else None,
-        None if is_number else counted(Counter(labels), {}),
+        wilson_interval(equal, len(pairs)),
+        mean_difference,
+        difference_interval,
+        None if is_number else count_pairs(Counter(labels), {}),
     )
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether `value` is an integer or a float, and no boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,1 +1,1 @@
-"""Extraction by a model: what is asked, the store of answers, live calls and batches."""
+"""Extracts by asking a model: builds the prompts, stores the answers, and makes live calls or batches."""

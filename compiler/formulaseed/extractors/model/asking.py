@@ -1,8 +1,8 @@
 """Asks a model about reviews in concurrent calls.
 
-Every answer is stored when it comes. Restaurants come out in their order while later ones are in flight; reading ahead is
-bounded, so memory stays flat however long the file is. A question that another process asks now is waited for. Where the
-run ends early, the calls in flight are waited for, a bounded time, and stored.
+Every answer is stored when it arrives. Restaurants are yielded in their order while later ones are in flight; reading ahead is
+bounded, so that the memory does not depend on the length of the file. If another process is asking a question, the run waits for
+its answer. A run that ends early waits for the calls in flight, for a bounded time, and stores their answers.
 """
 
 from __future__ import annotations
@@ -28,26 +28,29 @@ from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.source.printing import number_of
 
-REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
-"""The run stops after so many consecutive calls that the API rejects with the same message, before and after the first answer."""
-FAILED_IN_A_ROW = 20
-"""The run stops after so many consecutive calls without an answer, or twice the concurrency."""
-AHEAD, HELD = 4, 64
-"""As multiples of the concurrency: how many reviews wait for an answer, and how many, answered or not, are held back
-by an earlier one."""
-_SHORT = 20_000
-"""Characters of a message that every model accepts."""
+MAX_REFUSALS = 50
+"""The run stops after this many consecutive calls that the API rejects with the same message."""
+MAX_FIRST_REFUSALS = 5
+"""The same limit before the first answer."""
+MIN_FAILURES_TO_STOP = 20
+"""The run stops after this many consecutive calls without an answer, or twice the concurrency if that is more."""
+WAITING_FACTOR = 4
+"""The most reviews that wait for an answer, as a multiple of the concurrency."""
+HELD_FACTOR = 64
+"""The most reviews, answered or not, that are held until an earlier one is answered, as a multiple of the concurrency."""
+_SHORT_MESSAGE = 20_000
+"""The length of a message in characters that every model accepts."""
 _SECONDS_BETWEEN_LOOKS = 0.2
-"""At whether another process has its answer."""
+"""The pause before the store is searched again for the answer that another process waits for."""
 
 
 class LiveExtractor(OpenExtractor):
-    """Asks a model. `budget` limits what the calls of this run may cost.
+    """An open extractor that asks a model in concurrent calls, within `limits` and `budget`.
 
-    `on_answer` is called with every answer, and whether it is usable; `notify` with what happens to a run that ends early.
+    `on_answer` is called after every answer with whether it is usable; `notify` with a line if the run ends early and waits.
     """
 
-    stopped = ""
+    stop_reason = ""
     can_resume = False
 
     def __init__(
@@ -77,25 +80,30 @@ class LiveExtractor(OpenExtractor):
         self._is_ending = False
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        """Yield the extractions of each restaurant's reviews, in their order. Reads `restaurants` ahead.
+
+        When the generator is closed, waits for the calls in flight, and cancels everything else. Raises `FormulaSeedError` if the
+        store cannot be used.
+        """
         with asyncio.Runner() as runner, Interruption() as interruption:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
             try:
                 for reviews in restaurants:
-                    task = runner.get_loop().create_task(self._restaurant(reviews))
+                    task = runner.get_loop().create_task(self._extract_restaurant(reviews))
                     task.add_done_callback(lambda _: self._done.set())
                     size = max(1, len(reviews))  # restaurants without reviews must not accumulate either
                     window.append((size, task))
                     self._waiting += len(reviews)
                     held += size
                     while window and (window[0][1].done() or self._is_full(held)):
-                        interruption.run(runner, self._progress(window[0][1], held))
+                        interruption.run(runner, self._wait_for(window[0][1], held))
                         if window[0][1].done():
                             size, task = window.popleft()
                             held -= size
                             yield task.result()
                 while window:
-                    interruption.run(runner, self._progress(window[0][1]))
+                    interruption.run(runner, self._wait_for(window[0][1]))
                     yield window.popleft()[1].result()
             finally:
                 try:
@@ -104,11 +112,15 @@ class LiveExtractor(OpenExtractor):
                     interruption.run(runner, self._close([task for _, task in window]))
 
     def _is_full(self, held: int) -> bool:
-        most = self._limits.concurrency
-        return self._waiting >= AHEAD * most or held >= HELD * most
+        """Return whether no more reviews may be read, while `held` reviews have been read and not yielded."""
+        concurrency = self._limits.concurrency
+        return self._waiting >= WAITING_FACTOR * concurrency or held >= HELD_FACTOR * concurrency
 
-    async def _progress(self, head: asyncio.Task[Any], held: int | None = None) -> None:
-        """Wait until the next restaurant is done or, with `held`, more may be read. Raises what broke the run at once."""
+    async def _wait_for(self, head: asyncio.Task[Any], held: int | None = None) -> None:
+        """Wait until the task `head` is done or, given the number of `held` reviews, until more may be read.
+
+        Raises the error that broke the run as soon as there is one.
+        """
         while not head.done() and (held is None or self._is_full(held)) and self._broken is None:
             self._done.clear()
             await self._done.wait()
@@ -116,18 +128,20 @@ class LiveExtractor(OpenExtractor):
             raise self._broken
 
     async def _drain(self) -> None:
-        """Where the run ends early, wait for the calls in flight: they are paid for."""
+        """Wait for the calls in flight at the end of a run, since they are paid for. Does not wait if an error broke the run."""
         self._is_ending = True
-        sending = set(self._client.sending) if self._client is not None and self._broken is None else None
+        if self._client is None or self._broken is not None:
+            return
+        sending = set(self._client.sending)
         if sending:
             seconds = self._limits.timeout
             calls = f"{number_of(len(sending), 'call')} in flight"
-            with suppress(OSError):  # the terminal may be gone
+            with suppress(OSError):  # the terminal may be closed
                 self._notify(f"no new calls; waiting up to {seconds:g} s for {calls} (a second signal stops at once)")
             await asyncio.wait(sending, timeout=seconds)
 
     async def _close(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Cancel what is still under way."""
+        """Cancel `tasks` and all questions in flight, and close the client."""
         in_flight = [*tasks, *self._asking.values()]
         for task in in_flight:
             task.cancel()
@@ -135,13 +149,14 @@ class LiveExtractor(OpenExtractor):
         if self._client is not None:
             await self._client.aclose()
 
-    async def _restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        return await asyncio.gather(*map(self._review, reviews))
+    async def _extract_restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
+        return await asyncio.gather(*map(self._extract_review, reviews))
 
-    async def _review(self, review: ReviewInput) -> Extraction:
+    async def _extract_review(self, review: ReviewInput) -> Extraction:
+        """Return the extraction of a review. Sets `_broken` to a `FormulaSeedError`, which breaks the run, and raises it."""
         try:
-            passes = await asyncio.gather(*map(self._answered, self._answers.spec.questions(review)))
-            return self._answers.extraction(review, passes)
+            passes = await asyncio.gather(*map(self._find_or_ask, self._answers.spec.build_questions(review)))
+            return self._answers.make_extraction(review, passes)
         except FormulaSeedError as error:
             self._broken = self._broken or error
             raise
@@ -149,8 +164,8 @@ class LiveExtractor(OpenExtractor):
             self._waiting -= 1
             self._done.set()
 
-    def _answered(self, question: Question) -> asyncio.Future[StoredAnswer]:
-        """Return the answer from the store, from a call in flight for the same text, or from a new one."""
+    def _find_or_ask(self, question: Question) -> asyncio.Future[StoredAnswer]:
+        """Return the answer from the store, from a call in flight for the same question, or from a new call."""
         task = self._asking.get(question.key)
         if task is None:
             stored = self._answers.find(question)
@@ -159,27 +174,29 @@ class LiveExtractor(OpenExtractor):
                 known: asyncio.Future[StoredAnswer] = asyncio.get_running_loop().create_future()
                 known.set_result(stored)
                 return known
-            task = asyncio.get_running_loop().create_task(self._asked(question))
+            task = asyncio.get_running_loop().create_task(self._ask(question))
             self._asking[question.key] = task
             task.add_done_callback(lambda _: self._asking.pop(question.key, None))
         return asyncio.shield(task)
 
-    async def _asked(self, question: Question) -> StoredAnswer:
-        """Ask; a call without an answer fails the review.
+    async def _ask(self, question: Question) -> StoredAnswer:
+        """Ask a question, and return its answer; without one, return an answer with the reason, which is not stored.
 
-        The API caches the prompt only once the first answer has begun: until then one call goes alone.
+        Stops the run at an error that all further calls would have. Until the first answer has arrived, only one call is made:
+        the API caches the prompt from then on.
         """
-        is_first, self._is_first = self._is_first, False
+        is_first = self._is_first
+        self._is_first = False
         try:
             if not is_first:
                 await self._is_warm.wait()
-            stored = await self._asked_until_usable(question)
+            stored = await self._ask_until_usable(question)
         except NotAsked as error:
-            if error.is_final:  # the limit of money, which holds for each run
-                self._stop(error, can_resume=self._answers.usage.asked > 0)
+            if error.is_final:  # another run has the same budget again, but the answers so far in the store
+                self._stop(error, can_resume=self._answers.usage.calls > 0)
             stored = StoredAnswer(None, NOT_ASKED if error.is_final else str(error), Usage())
         except CallFailed as error:
-            if error.is_final or self._streak.is_hopeless(question, error):
+            if error.is_final or self._streak.add_failure(question, error):
                 self._stop(error, can_resume=error.may_pass)
             self._answers.usage.unanswered += error.may_pass
             stored = StoredAnswer(None, str(error), Usage())
@@ -189,27 +206,33 @@ class LiveExtractor(OpenExtractor):
         return stored
 
     def _stop(self, error: CallFailed, *, can_resume: bool) -> None:
-        if not self.stopped:
-            self.stopped, self.can_resume = str(error), can_resume
+        """Stop the run, unless it has stopped before."""
+        if not self.stop_reason:
+            self.stop_reason = str(error)
+            self.can_resume = can_resume
 
-    async def _asked_until_usable(self, question: Question) -> StoredAnswer:
-        """Ask, or wait for the answer to whoever asks now, until there is a usable answer, or as many as are allowed."""
+    async def _ask_until_usable(self, question: Question) -> StoredAnswer:
+        """Ask a question until its answer is usable or `MAX_TRIES` is reached; return the last answer.
+
+        While another process is asking the question, waits for its answer. Raises `NotAsked` if a batch is asking it or the run
+        is over, and `CallFailed` if a call fails or the answer was damaged `MAX_TRIES` times.
+        """
         damaged = 0
         while True:
-            asked_by = self._answers.store.ledger.claim_on(question.key)
-            if asked_by == "batch":
+            claim = self._answers.store.ledger.find_claim(question.key)
+            if claim == "batch":
                 raise NotAsked(IN_BATCH)
             try:
-                if asked_by:
+                if claim:
                     raise AskedElsewhere
-                stored = await self._answer(question)
+                stored = await self._ask_once(question)
             except AskedElsewhere:
                 if self._is_over():
                     raise NotAsked(NOT_ASKED) from None
-                found = self._answers.find(question)
-                if found is not None:
-                    self._answers.count_stored(found)
-                    return found
+                answer = self._answers.find(question)
+                if answer is not None:
+                    self._answers.count_stored(answer)
+                    return answer
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
             except DamagedAnswer:
                 damaged += 1
@@ -219,22 +242,27 @@ class LiveExtractor(OpenExtractor):
                 if stored.content is not None or stored.tries >= MAX_TRIES:
                     return stored
 
-    async def _answer(self, question: Question) -> StoredAnswer:
-        """Ask once, and store what is answered."""
-        client = await self._connected()
-        answer, attempt = await client.ask(self._answers.call(question, self._capabilities))
-        self._streak.ended()
+    async def _ask_once(self, question: Question) -> StoredAnswer:
+        """Ask a question once, store the answer, and return it. Raises `CallFailed` if there is none."""
+        client = await self._connect()
+        answer, attempt = await client.ask(self._answers.build_call(question, self._capabilities))
+        self._streak.reset()
         with self._answers.store.transaction():
-            self._answers.attempted(attempt)
-            return self._answers.read(question.key, answer, question.text)
+            self._answers.settle_attempt(attempt)
+            return self._answers.store_answer(question.key, answer, question.text)
 
     def _is_over(self) -> bool:
-        return bool(self.stopped) or self._is_ending
+        """Return whether no new calls may be made."""
+        return bool(self.stop_reason) or self._is_ending
 
-    async def _connected(self) -> Client:
+    async def _connect(self) -> Client:
+        """Return the client; the first call opens it, and asks for the model's capabilities.
+
+        Raises `CallFailed` if the model does not support structured output.
+        """
         if self._client is None:
             answers = self._answers
-            self._client = Client(self._limits, self._budget, answers.begin, answers.attempted, self._is_over)
+            self._client = Client(self._limits, self._budget, answers.begin, answers.settle_attempt, self._is_over)
             self._capabilities = await self._client.capabilities(self._answers.spec.model)
         if not self._capabilities.structured:
             message = f"the model {self._answers.spec.model} does not support structured output; choose another --model"
@@ -243,25 +271,28 @@ class LiveExtractor(OpenExtractor):
 
 
 class _FailureStreak:
-    """Counts consecutive calls that fail."""
+    """The number of consecutive calls that have failed, which decides whether to stop the run."""
 
     def __init__(self, concurrency: int) -> None:
-        self._most = max(FAILED_IN_A_ROW, 2 * concurrency)
-        self._failed = self._refused = 0
-        self._refused_at_most = REFUSED_AT_FIRST
+        self._max_failures = max(MIN_FAILURES_TO_STOP, 2 * concurrency)
+        self._failures = 0
+        self._refusals = 0
+        self._max_refusals = MAX_FIRST_REFUSALS
         self._message = ""
 
-    def ended(self) -> None:
-        """Note a call that had an answer."""
-        self._failed = self._refused = 0
-        self._refused_at_most = REFUSED_IN_A_ROW
+    def reset(self) -> None:
+        """Begin again after a call that had an answer."""
+        self._failures = 0
+        self._refusals = 0
+        self._max_refusals = MAX_REFUSALS
 
-    def is_hopeless(self, question: Question, error: CallFailed) -> bool:
-        """Whether other calls would fail too. A rejected call with a long review says nothing about them."""
+    def add_failure(self, question: Question, error: CallFailed) -> bool:
+        """Count a failed call; return whether all other calls would probably fail, too."""
         if error.status == 400:
-            is_same = str(error) == self._message and len(question.user) <= _SHORT
-            self._refused = self._refused + 1 if is_same else 1
+            # the API may reject a long review for its length, which says nothing about the others
+            is_same = str(error) == self._message and len(question.user) <= _SHORT_MESSAGE
+            self._refusals = self._refusals + 1 if is_same else 1
             self._message = str(error)
-            return self._refused >= self._refused_at_most
-        self._failed += 1
-        return self._failed >= self._most
+            return self._refusals >= self._max_refusals
+        self._failures += 1
+        return self._failures >= self._max_failures

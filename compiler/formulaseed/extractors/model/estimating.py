@@ -1,8 +1,8 @@
 """Estimates what asking a model would cost, before anything is asked.
 
-Calls are counted exactly: the filter, the texts and the store fix them. Where the API can be asked, it counts the tokens of
-a sample of the prompts, which is free; elsewhere tokens are estimated from bytes. Costs are ranges: the upper end has longer
-answers, thinking where the model cannot do without, and repeated calls.
+The calls are counted exactly, since the filter, the texts and the store determine them. If the API can be reached, it counts the
+tokens of a sample of the prompts, which is free; otherwise tokens are estimated from bytes. Costs are ranges: the upper end
+assumes longer answers, thinking if the model's thinking cannot be turned off, and repeated calls.
 """
 
 from __future__ import annotations
@@ -30,48 +30,49 @@ from formulaseed.source.printing import number_of
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
 
-SAMPLE = 20
-"""How many prompts the API counts."""
-CACHED_FROM = 1_024, 4_096
-"""The shortest prefix that is cached, in tokens: of some models, and of all."""
-REPEATED = 0.1
-"""The share of calls that the upper end repeats, since their answers are unusable."""
-BYTES_A_TOKEN = (5.5, 2.5)
-"""The most and the least of text that is assumed."""
+SAMPLE_SIZE = 20
+"""The number of prompts whose tokens the API counts."""
+MIN_CACHED_TOKENS = (1_024, 4_096)
+"""The length in tokens from which a prefix is cached, by some models and by all models."""
+REPEATED_SHARE = 0.1
+"""The share of calls that the upper end repeats because of unusable answers."""
+BYTES_PER_TOKEN = (5.5, 2.5)
+"""The most and the fewest bytes of text in a token."""
 _SECONDS_TO_COUNT = 30.0
 _LIMITS = Limits(retries=2, timeout=10.0, deadline=_SECONDS_TO_COUNT)
 
-Range = tuple[float, float]
+TokenRange = tuple[float, float]
+"""The fewest and the most tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """Tokens as the API counts them: of some whole prompts, of one about an empty review, of the prefix that all share."""
+class TokenCounts:
+    """Numbers of tokens by the API: of some prompts, of a prompt about an empty review, and of the prefix of all prompts."""
 
     prompts: Sequence[int]
     empty: int
     prefix: int
-    able: ModelCapabilities
+    capabilities: ModelCapabilities
 
 
-Count = Callable[[PromptSpec, Sequence[Question]], Counted | None]
-"""Counts the tokens of these questions; returns None where that is not possible."""
+CountTokens = Callable[[PromptSpec, Sequence[Question]], TokenCounts | None]
+"""Counts the tokens of questions; returns None if that is not possible."""
 
 
-def count_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted | None:
-    """Have the API count, which is free; None without credentials, or where it does not answer."""
+def count_tokens_by_api(spec: PromptSpec, questions: Sequence[Question]) -> TokenCounts | None:
+    """Return the tokens of `questions` as the API counts them, which is free; None if it cannot be reached or does not answer."""
     from formulaseed.llm.prices import read_prices
 
-    async def count() -> Counted:
+    async def count() -> TokenCounts:
         async with (
             aclosing(Client(_LIMITS, CostBudget(read_prices(), None))) as client,
             asyncio.timeout(_SECONDS_TO_COUNT),
         ):
-            able = await client.capabilities(spec.model)
-            calls = [spec.call(question, able) for question in (*questions, _empty(spec))]
+            capabilities = await client.capabilities(spec.model)
+            calls = [spec.build_call(question, capabilities) for question in (*questions, _empty_question(spec))]
             prefix = replace(calls[0], user=".", schema={})
             counts = await asyncio.gather(*map(client.count_tokens, [*calls, prefix]))
-            return Counted(counts[:-2], counts[-2], counts[-1], able)
+            return TokenCounts(counts[:-2], counts[-2], counts[-1], capabilities)
 
     try:
         return asyncio.run(count())
@@ -80,40 +81,40 @@ def count_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted | N
 
 
 @dataclass(slots=True)
-class _Needed:
-    """The questions of all reviews, and the calls for those that the store has no answer to."""
+class _NeededCalls:
+    """The numbers of different questions of all reviews, and of calls for those without a stored answer."""
 
     restaurants: int = 0
     reviews: int = 0
     questions: int = 0
     calls: int = 0
     message_bytes: int = 0
-    """Of the user messages of all calls."""
+    """The length of the user messages of all calls together."""
     sample: list[tuple[int, Question]] = field(default_factory=list)
-    """Some of the questions to ask, as a heap: those of the smallest hashes, which have no pattern."""
+    """A random sample of the questions to ask: those with the smallest hashes, as a heap of negated hashes."""
 
     def add(self, hash_: int, question: Question) -> None:
-        """Count a call for a question with this hash."""
+        """Count a call for a question, and put the question into the sample if its hash is small enough."""
         self.calls += 1
         self.message_bytes += len(question.user.encode())
-        push = heapq.heappush if len(self.sample) < SAMPLE else heapq.heappushpop
+        push = heapq.heappush if len(self.sample) < SAMPLE_SIZE else heapq.heappushpop
         push(self.sample, (-hash_, question))
 
 
-def estimate(
+def estimate_cost(
     answers: AnswerCache,
     restaurants: Iterable[Sequence[ReviewInput]],
     prices: Prices,
-    count: Count,
+    count_tokens: CountTokens,
     *,
     may_batch: bool = True,
 ) -> list[str]:
-    """Count the questions of every review, each once and in a few bytes; return the estimate for people.
+    """Return lines for people about the calls that a run would make, and their costs in US dollars.
 
-    `may_batch`: whether the same questions could be asked in batches.
+    With `may_batch`, the lines include the cost in batches. `count_tokens` counts the tokens of a sample of the questions.
     """
     spec = answers.spec
-    needed = _count_needed(answers, restaurants)
+    needed = _count_needed_calls(answers, restaurants)
     calls = needed.calls
     passes = f"{spec.passes} pass{'es' if spec.passes > 1 else ''}"
     lines = [
@@ -124,30 +125,33 @@ def estimate(
     if not calls:
         return lines
     sample = [question for _, question in needed.sample]
-    counted = count(spec, sample)
-    if counted is None:
+    counts = count_tokens(spec, sample)
+    if counts is None:
         prefix = _token_range(len(spec.system.encode()))
         constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
-        tokens, method = _token_range(needed.message_bytes + constant * calls), "estimated from bytes"
+        tokens = _token_range(needed.message_bytes + constant * calls)
+        method = "estimated from bytes"
     else:
-        prefix = (counted.prefix, counted.prefix)
+        prefix = (counts.prefix, counts.prefix)
         lengths = [len(question.user.encode()) for question in sample]
-        tokens = _extrapolate(counted, lengths, len(_empty(spec).user.encode()), calls, needed.message_bytes)
+        empty_length = len(_empty_question(spec).user.encode())
+        tokens = _extrapolate_tokens(counts, lengths, empty_length, calls, needed.message_bytes)
         method = f"as the API counts {number_of(len(sample), 'prompt')}"
-    thinks = counted is not None and not counted.able.thinking_off
+    thinks = counts is not None and not counts.capabilities.thinking_off
     output = _output_range(spec, calls, thinking=thinks)
     lines += [
         f"tokens in: {tokens[0]:,.0f} to {tokens[1]:,.0f}, {method}",
         f"tokens out: {output[0]:,.0f} to {output[1]:,.0f}{', with thinking' if thinks else ''}",
-        _cache_line(prefix),
+        _describe_cache(prefix),
     ]
-    least, most = _usages(calls, tokens, prefix, output)
-    for title, is_batch in (("live", False), ("with --batch", True))[: 1 + may_batch]:
-        low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
+    usages = _usage_range(calls, tokens, prefix, output)
+    ways = [("live", False), ("with --batch", True)] if may_batch else [("live", False)]
+    for title, is_batch in ways:
+        low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in usages)
         if low is None or high is None:
             return [*lines, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
         lines.append(f"cost {title}: {format_cost(low)} to {format_cost(high)} (prices of {prices.as_of})")
-    if counted is None:
+    if counts is None:
         thinking = Usage(output=round(_output_range(spec, calls, thinking=True)[1] - output[1]))
         more = format_cost(prices.cost(spec.model, thinking))
         batch = " (half of that with --batch)" if may_batch else ""
@@ -155,14 +159,15 @@ def estimate(
     return [*lines, "at the upper end every tenth call is repeated"]
 
 
-def _count_needed(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]]) -> _Needed:
-    """Count the questions of all reviews, the same question once."""
-    needed = _Needed()
+def _count_needed_calls(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]]) -> _NeededCalls:
+    """Count the questions of all reviews, and the calls for those without an answer; the same question counts once."""
+    needed = _NeededCalls()
     seen: set[int] = set()
     for reviews in restaurants:
         needed.restaurants += 1
         needed.reviews += len(reviews)
-        for question in (question for review in reviews for question in answers.spec.questions(review)):
+        for question in (question for review in reviews for question in answers.spec.build_questions(review)):
+            # 60 bits of the key are enough to tell questions apart, and need little memory
             hash_ = int(question.key[:15], 16)
             if hash_ not in seen:
                 seen.add(hash_)
@@ -172,8 +177,9 @@ def _count_needed(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInp
     return needed
 
 
-def _cache_line(prefix: Range) -> str:
-    some, every = CACHED_FROM
+def _describe_cache(prefix: TokenRange) -> str:
+    """Return a line about the length of the constant part of the prompt, and whether the API caches it."""
+    some, every = MIN_CACHED_TOKENS
     size = f"{prefix[0]:,.0f}" if prefix[0] == prefix[1] else f"{prefix[0]:,.0f} to {prefix[1]:,.0f}"
     constant = f"the constant part of the prompt has {size} tokens"
     if prefix[1] < some:
@@ -185,51 +191,60 @@ def _cache_line(prefix: Range) -> str:
     return f"{constant}, long enough for the API's cache"
 
 
-def _token_range(length: int) -> Range:
-    """Return the tokens of a text of so many bytes."""
-    few, many = BYTES_A_TOKEN
-    return length / few, length / many
+def _token_range(length: int) -> TokenRange:
+    """Return the fewest and the most tokens of a text of `length` bytes."""
+    most_bytes, fewest_bytes = BYTES_PER_TOKEN
+    return length / most_bytes, length / fewest_bytes
 
 
-def _empty(spec: PromptSpec) -> Question:
+def _empty_question(spec: PromptSpec) -> Question:
     """Return the question about an empty review."""
-    return spec.questions(ReviewInput("", "", ""))[0]
+    return spec.build_questions(ReviewInput("", "", ""))[0]
 
 
-def _extrapolate(counted: Counted, lengths: Sequence[int], empty: int, calls: int, message_bytes: int) -> Range:
-    """Return the tokens of all prompts, within two standard errors: those of an empty one, and a number for each further byte."""
-    more = [length - empty for length in lengths]
-    tokens = [prompt - counted.empty for prompt in counted.prompts]
-    rate = sum(tokens) / max(1, sum(more))
-    total = counted.empty * calls + rate * (message_bytes - empty * calls)
-    if len(tokens) == calls:
+def _extrapolate_tokens(
+    counts: TokenCounts, lengths: Sequence[int], empty_length: int, calls: int, message_bytes: int
+) -> TokenRange:
+    """Return the tokens of the prompts of all `calls`, within two standard errors.
+
+    Assumes the tokens of a prompt about an empty review, plus a constant number for each further byte of the message. `lengths`
+    are the bytes of the counted messages, `message_bytes` those of all messages.
+    """
+    more_bytes = [length - empty_length for length in lengths]
+    tokens = [prompt - counts.empty for prompt in counts.prompts]
+    rate = sum(tokens) / max(1, sum(more_bytes))
+    total = counts.empty * calls + rate * (message_bytes - empty_length * calls)
+    if len(tokens) == calls:  # all prompts were counted
         return total, total
-    deviation = sqrt(sum((t - rate * b) ** 2 for t, b in zip(tokens, more, strict=True)) / max(1, len(tokens) - 1))
+    squares = sum((t - rate * b) ** 2 for t, b in zip(tokens, more_bytes, strict=True))
+    deviation = sqrt(squares / max(1, len(tokens) - 1))
     error = max(0.01 * total, 2 * calls * deviation * sqrt((1 - len(tokens) / calls) / len(tokens)))
     return total - error, total + error
 
 
-def _output_range(spec: PromptSpec, calls: int, *, thinking: bool) -> Range:
-    """Return the tokens of all answers; with thinking as many as the longest answer leaves room for."""
-    few, many = BYTES_A_TOKEN
-    short, long = _answer_bytes(spec.fields)
-    room = spec.call(Question("", "", ""), ModelCapabilities(thinking_off=not thinking)).max_tokens
-    return calls * short / few, calls * min(room, long / many + room - spec.max_tokens) * (1 + REPEATED)
+def _output_range(spec: PromptSpec, calls: int, *, thinking: bool) -> TokenRange:
+    """Return the fewest and the most tokens of all answers; with `thinking`, the most include all tokens that it may use."""
+    most_bytes, fewest_bytes = BYTES_PER_TOKEN
+    short, long = _answer_length_range(spec.fields)
+    limit = spec.build_call(Question("", "", ""), ModelCapabilities(thinking_off=not thinking)).max_tokens
+    longest = min(limit, long / fewest_bytes + limit - spec.max_tokens)
+    return calls * short / most_bytes, calls * longest * (1 + REPEATED_SHARE)
 
 
-def _usages(calls: int, tokens: Range, prefix: Range, output: Range) -> tuple[Usage, Usage]:
+def _usage_range(calls: int, tokens: TokenRange, prefix: TokenRange, output: TokenRange) -> tuple[Usage, Usage]:
     """Return the least usage, if all but the first call read the prefix from the cache, and the most, if all write it."""
-    low, high = round(tokens[0]), round(tokens[1] * (1 + REPEATED))
-    if prefix[1] < CACHED_FROM[0]:
+    low = round(tokens[0])
+    high = round(tokens[1] * (1 + REPEATED_SHARE))
+    if prefix[1] < MIN_CACHED_TOKENS[0]:
         return Usage(input=low, output=round(output[0])), Usage(input=high, output=round(output[1]))
-    shortest, longest = round(prefix[0]), round(prefix[1])
+    shortest = round(prefix[0])
     least = Usage(max(0, low - shortest * calls), shortest, shortest * (calls - 1), round(output[0]))
-    written = round(longest * calls * (1 + REPEATED))
+    written = round(round(prefix[1]) * calls * (1 + REPEATED_SHARE))
     return least, Usage(max(0, high - written), min(high, written), 0, round(output[1]))
 
 
-def _answer_bytes(fields: Sequence[AskedField]) -> tuple[int, int]:
-    """Return the lengths of the shortest and of the longest answer to expect."""
+def _answer_length_range(fields: Sequence[AskedField]) -> tuple[int, int]:
+    """Return the lengths in bytes of the shortest and the longest answer that is to be expected."""
     short = long = 2
     for asked_field in fields:
         typical = {"string": [2, 300], "boolean": [4, 5]}.get(asked_field.type, [1, 10])

@@ -1,8 +1,8 @@
-"""The pure core of extraction by a model: which questions a review needs, what a call contains, what an answer means.
+"""Builds the questions and calls for a review, and reads answers: the pure core of extraction by a model.
 
-In: a seed's fields and reviews. Out: calls, and values read from answers. A question's key is a hash of the request that
-asks it and of the number of its pass, and of nothing else: whoever stores answers by key never pays for the same request
-twice. Nothing here knows of a network or a file. Source: the two-phase design, phase 2, step 2.
+In: a seed's fields and reviews. Out: calls, and values read from answers. A question's key is a hash of its request and the
+number of its pass, and of nothing else, so that a store of answers by key never pays for the same request twice. Nothing here
+uses a network or a file. Source: the two-phase design, phase 2, step 2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from formulaseed.data.results import FieldValue, Quote, ReviewInput, find_quote
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, legal
+from formulaseed.extractors.base import AskedField, check_value
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _quote
 from formulaseed.llm.calls import (
@@ -35,17 +35,22 @@ from formulaseed.source.text import one_line
 
 _KEY_LENGTH = 48
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(review_text|review_date|review_stars|review_useful)\}")
-_THINKING = 4_000
-"""Tokens for a model whose thinking cannot be turned off."""
-_KINDS = {"boolean": "true or false.", "integer": "A whole number.", "number": "A number.", "string": "A short text."}
-_CURRENT = ModelCapabilities()
-_REJECTED = "Your last answer to this was rejected: {}. Answer again, so that this is right."
-"""Beside a question that is asked again; the reason is JSON, since it may quote the answer."""
+_THINKING_TOKENS = 4_000
+"""The tokens added to an answer's limit for a model whose thinking cannot be turned off."""
+_TYPE_PHRASES = {
+    "boolean": "true or false.",
+    "integer": "A whole number.",
+    "number": "A number.",
+    "string": "A short text.",
+}
+_CURRENT_MODEL = ModelCapabilities()
+_REJECTION_REMARK = "Your last answer to this was rejected: {}. Answer again, so that this is right."
+"""Goes with a repeated question. The reason is inserted as JSON, since it may quote the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One pass over one review. `user` is the message that shows it, `text` what of the review is in it."""
+    """One pass over one review. `user` is the message with the review, `text` its text, in which quotes are looked up."""
 
     key: str
     user: str
@@ -54,7 +59,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class PassValues:
-    """An answer's content: a value for every field, and by field the quotes and reasons that were asked for."""
+    """The content of an answer: a value for every field, and the quotes and reasons that it has, by field."""
 
     fields: dict[str, FieldValue]
     quotes: dict[str, Quote]
@@ -62,12 +67,12 @@ class PassValues:
 
 
 class UnverifiedQuote(UnusableAnswer):
-    """Raised for an answer whose required quote is missing, or not in the review."""
+    """Raised for an answer that lacks a required quote, or whose required quote is not in the review."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """A key of the answer's object: a field's value, or its quote or its reason."""
+    """A key of the answer's object, which holds a field's value, its quote or its reason."""
 
     name: str
     kind: Literal["quote", "reason", "value"]
@@ -75,10 +80,11 @@ class AnswerKey:
 
 
 class PromptSpec:
-    """What one seed asks of one model about each review. `examples` are reviewed answers that it is shown.
+    """The questions of one seed to one model, the same for each review but for its text.
 
-    A model writes the keys of its answer in the schema's order: of each field the quote, the reason, then the value that
-    rests on them. `own_prompt` is the `extraction_prompt` of a v1 seed, with its placeholders; empty for the usual message.
+    `examples` are reviewed answers that the prompt shows. `own_prompt` is the `extraction_prompt` of a v1 seed, with its
+    placeholders; if it is empty, the message is the review's text as JSON. A model writes the keys of its answer in the schema's
+    order: the quote and the reason of a field, then the value that rests on them.
     """
 
     def __init__(
@@ -97,59 +103,69 @@ class PromptSpec:
         self.effort = effort
         self.passes = passes
         self._own_prompt = own_prompt
-        self.keys = _answer_keys(self.fields)
-        self.system = self._system()
-        self.schema = self._schema()
-        self.max_tokens = self._max_tokens()
-        # in the order in which it is sent: a model writes its answer in the order of the schema's properties
-        request = build_request(self.call(Question("", "", "")))
+        self.keys = _build_answer_keys(self.fields)
+        self.system = self._build_system_prompt()
+        self.schema = self._build_schema()
+        self.max_tokens = self._estimate_max_tokens()
+        # without sorted keys: the order of the schema's properties is part of the request
+        request = build_request(self.build_call(Question("", "", "")))
         self._request_hash = hashlib.sha256(json.dumps(request).encode())
         self.id = self._request_hash.hexdigest()[:_KEY_LENGTH]
-        """Identifies the specification: a hash of the request without a review."""
+        """A hash of the request without a review, which identifies the specification."""
         self.extractor = f"anthropic:{model}"
         """The extractor's name in results."""
-        sent = {"system": self.system, "schema": self.schema, "user": own_prompt}
-        self.prompt_sha256 = hashlib.sha256(_json(sent).encode()).hexdigest()
-        """The hash, in hex, of all that is sent beside a review: the prompts and the answer's schema."""
+        prompt_parts = {"system": self.system, "schema": self.schema, "user": own_prompt}
+        self.prompt_sha256 = hashlib.sha256(_dump_json(prompt_parts).encode()).hexdigest()
+        """The hash, in hex, of everything that is sent in addition to a review: the prompts and the answer's schema."""
 
-    def questions(self, review: ReviewInput) -> list[Question]:
-        """Return one question for each pass; none where the seed has no fields.
+    def build_questions(self, review: ReviewInput) -> list[Question]:
+        """Return one question for each pass; none if the seed has no fields.
 
-        The key is that of the first request to a current model. What a model cannot do, and what a repeated request says of
-        the last answer, are known only when the question is asked, and do not change it.
+        A question's key is a hash of its first request to a current model. The capabilities of the actual model and the remark of
+        a repeated request, which are known only when the question is asked, do not change the key.
         """
         if not self.fields:
             return []
-        user, found = self._user(review), []
+        user = self._build_user_message(review)
+        questions = []
         for index in range(self.passes):
             digest = self._request_hash.copy()
             digest.update(f"\n{index}\n{user}".encode())
-            found.append(Question(digest.hexdigest()[:_KEY_LENGTH], user, review.text))
-        return found
+            questions.append(Question(digest.hexdigest()[:_KEY_LENGTH], user, review.text))
+        return questions
 
-    def call(
-        self, question: Question, able: ModelCapabilities = _CURRENT, times: int = 1, rejected: str = ""
+    def build_call(
+        self,
+        question: Question,
+        capabilities: ModelCapabilities = _CURRENT_MODEL,
+        length_factor: int = 1,
+        rejection: str = "",
     ) -> ModelCall:
-        """Return the question as a call to a model that is able to do so much.
+        """Return the question as a call to a model with these capabilities.
 
-        `times` multiplies the longest answer; `rejected` is why the last answer is unusable, if there was one.
+        `length_factor` multiplies the token limit of the answer. `rejection` is the reason why the last answer is unusable; empty
+        for a first call.
         """
+        max_tokens = self.max_tokens
+        if not capabilities.thinking_off:
+            max_tokens += _THINKING_TOKENS
         return ModelCall(
             key=question.key,
             model=self.model,
             system=self.system,
             user=question.user,
             schema=self.schema,
-            max_tokens=(self.max_tokens + (0 if able.thinking_off else _THINKING)) * times,
-            effort=self.effort if able.effort else None,
-            thinking="disabled" if able.thinking_off else None,
-            remark=_REJECTED.format(_json(rejected)) if rejected else "",
+            max_tokens=max_tokens * length_factor,
+            effort=self.effort if capabilities.effort else None,
+            thinking="disabled" if capabilities.thinking_off else None,
+            remark=_REJECTION_REMARK.format(_dump_json(rejection)) if rejection else "",
         )
 
-    def read(self, answer: Answer, text: str | None = None) -> dict[str, Any]:
-        """Return the answer's object, with a legal value for every field. Raises `UnusableAnswer`.
+    def read_answer(self, answer: Answer, text: str | None = None) -> dict[str, Any]:
+        """Return the object of an answer, without keys that were not asked for.
 
-        Without the review's text required quotes are not verified.
+        Raises `UnusableAnswer` if the answer has a fault, is not JSON, or lacks an allowed value for a field. Required quotes are
+        verified in the review's `text`; with None, they are not.
         """
         if answer.fault:
             raise UnusableAnswer(answer.fault)
@@ -157,18 +173,19 @@ class PromptSpec:
             content = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=refuse_duplicate_keys)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswer(f"the answer is not JSON: {error}") from None
-        self.values(content, text)
-        answered = {key.name: content[key.name] for key in self.keys if key.name in content}
+        self.read_values(content, text)
+        known_content = {key.name: content[key.name] for key in self.keys if key.name in content}
         try:
-            json.dumps(answered, ensure_ascii=False).encode()
+            json.dumps(known_content, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise UnusableAnswer("in the answer a string holds half of a character (an unpaired surrogate)") from None
-        return answered
+        return known_content
 
-    def values(self, content: Any, text: str | None) -> PassValues:
-        """Return what an answer's object says about this text. Raises `UnusableAnswer`, and for a quote `UnverifiedQuote`.
+    def read_values(self, content: Any, text: str | None) -> PassValues:
+        """Return the values, quotes and reasons of an answer's object.
 
-        Without a text no quote is verified.
+        Raises `UnusableAnswer` if it lacks an allowed value for a field. Looks the quotes up in `text`, and raises
+        `UnverifiedQuote` if a required one is missing or does not occur; with None, no quote is verified.
         """
         if not isinstance(content, dict):
             raise UnusableAnswer("the answer is not a JSON object")
@@ -176,21 +193,21 @@ class PromptSpec:
         if missing:
             raise UnusableAnswer(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
         try:
-            values = {field.name: legal(field, content[field.name]) for field in self.fields}
+            values = {field.name: check_value(field, content[field.name]) for field in self.fields}
         except DataError as error:
             raise UnusableAnswer(f"in the answer {error}") from None
-        strings = self._strings(content, "quote")
+        strings = self._read_strings(content, "quote")
         quotes = {name: find_quote(string, text or "") for name, string in strings.items()}
         if text is not None:
-            self._verify(values, quotes)
-        return PassValues(values, quotes, self._strings(content, "reason"))
+            self._check_quotes(values, quotes)
+        return PassValues(values, quotes, self._read_strings(content, "reason"))
 
-    def _strings(self, content: Mapping[str, Any], kind: Literal["quote", "reason"]) -> dict[str, str]:
-        """Return the quotes or the reasons of an answer by field; an empty one is none."""
+    def _read_strings(self, content: Mapping[str, Any], kind: Literal["quote", "reason"]) -> dict[str, str]:
+        """Return the quotes or the reasons of an answer by field, without empty ones and values that are no strings."""
         strings = {key.field.name: content.get(key.name) for key in self.keys if key.kind == kind}
         return {name: string for name, string in strings.items() if isinstance(string, str) and string.strip()}
 
-    def _verify(self, values: Mapping[str, FieldValue], quotes: Mapping[str, Quote]) -> None:
+    def _check_quotes(self, values: Mapping[str, FieldValue], quotes: Mapping[str, Quote]) -> None:
         """Raise `UnverifiedQuote` for a required quote that is missing, or that the review does not contain."""
         for field in self.fields:
             quote = quotes.get(field.name)
@@ -201,8 +218,8 @@ class PromptSpec:
                 value = _quote(values[field.name])
                 raise UnverifiedQuote(f"the answer has no quote for `{field.name}`, and {value} needs one")
 
-    def _system(self) -> str:
-        """Return the constant part of the prompt."""
+    def _build_system_prompt(self) -> str:
+        """Return the constant part of the prompt: the fields, and the examples."""
         keys = [
             {
                 "name": key.name,
@@ -212,23 +229,25 @@ class PromptSpec:
                 "may_be_empty": _value_without_quote(key.field),
                 "description": one_line(key.field.description).rstrip("."),
                 "choices": [(name, one_line(description)) for name, description in key.field.values],
-                "kind": " ".join(
-                    [_KINDS.get(key.field.type, ""), *([f"It is {b}."] if (b := key.field.bounds) else [])]
-                ),
+                "kind": _describe_type(key.field),
             }
             for key in self.keys
         ]
         examples = [
-            (_json({"review": example.text.strip()}), json.dumps(self._answer(example), ensure_ascii=False))
+            (_dump_json({"review": example.text.strip()}), json.dumps(self._build_example(example), ensure_ascii=False))
             for example in self.examples
         ]
         return render_prompt("extract", keys=keys, examples=examples, shows_facts=bool(self._own_prompt))
 
-    def _answer(self, example: ReviewedAnswer) -> dict[str, Any]:
-        """Return the answer that an example shows; without the quote of a value that claims something, if nobody gave one."""
+    def _build_example(self, example: ReviewedAnswer) -> dict[str, Any]:
+        """Return the object of an example's answer, in the order of the keys.
+
+        A quote that the example lacks is empty for a value that claims nothing, and left out for others, as are missing reasons.
+        """
         answer: dict[str, Any] = {}
         for key in self.keys:
-            name, value = key.field.name, example.fields[key.field.name]
+            name = key.field.name
+            value = example.fields[name]
             if key.kind == "value":
                 answer[key.name] = value
             elif key.kind == "reason" and name in example.reasons:
@@ -237,47 +256,49 @@ class PromptSpec:
                 answer[key.name] = example.quotes.get(name, "")
         return answer
 
-    def _schema(self) -> dict[str, Any]:
+    def _build_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of an answer's object."""
         properties: dict[str, Any] = {}
         for key in self.keys:
-            field, about = key.field, one_line(key.field.description)
             if key.kind == "quote":
-                properties[key.name] = _string(f"The words that {field.name} rests on, or empty")
+                properties[key.name] = _string_schema(f"The words that {key.field.name} rests on, or empty")
             elif key.kind == "reason":
-                properties[key.name] = _string(f"Why {field.name} is what follows, in one sentence")
+                properties[key.name] = _string_schema(f"Why {key.field.name} is what follows, in one sentence")
             else:
-                about = ", ".join(filter(None, [about.rstrip("."), field.bounds])) if field.bounds else about
-                properties[key.name] = {
-                    "type": "string" if field.type == "enum" else field.type,
-                    **({"enum": [name for name, _ in field.values]} if field.type == "enum" else {}),
-                    **({"description": about} if about else {}),
-                }
+                properties[key.name] = _value_schema(key.field)
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
-    def _user(self, review: ReviewInput) -> str:
-        """Return the message that shows a review. Whatever comes from the review is inserted as JSON, in one pass.
+    def _build_user_message(self, review: ReviewInput) -> str:
+        """Return the message with a review. The text and facts are inserted as JSON, in one pass over the placeholders.
 
-        White space around the text says nothing, and would make the same review another question.
+        Removes white space around the text, which would make the same review another question.
         """
         if not self._own_prompt:
-            return _json({"review": review.text.strip()})
+            return _dump_json({"review": review.text.strip()})
         facts = {f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")}
         facts["review_text"] = review.text.strip()
-        return _PLACEHOLDER.sub(lambda match: _json(facts[match[1]]) if match[1] else match[0], self._own_prompt)
+        # a doubled brace is no placeholder
+        return _PLACEHOLDER.sub(lambda match: _dump_json(facts[match[1]]) if match[1] else match[0], self._own_prompt)
 
-    def _max_tokens(self) -> int:
-        """Return the most tokens of an answer: many, since an answer that is cut off is paid for and unusable."""
-        values = [max([24, *(len(name) for name, _ in field.values)]) for field in self.fields]
-        longest = sum(len(field.name) + (600 if field.type == "string" else 0) for field in self.fields) + sum(values)
-        texts = len(self.keys) - len(self.fields)
-        return min(16_000, max(512, longest) + 400 * texts)  # models allow three times this
+    def _estimate_max_tokens(self) -> int:
+        """Return the token limit of an answer: generous, since an answer that is cut off is paid for but unusable."""
+        length = 0
+        for field in self.fields:
+            length += len(field.name) + max([24, *(len(name) for name, _ in field.values)])
+            if field.type == "string":
+                length += 600
+        quote_and_reason_count = len(self.keys) - len(self.fields)
+        return min(16_000, max(512, length) + 400 * quote_and_reason_count)  # models allow three times as much
 
 
-def majority(passes: Sequence[PassValues]) -> PassValues:
-    """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote and reason."""
+def choose_majority(passes: Sequence[PassValues]) -> PassValues:
+    """Return the most frequent value of each field; of several, that of the earliest pass.
+
+    Each value comes with the quote and the reason of the first pass that gave it.
+    """
     chosen: dict[str, PassValues] = {}
     for name in passes[0].fields:
-        values = [exact(answer.fields[name]) for answer in passes]
+        values = [exact_key(answer.fields[name]) for answer in passes]
         chosen[name] = passes[values.index(max(values, key=Counter(values).__getitem__))]
     return PassValues(
         {name: answer.fields[name] for name, answer in chosen.items()},
@@ -286,13 +307,13 @@ def majority(passes: Sequence[PassValues]) -> PassValues:
     )
 
 
-def exact(value: FieldValue) -> tuple[type, FieldValue]:
-    """Return a key that differs for 1, 1.0 and True, which are equal in Python."""
+def exact_key(value: FieldValue) -> tuple[type, FieldValue]:
+    """Return a key of a value that differs for 1, 1.0 and True, which are equal in Python."""
     return type(value), value
 
 
-def _answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
-    """Return the answer's keys in their order; those of quotes and reasons are distinct from every field's name."""
+def _build_answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
+    """Return the answer's keys in their order. The names of quotes and reasons differ from every field's name."""
     taken = {field.name for field in fields}
     keys: list[AnswerKey] = []
 
@@ -313,14 +334,34 @@ def _answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
 
 
 def _value_without_quote(field: AskedField) -> str:
-    """Return the value that needs no quote, as JSON; empty if each needs one."""
-    value = False if field.type == "boolean" and field.default is None else field.for_nothing
-    return "" if value is None else _json(value)
+    """Return the field's value that needs no quote, as JSON; empty if every value needs one."""
+    value = field.for_nothing
+    if field.type == "boolean" and field.default is None:
+        value = False
+    return "" if value is None else _dump_json(value)
 
 
-def _string(about: str) -> dict[str, Any]:
-    return {"type": "string", "description": about}
+def _describe_type(field: AskedField) -> str:
+    """Return sentences about the type and the bounds of a field; empty for an enum, whose values are listed."""
+    phrase = _TYPE_PHRASES.get(field.type, "")
+    return f"{phrase} It is {field.bounds}." if field.bounds else phrase
 
 
-def _json(value: object) -> str:
+def _value_schema(field: AskedField) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": field.type}
+    if field.type == "enum":
+        schema = {"type": "string", "enum": [name for name, _ in field.values]}
+    description = one_line(field.description)
+    if field.bounds:
+        description = ", ".join(filter(None, [description.rstrip("."), field.bounds]))
+    if description:
+        schema["description"] = description
+    return schema
+
+
+def _string_schema(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+def _dump_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,6 +1,6 @@
-"""Opens the answers of a run with a model: its prices, its prompt and its store, and what asks for missing answers.
+"""Opens a run with a model: reads its prices, builds its prompt, opens its store, and prepares live extractors.
 
-In: options, a program, and reviews. Out: a cache of answers. If no call can be made, a run is possible as long as the store
+In: options, a program, and reviews. Out: a cache of answers. If no call can be made, a run is still possible as long as the store
 has every answer.
 """
 
@@ -18,10 +18,10 @@ from formulaseed.errors import ArgumentError, DataError, FormulaSeedError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.asking import LiveExtractor
-from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
+from formulaseed.extractors.model.examples import ReviewKey, find_review_texts, read_reviewed_examples
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.settings import ModelSettings
-from formulaseed.extractors.model.store import Store, default_path, opened_for_run
+from formulaseed.extractors.model.store import Store, default_path, open_for_run
 from formulaseed.extractors.options import Callbacks
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import format_cost
@@ -32,17 +32,17 @@ from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
 
-def require_session(options: ModelSettings) -> None:
-    """Raise `NotReady` if no call can be made, and the store has no answer either.
+def check_session(options: ModelSettings) -> None:
+    """Raise `NotReady` if no call can be made and the store has no answer at all.
 
-    Raises `FormulaSeedError` inside a running event loop, and `ArgumentError` for a limit of costs without a price.
+    Raises `FormulaSeedError` inside a running event loop, and `ArgumentError` for the option `max_usd` if the model has no price.
     """
     _refuse_running_loop()
     _read_prices(options)
     try:
         check_ready()
     except NotReady:
-        with Store(_path_of(options), read_only=True) as store:
+        with Store(_store_path(options), read_only=True) as store:
             if not store.info()["answers"]:
                 raise
 
@@ -51,17 +51,18 @@ def require_session(options: ModelSettings) -> None:
 def open_answers(
     options: ModelSettings, program: nodes.Program, source: ReviewSource, callbacks: Callbacks, *, is_dry: bool = False
 ) -> Iterator[AnswerCache]:
-    """Open the answers to what is asked about each review; `is_dry` opens them to read.
+    """Open the cache of the answers about the reviews of `source`, and close its store at the end of the block.
 
-    Raises `NotReady` if no call can be made, and the store lacks an answer that is sure to be needed.
+    With `is_dry`, the store is only read. Keeps what `source` reads if it can be read again. Raises `NotReady` if no call can be
+    made, and the store lacks an answer that is sure to be needed.
     """
     if source.can_reread:
         source.keep()
     prices = _read_prices(options)
     prompt = _make_prompt(options, program, source, callbacks)
-    path = _path_of(options)
+    path = _store_path(options)
 
-    def cache(store: Store) -> AnswerCache:
+    def make_cache(store: Store) -> AnswerCache:
         return AnswerCache(prompt, store, UsageStats(prices), retry_errors=options.retry_errors)
 
     if not is_dry and options.needs_all_answers and source.can_reread:
@@ -69,41 +70,42 @@ def open_answers(
             check_ready()
         except NotReady:
             with Store(path, read_only=True) as store:
-                if next(cache(store).unanswered(source.read_reviews()), None) is not None:
+                if next(make_cache(store).find_unanswered(source.read_reviews()), None) is not None:
                     raise
-    with Store(path, read_only=True) if is_dry else opened_for_run(path) as store:
-        yield cache(store)
+    with Store(path, read_only=True) if is_dry else open_for_run(path) as store:
+        yield make_cache(store)
 
 
-def live_asker(
+def prepare_live_extractors(
     options: ModelSettings, answers: AnswerCache, callbacks: Callbacks, total: int | None = None
 ) -> Callable[[], LiveExtractor]:
-    """Return what opens an extractor that asks live, each time in an event loop of its own, but all with one budget.
+    """Return a function that opens an extractor that asks live. All of these share one budget.
 
-    `total` is how many answers are needed, if that is known.
+    Each extractor runs in an event loop of its own. `total` is the number of answers that are needed, for the progress; None if
+    it is unknown. Counts the unconfirmed batches of earlier runs against the budget.
     """
-    answers.unconfirmed()
-    budget = CostBudget(answers.usage.prices, options.max_usd, answers.usage.unconfirmed_usd)
-    on_answer = _show_speed(answers.usage, total, callbacks.show_progress)
+    answers.update_unconfirmed()
+    budget = CostBudget(answers.usage.prices, options.max_usd, answers.usage.max_unconfirmed_usd)
+    on_answer = _make_progress_counter(answers.usage, total, callbacks.show_progress)
 
-    def ask() -> LiveExtractor:
+    def open_live() -> LiveExtractor:
         budget.use_in_new_loop()
-        return LiveExtractor(answers, limits_of(options), budget, on_answer, callbacks.notify)
+        return LiveExtractor(answers, make_limits(options), budget, on_answer, callbacks.notify)
 
-    return ask
+    return open_live
 
 
-def limits_of(options: ModelSettings) -> Limits:
-    """Return the limits of calls that the options set."""
+def make_limits(options: ModelSettings) -> Limits:
+    """Return the limits on calls that the options set."""
     return Limits(**{field.name: getattr(options, field.name) for field in fields(Limits)})
 
 
-def _path_of(options: ModelSettings) -> Path:
+def _store_path(options: ModelSettings) -> Path:
     return Path(options.store) if options.store is not None else default_path()
 
 
 def _read_prices(options: ModelSettings) -> Prices:
-    """Read the prices. Raises `ArgumentError` for a limit of costs without the model's price."""
+    """Read the prices. Raises `ArgumentError` for the option `max_usd` if the model has no price."""
     prices = read_prices(Path(options.prices) if options.prices is not None else None)
     if options.max_usd is not None and options.model not in prices.models:
         reason = f"needs a price, and there is none for {options.model}; the option `prices` takes a file with one"
@@ -114,24 +116,29 @@ def _read_prices(options: ModelSettings) -> Prices:
 def _make_prompt(
     options: ModelSettings, program: nodes.Program, source: ReviewSource, callbacks: Callbacks
 ) -> PromptSpec:
-    """Return what is asked about each review, with the examples of the option or of the seed."""
+    """Return the prompt specification, with the examples of the option `examples`, which are notified, or of the seed.
 
-    def find_texts(keys: Collection[ReviewKey]) -> dict[ReviewKey, str]:
+    Raises `DataError` for an example that cannot be used, or if there is none, and `ArgumentError` if the examples have no texts
+    and `source` can be read only once.
+    """
+
+    def look_up_texts(keys: Collection[ReviewKey]) -> dict[ReviewKey, str]:
         if not source.can_reread:
             reason = "has lines without a `text`, which are looked up in the contexts: pass files, not - or a pipe"
             raise ArgumentError("examples", reason)
-        return texts_of(source.read_restaurants(), keys)
+        return find_review_texts(source.read_restaurants(), keys)
 
-    asked, examples = fields_of(program), program.examples
+    fields = fields_of(program)
+    examples = program.examples
     if options.examples is not None:
         file = os.fsdecode(options.examples) if isinstance(options.examples, str | os.PathLike) else "`examples`"
         lines = open_lines(options.examples, "examples")
-        examples = reviewed_answers(lines, asked, program.review_handling, find_texts)
+        examples = read_reviewed_examples(lines, fields, program.review_handling, look_up_texts)
         if not examples:
             raise DataError(f"{file} has no reviewed answer")
         callbacks.notify(f"examples: {number_of(len(examples), 'reviewed answer')} of {file}")
     return PromptSpec(
-        asked,
+        fields,
         model=options.model,
         effort=options.effort,
         passes=program.passes,
@@ -140,39 +147,47 @@ def _make_prompt(
     )
 
 
-def _show_speed(usage: UsageStats, total: int | None, show: Callable[[str], None] | None) -> Callable[[bool], None]:
-    """Return what is called with every answer, and whether it is usable.
+def _make_progress_counter(
+    usage: UsageStats, total: int | None, show: Callable[[str], None] | None
+) -> Callable[[bool], None]:
+    """Return a function that counts an answer, given whether it is usable, and passes a line about the progress to `show`.
 
-    It shows how fast answers come, what they cost and, if their `total` is known, how long the rest will take.
+    The line has the rate and the cost of the answers and, if their `total` is known, the time left. With None, nothing is shown.
     """
     if show is None:
         return lambda _: None
-    start, answered, failed = time.monotonic(), 0, 0
+    start = time.monotonic()
+    usable = 0
+    failed = 0
 
-    def count(is_usable: bool) -> None:
-        nonlocal answered, failed
-        answered, failed = answered + is_usable, failed + (not is_usable)
-        rate = (answered + failed) / max(1e-6, time.monotonic() - start)
-        note = f"{answered:,} of {total:,} answers" if total is not None else number_of(answered, "answer")
+    def count_answer(is_usable: bool) -> None:
+        nonlocal usable, failed
+        usable += is_usable
+        failed += not is_usable
+        rate = (usable + failed) / max(1e-6, time.monotonic() - start)
+        line = f"{usable:,} of {total:,} answers" if total is not None else number_of(usable, "answer")
         if failed:
-            note += f", {failed:,} failed"
+            line += f", {failed:,} failed"
         if total is not None:
-            note += f", {_duration(max(0, total - answered - failed) / rate)} left"
-        show(f"{note}, {rate:.1f}/s, {format_cost(usage.paid)}")
+            line += f", {_format_duration(max(0, total - usable - failed) / rate)} left"
+        show(f"{line}, {rate:.1f}/s, {format_cost(usage.paid_usd)}")
 
-    return count
+    return count_answer
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
+    """Return a duration in its two largest units of hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    if minutes:
+        return f"{minutes} min {rest} s"
+    return f"{rest} s"
 
 
 def _refuse_running_loop() -> None:
-    """Raise `FormulaSeedError` inside a running event loop, which the calls would block."""
+    """Raise `FormulaSeedError` inside a running event loop, in which calls cannot run a loop of their own."""
     import asyncio
 
     try:

@@ -11,7 +11,7 @@ from formulaseed.llm.calls import Effort
 
 
 class ModelSettings(ExtractorOptions):
-    """The options that all extractors share that ask a model. Times are seconds, costs US dollars; None is no limit."""
+    """The options of every extractor that asks a model. Times are in seconds, costs in US dollars; None means no limit."""
 
     asks_model: ClassVar[bool] = True
 
@@ -38,10 +38,11 @@ class ModelSettings(ExtractorOptions):
     )
 
     @classmethod
-    def panel_of(cls, option: str) -> str:
+    def find_panel(cls, option: str) -> str:
+        """Return the name of the panel of a command's help that lists `option`: `cost` or `model`."""
         return "cost" if option in ("max_usd", "prices") else "model"
 
     @property
     def needs_all_answers(self) -> bool:
-        """Whether each review needs an answer of the model."""
+        """Whether every review needs an answer of the model, so that a missing answer is known before the run."""
         return True

@@ -1,7 +1,7 @@
-"""The store of answers: an SQLite file, so that nothing is paid twice.
+"""Stores answers in an SQLite file, so that no answer is paid for twice.
 
-One row per answer, by the question's key, beside the ledger of what was sent for it. Every answer is committed when it
-comes, so a run killed at any moment loses only what was in flight.
+The file has a row for each answer, by the question's key, and the ledger of the calls that were sent. Every answer is committed
+when it arrives, so a run that is killed at any moment loses only the calls in flight.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _REPLACE = f"ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{nam
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """An answer: an object of values, or None and the reason why it is unusable. Either was paid for.
+    """An answer that was paid for: an object of values, or None and the reason why the answer is unusable.
 
-    `tries` is how often the question was asked until then.
+    `tries` is the number of times that the question was asked until then.
     """
 
     content: dict[str, Any] | None
@@ -45,7 +45,7 @@ class StoredAnswer:
 
 def default_path() -> Path:
     """Return the path of the store in the user's cache folder."""
-    home = Path(os.path.expanduser("~"))  # which never fails, as `Path.home` may
+    home = Path(os.path.expanduser("~"))  # unlike `Path.home`, this raises nothing
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -56,10 +56,10 @@ def default_path() -> Path:
 
 
 class Store:
-    """An open store. Every method raises `StoreError` where the file cannot be used.
+    """An open store. Every method raises `StoreError` if the file cannot be used. The arguments are those of `Database`.
 
-    A `read_only` one changes nothing on the disk, and is empty where there is no file; `because` of what, where it should
-    have been written.
+    As a context manager, it closes the file at the end of the block, and raises `StoreError` if it was read without locks and has
+    changed in the meantime.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Store:
         self.transaction = self._db.transaction
 
     def close(self) -> None:
+        """Release the claims of this process, and close the file."""
         try:
             self.ledger.close()
         finally:
@@ -82,32 +83,33 @@ class Store:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
         if kind is None:
-            self._db.must_be_unchanged()
+            self._db.check_unchanged()
 
     # --- answers
 
     def get(self, key: str) -> StoredAnswer | None:
+        """Return the answer to the question `key`, usable or not; None if there is none."""
         query = (
             "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?"
         )
-        with self._db.guarded():
-            for row in self._db.rows(query, (key,)):
+        with self._db.translate_errors():
+            for row in self._db.fetch_all(query, (key,)):
                 content = json.loads(row[0]) if row[0] is not None else None
                 return StoredAnswer(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
         return None
 
     def forget(self, key: str) -> None:
-        """Delete an answer. A read-only store keeps it."""
+        """Delete an answer. Does nothing in a read-only store."""
         if not self._db.is_read_only:
             self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
     def reject(self, key: str, reason: str) -> None:
-        """Make a usable answer an unusable one. A read-only store keeps it."""
+        """Make an answer unusable, for this reason. Does nothing in a read-only store."""
         if not self._db.is_read_only:
             self._db.execute("UPDATE answers SET content = NULL, reason = ? WHERE key = ?", (reason, key))
 
     def put(self, key: str, model: str, stored: StoredAnswer) -> None:
-        """Store an answer. A usable one is never replaced."""
+        """Store an answer. Replaces an unusable answer to the same question, but never a usable one."""
         content = json.dumps(stored.content, ensure_ascii=False) if stored.content is not None else None
         tokens = stored.usage.to_json().values()
         values = (key, model, content, stored.reason, int(stored.is_batch), *tokens, time.time(), stored.tries)
@@ -116,8 +118,8 @@ class Store:
     # --- management
 
     def info(self) -> dict[str, Any]:
-        """Return what is in the store, by model."""
-        answers = self._db.rows(
+        """Return the path, the version and the size of the store, and the numbers of its answers by model."""
+        answers = self._db.fetch_all(
             "SELECT model, batch, COUNT(content), COUNT(*) - COUNT(content), SUM(input), SUM(cache_write), "
             "SUM(cache_read), SUM(output), MIN(at), MAX(at) FROM answers GROUP BY model, batch ORDER BY model, batch"
         )
@@ -136,32 +138,43 @@ class Store:
         }  # fmt: skip
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Yield every answer as an object, ordered by key."""
-        for row in self._db.stream(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key"):
+        """Yield every answer as a JSON object, ordered by key."""
+        for row in self._db.fetch_each(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key"):
             answer = dict(zip(_COLUMNS, row, strict=True))
             if answer["content"] is not None:
-                with self._db.guarded():
+                with self._db.translate_errors():
                     answer["content"] = json.loads(answer["content"])
             yield answer
 
-    def take(self, line: dict[str, Any]) -> bool:
-        """Import an exported answer; return whether it was new. Raises `DataError` for what is not one."""
+    def import_answer(self, line: dict[str, Any]) -> bool:
+        """Add an exported answer; return False if the store already has an answer to its question, which it keeps.
+
+        Raises `DataError` if the line is no exported answer.
+        """
         answer = StoredAnswerLine.read(line)
         content = json.dumps(answer.content, ensure_ascii=False) if answer.content is not None else None
         values = tuple(content if name == "content" else getattr(answer, name) for name in _COLUMNS)
         return self._db.execute(f"INSERT OR IGNORE {_INSERT}", values).rowcount > 0
 
     def prune(self, *, before: float | None = None, model: str | None = None, unusable: bool = False) -> int:
-        """Delete the answers that meet every given condition; return their number. The ledger is kept."""
-        tests = {"at < ?": before, "model = ?": model, "content IS NULL AND ?": unusable or None}
-        given = {test: value for test, value in tests.items() if value is not None}
-        done = self._db.execute(f"DELETE FROM answers WHERE {' AND '.join(given) or '1'}", list(given.values()))
+        """Delete the answers that meet all conditions, and return their number. The ledger is kept.
+
+        `before` selects older answers, in seconds since 1970. A condition that is None or False selects all answers.
+        """
+        all_conditions = {"at < ?": before, "model = ?": model, "content IS NULL AND ?": unusable or None}
+        conditions = {test: value for test, value in all_conditions.items() if value is not None}
+        where = " AND ".join(conditions) or "1"
+        deletion = self._db.execute(f"DELETE FROM answers WHERE {where}", list(conditions.values()))
         self._db.execute("VACUUM")
-        return done.rowcount
+        return deletion.rowcount
 
 
-def opened_for_run(path: Path) -> Store:
-    """Open a store to write, or to read where it can only be read: then a question that has to be asked raises why."""
+def open_for_run(path: Path) -> Store:
+    """Open a store to write. If that fails but the file can be read, open it to read only.
+
+    In a store that is only read, asking a question raises the error that prevented writing. Raises `StoreError` if the file
+    cannot be read either.
+    """
     try:
         return Store(path)
     except StoreError as error:

@@ -1,7 +1,7 @@
-"""The file of a store: which SQLite databases are stores of formulaseed, and the two ways to open one.
+"""Opens the SQLite file of a store, to write or to read only, and migrates stores of earlier versions.
 
-In: a path. Out: an open database of the latest version. A database of another application is refused and left unchanged;
-opening to read changes nothing on the disk, not even beside the file. Whatever then goes wrong is a `StoreError`.
+In: a path. Out: an open database of the latest version. A database of another application is refused and left unchanged.
+Opening a file to read changes nothing on the disk, and creates no files beside it. Every later error is a `StoreError`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from formulaseed.errors import UnreadableError
 
 APPLICATION_ID = 0x46534544
-"""`FSED`: by which SQLite and `file` distinguish a store from the databases of other applications."""
+"""`FSED` in ASCII. It distinguishes a store from the databases of other applications, also for the command `file`."""
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -73,14 +73,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
 )
-"""What each version of the file adds to the one before, by name. The version is the file's `user_version`."""
+"""A name and the SQL statements of each migration. A file's `user_version` is the number of migrations that it has had."""
 
 _RECOVERY_HELP = "`sqlite3 OLD .recover | sqlite3 NEW` copies what can be read into a new store"
-_SECONDS_TO_WAIT = 30.0
-"""For the lock of another process."""
+_LOCK_TIMEOUT = 30.0
+"""Seconds to wait for the lock of another process."""
 
-Shape = frozenset[tuple[str, str, tuple[str, ...]]]
-"""The tables and indexes of a database: the kind of each, its name and its columns."""
+DatabaseSchema = frozenset[tuple[str, str, tuple[str, ...]]]
+"""The kind, the name and the columns of each table and index of a database."""
 
 
 class StoreError(UnreadableError):
@@ -88,10 +88,10 @@ class StoreError(UnreadableError):
 
 
 class Database:
-    """The open file of a store. Every method raises `StoreError` where it cannot be used.
+    """The open database of a store. Every method raises `StoreError` if the file cannot be used.
 
-    A `read_only` one changes nothing on the disk, and is empty where there is no file; `because` of what, where it should
-    have been written.
+    With `read_only`, it changes nothing on the disk, and is empty if there is no file. `because` is the error that prevented
+    writing, if the store is read for want of a writable one. With `must_exist`, a missing file raises `StoreError`.
     """
 
     def __init__(
@@ -100,44 +100,47 @@ class Database:
         self.path = path
         self.is_read_only = read_only
         self._because = because
-        self._file: Opened | None = None
-        with self.guarded():
+        self._file: StoreFile | None = None
+        with self.translate_errors():
             if must_exist and not path.exists():
                 raise StoreError(f"there is no store at {path}")
-            self._file = opened_to_read(path) if read_only else opened_to_write(path)
+            self._file = open_to_read(path) if read_only else open_to_write(path)
             self.version = self._file.version
             self._db = self._file.db
 
     def close(self) -> None:
-        with self.guarded():
+        """Close the file."""
+        with self.translate_errors():
             self._db.close()
 
-    def must_be_unchanged(self) -> None:
-        """Raise `StoreError` where another process has written into a file that is read without locks."""
+    def check_unchanged(self) -> None:
+        """Raise `StoreError` if another process has written into a file that is read without locks."""
         if self._file is not None and self._file.has_changed():
             raise StoreError(f"{self.path} has changed while it was read; run the command again")
 
-    def must_be_writable(self) -> None:
-        """Raise `StoreError` where nothing can be written, also not what is in memory only."""
-        if self.is_read_only:
-            if self._because is None:
-                raise StoreError(f"the store {self.path} is only read")
-            raise StoreError(f"{self._because}; it can be read, but it has not every answer, and takes no new ones")
+    def check_writable(self) -> None:
+        """Raise `StoreError` if the database is read only."""
+        if not self.is_read_only:
+            return
+        if self._because is None:
+            raise StoreError(f"the store {self.path} is only read")
+        raise StoreError(f"{self._because}; it can be read, but it has not every answer, and takes no new ones")
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        with self.guarded():
+        """Execute a statement, and return its cursor."""
+        with self.translate_errors():
             return self._db.execute(statement, values)
 
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+    def fetch_all(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return all rows of a query."""
-        with self.guarded():
-            return self._db.execute(statement, values).fetchall()
+        with self.translate_errors():
+            return self._db.execute(query, values).fetchall()
 
-    def stream(self, statement: str) -> Iterator[Any]:
+    def fetch_each(self, query: str) -> Iterator[Any]:
         """Yield the rows of a query one by one, without holding all of them in memory."""
-        cursor = self.execute(statement)
+        cursor = self.execute(query)
         while True:
-            with self.guarded():
+            with self.translate_errors():
                 row = cursor.fetchone()
             if row is None:
                 return
@@ -145,25 +148,31 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write everything inside, or nothing of it."""
-        with self.guarded(), transaction(self._db):
+        """Commit the statements of the block together; undo all of them if the block raises."""
+        with self.translate_errors(), transaction(self._db):
             yield
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Turn what SQLite and the system raise into `StoreError`."""
+    def translate_errors(self) -> Iterator[None]:
+        """Raise `StoreError` for the errors of SQLite, the system and JSON in the block.
+
+        The help for a damaged file says how to recover it. If a file that is read without locks has changed, the error says that.
+        """
         try:
             yield
         except (sqlite3.Error, OSError, ValueError, OverflowError, RecursionError) as error:
-            self.must_be_unchanged()
+            self.check_unchanged()
             is_damaged = getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT")
-            help = f"; {_RECOVERY_HELP}" if is_damaged else ""
-            raise StoreError(f"the store {self.path} cannot be used: {error}{help}") from None
+            recovery_help = f"; {_RECOVERY_HELP}" if is_damaged else ""
+            raise StoreError(f"the store {self.path} cannot be used: {error}{recovery_help}") from None
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """An open store file. `version` is that of the file; `state` its size and time where it is read without locks."""
+class StoreFile:
+    """A store file's open connection, and the file's version on disk.
+
+    `state` is the file's size and modification time if it is read without locks; None otherwise.
+    """
 
     db: sqlite3.Connection
     version: int
@@ -171,48 +180,52 @@ class Opened:
     state: tuple[int, int] | None = None
 
     def has_changed(self) -> bool:
-        """Whether another process has written into the file while it was read without locks."""
-        return self.state is not None and _state(self.path) != self.state
+        """Return whether another process has written into the file while it was read without locks."""
+        return self.state is not None and _read_state(self.path) != self.state
 
 
-def opened_to_write(path: Path) -> Opened:
-    """Open or create a store, and migrate it. Raises `StoreError` for any other file."""
+def open_to_write(path: Path) -> StoreFile:
+    """Open or create a store and its folder, and migrate the store. Raises `StoreError` for a file that is no store."""
     if path.exists():
-        _refuse_other_files(path)
+        _check_is_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+    db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None)
     try:
-        _version_of_store(db, path)
-        _write_ahead(db)
+        _check_version(db, path)
+        _enable_write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")
         _migrate(db)
     except BaseException:
         db.close()
         raise
-    return Opened(db, len(MIGRATIONS), path)
+    return StoreFile(db, len(MIGRATIONS), path)
 
 
-def opened_to_read(path: Path) -> Opened:
-    """Open a store without changing it; where there is no file, an empty one in memory.
+def open_to_read(path: Path) -> StoreFile:
+    """Open a store without changing it; an empty one in memory if there is no file.
 
-    A file that is not in use is read without locks, since SQLite would leave files beside it.
+    A store of an earlier version is copied into memory and migrated there. A file that is not in use is read without locks, since
+    SQLite would create files beside it. Raises `StoreError` for a file that is no store.
     """
     if not path.exists():
-        return Opened(_in_memory(len(MIGRATIONS)), len(MIGRATIONS), path)
-    _refuse_other_files(path)
-    real = Path(os.path.realpath(path))
-    state = None if _is_in_use(real) else _state(real)
-    uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if state is not None else ''}"
-    db = sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, isolation_level=None, uri=True)
+        return StoreFile(_open_in_memory(len(MIGRATIONS)), len(MIGRATIONS), path)
+    _check_is_file(path)
+    real_path = Path(os.path.realpath(path))
+    uri = f"{real_path.as_uri()}?mode=ro"
+    state = None
+    if not _is_in_use(real_path):
+        state = _read_state(real_path)
+        uri += "&immutable=1"
+    db = sqlite3.connect(uri, timeout=_LOCK_TIMEOUT, isolation_level=None, uri=True)
     try:
-        version = _version_of_store(db, path)
+        version = _check_version(db, path)
         if version == len(MIGRATIONS):
-            return Opened(db, version, real, state)
+            return StoreFile(db, version, real_path, state)
         copy = sqlite3.connect(":memory:", isolation_level=None)
         db.backup(copy)
         db.close()
         _migrate(copy)
-        return Opened(copy, version, real, state)
+        return StoreFile(copy, version, real_path, state)
     except BaseException:
         db.close()
         raise
@@ -220,7 +233,7 @@ def opened_to_read(path: Path) -> Opened:
 
 @contextmanager
 def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """Commit everything inside, or nothing; a `DEFERRED` one reads one state of the database."""
+    """Commit the statements of the block together; undo all of them if it raises. A `DEFERRED` block reads one state of `db`."""
     db.execute(f"BEGIN {kind}")
     try:
         yield
@@ -230,90 +243,102 @@ def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[Non
     db.execute("COMMIT")
 
 
-def _refuse_other_files(path: Path) -> None:
+def _check_is_file(path: Path) -> None:
+    """Raise `StoreError` if the path is no regular file."""
     if not path.is_file():
         raise StoreError(f"{path} is not a regular file, and cannot be a store")
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether another process has the file open, or a killed one has left something to read beside it."""
-    beside = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal", "-shm")]
-    journals = [file for file in beside[:2] if file.exists()]
-    return any(file.stat().st_size for file in journals) or (beside[0] in journals and beside[2].exists())
+    """Return whether another process has the file open, or a killed one has left data beside it that SQLite has to read."""
+    write_ahead_log, journal, shared_memory = (
+        path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal", "-shm")
+    )
+    if any(file.exists() and file.stat().st_size for file in (write_ahead_log, journal)):
+        return True
+    return write_ahead_log.exists() and shared_memory.exists()
 
 
-def _state(path: Path) -> tuple[int, int]:
+def _read_state(path: Path) -> tuple[int, int]:
+    """Return the file's size and its modification time in nanoseconds; -1 for both if it was deleted."""
     try:
-        found = path.stat()
-    except OSError:  # deleted since
+        status = path.stat()
+    except OSError:
         return -1, -1
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
-def _version_of_store(db: sqlite3.Connection, path: Path) -> int:
+def _check_version(db: sqlite3.Connection, path: Path) -> int:
     """Return the version of the store, 0 for an empty one. Raises `StoreError` for other databases and later versions.
 
-    Stores of the first releases have no application id; they are recognised by their tables.
+    Stores of the first releases have no application id; they are recognized by their tables.
     """
     with transaction(db, "DEFERRED"):
-        application, version, shape = _number(db, "application_id"), _number(db, "user_version"), _shape(db)
+        application = _read_pragma(db, "application_id")
+        version = _read_pragma(db, "user_version")
+        schema = _read_schema(db)
     is_ours = application == APPLICATION_ID
-    if version > len(MIGRATIONS) and (is_ours or (application == 0 and not shape)):
+    if version > len(MIGRATIONS) and (is_ours or (application == 0 and not schema)):
         known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
         raise StoreError(f"{path} is of version {version}, and {known}; upgrade formulaseed or use another --store")
-    is_unmarked = application == 0 and version <= len(MIGRATIONS) and shape == _shape_of(version)
+    is_unmarked = application == 0 and version <= len(MIGRATIONS) and schema == _schema_of_version(version)
     if not is_ours and not is_unmarked:
         raise StoreError(f"{path} is an SQLite database, but not a store of formulaseed; use another --store")
     return version
 
 
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; SQLite itself does not wait for another process that does the same."""
-    until = time.monotonic() + _SECONDS_TO_WAIT
+def _enable_write_ahead(db: sqlite3.Connection) -> None:
+    """Switch the database to write-ahead logging.
+
+    Waits for another process that does the same, since SQLite does not. Raises `sqlite3.OperationalError` after the timeout.
+    """
+    deadline = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
+            if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
 
 
-def _migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
-    """Migrate a database to a version, step by step, and mark it as a store."""
-    while _number(db, "user_version") < to:
+def _migrate(db: sqlite3.Connection, target: int = len(MIGRATIONS)) -> None:
+    """Migrate a database to the version `target`, each step in a transaction, and mark the file as a store."""
+    while _read_pragma(db, "user_version") < target:
         with transaction(db):
-            at = _number(db, "user_version")  # another process may have been faster
-            if at < to:
-                for statement in MIGRATIONS[at][1].split(";"):
+            version = _read_pragma(db, "user_version")  # another process may have been faster
+            if version < target:
+                for statement in MIGRATIONS[version][1].split(";"):
                     db.execute(statement)
-                db.execute(f"PRAGMA user_version = {at + 1}")
+                db.execute(f"PRAGMA user_version = {version + 1}")
                 db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    if _number(db, "application_id") != APPLICATION_ID:
+    if _read_pragma(db, "application_id") != APPLICATION_ID:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _in_memory(version: int) -> sqlite3.Connection:
+def _open_in_memory(version: int) -> sqlite3.Connection:
+    """Open an empty store of this version in memory."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     _migrate(db, version)
     return db
 
 
 @cache
-def _shape_of(version: int) -> Shape:
+def _schema_of_version(version: int) -> DatabaseSchema:
+    """Return the schema of a store of this version; empty if there is no such version."""
     if not 0 <= version <= len(MIGRATIONS):
         return frozenset()
-    with closing(_in_memory(version)) as db:
-        return _shape(db)
+    with closing(_open_in_memory(version)) as db:
+        return _read_schema(db)
 
 
-def _shape(db: sqlite3.Connection) -> Shape:
-    named = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'").fetchall()
+def _read_schema(db: sqlite3.Connection) -> DatabaseSchema:
+    entries = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'").fetchall()
     query = "SELECT name FROM pragma_table_info(?)"
-    return frozenset((kind, name, tuple(row[0] for row in db.execute(query, (name,)))) for kind, name in named)
+    return frozenset((kind, name, tuple(row[0] for row in db.execute(query, (name,)))) for kind, name in entries)
 
 
-def _number(db: sqlite3.Connection, pragma: str) -> int:
+def _read_pragma(db: sqlite3.Connection, pragma: str) -> int:
     number: int = db.execute(f"PRAGMA {pragma}").fetchone()[0]
     return number

@@ -1,8 +1,8 @@
-"""Takes recorded reviews as they are, and predicts the others by classifiers that have learned from these.
+"""Returns recorded extractions unchanged, and predicts the other reviews by classifiers that learn from these.
 
-In: recorded extractions, and the reviews to extract, which have the recorded ones' texts; a recorded line may have its own
-`text`, so that answers of other restaurants teach, too. Training takes seconds, at the start. What is held in memory depends on
-the recorded reviews alone.
+In: recorded extractions, and the reviews to extract, which have the texts of the recorded ones; a recorded line may have its own
+`text`, so that the classifiers also learn from other restaurants. Training takes seconds, at the start. The memory depends only
+on the number of recorded reviews.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor
 from formulaseed.extractors.options import Callbacks
 from formulaseed.extractors.recorded import RecordedExtractor, RecordedOptions
-from formulaseed.extractors.trained.classifying import MOST, Classifiers, Predictions, RecordedAnswer
-from formulaseed.extractors.trained.features import require_training
+from formulaseed.extractors.trained.classifying import MAX_ANSWERS, Classifiers, Predictions, RecordedAnswer
+from formulaseed.extractors.trained.features import check_training_installed
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.reviews import ReviewSource
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Trained(RecordedOptions):
-    """Predicts the reviews that no recorded extraction has, by classifiers that learn from those that have one."""
+    """The extractor that predicts reviews without a recorded extraction, by classifiers that learn from those with one."""
 
     name: ClassVar[str] = "trained"
 
@@ -45,12 +45,17 @@ class Trained(RecordedOptions):
         def __init__(self, extractions: Lines, *, strict: bool = False, min_confidence: float = 0.0) -> None: ...
 
     def require(self) -> None:
-        require_training()
+        """Raise `UnreadableError` if the extra `train` is not installed."""
+        check_training_installed()
 
     @contextmanager
     def open(
         self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
     ) -> Iterator[TrainedExtractor]:
+        """Open the extractor: read the recorded extractions, and train on those with a text. Raises as `learn`.
+
+        Also raises `ArgumentError` if `source` cannot be read twice.
+        """
         source.require_rereading("extractor", self.name)
         recorded, answers = self.learn(program, source, failures)
         yield TrainedExtractor(recorded, Classifiers(recorded.fields, answers), self.min_confidence)
@@ -58,13 +63,14 @@ class Trained(RecordedOptions):
     def learn(
         self, program: nodes.Program, source: ReviewSource, failures: Failures
     ) -> tuple[RecordedExtractor, list[RecordedAnswer]]:
-        """Return the recorded extractions, and the answers among them that have a text to learn from.
+        """Read the recorded extractions, and return them with the answers among them that have a text to learn from.
 
-        Raises `DataError` if no answer has one, and `UnreadableError` without the extra `train`.
+        Lines that cannot be used are added to `failures`. Raises `DataError` if no answer has a text, and `UnreadableError` if
+        the extra `train` is not installed.
         """
-        require_training()
+        check_training_installed()
         recorded = self.read(program, failures, keeps_texts=True)
-        answers = recorded_answers(recorded, source.read_reviews(), program.review_handling)
+        answers = collect_answers(recorded, source.read_reviews(), program.review_handling)
         if not answers:
             raise DataError(
                 "no recorded extraction has a review to learn from: in the contexts, or as `text` in its line"
@@ -72,18 +78,24 @@ class Trained(RecordedOptions):
         return recorded, answers
 
     def measure(self, program: nodes.Program, source: ReviewSource) -> tuple[HeldOutExtractor, list[FieldMeasure]]:
-        """Return what predicts each recorded review by training on other restaurants, and how well. Raises as `learn`."""
-        from formulaseed.extractors.trained.measuring import cross_validated, measures
+        """Cross-validate on the recorded extractions: train on some restaurants, predict the others.
+
+        Returns an extractor that has these predictions, and the measures of each field. Raises as `learn`.
+        """
+        from formulaseed.extractors.trained.measuring import cross_validate, measure_fields
 
         recorded, answers = self.learn(program, source, Failures())
-        predictions = cross_validated(recorded.fields, answers)
-        return HeldOutExtractor(predictions), measures(recorded.fields, answers, predictions)
+        predictions = cross_validate(recorded.fields, answers)
+        return HeldOutExtractor(predictions), measure_fields(recorded.fields, answers, predictions)
 
 
-def recorded_answers(
+def collect_answers(
     recorded: RecordedExtractor, restaurants: Iterable[Sequence[ReviewInput]], handling: ReviewHandling | None
 ) -> list[RecordedAnswer]:
-    """Return the recorded answers that have a text: that of their review or, if no restaurant has it, of their line."""
+    """Return the recorded extractions with values and a text: that of their review, otherwise that of their line.
+
+    `restaurants` have the reviews; `handling` is how the seed treats long ones.
+    """
     answers: dict[tuple[str, str], RecordedAnswer] = {}
     for reviews in restaurants:
         for review in reviews:
@@ -100,9 +112,10 @@ def recorded_answers(
 
 
 class TrainedExtractor(SyncExtractor):
-    """Takes recorded extractions, and predicts the other reviews. One that is predicted with less confidence fails.
+    """The open extractor: it returns recorded extractions, and predicts the other reviews.
 
-    The confidence of a review is that of its least certain field. It counts the reviews of each kind.
+    A review with a field whose confidence is below `min_confidence` fails. `counts` has the number of reviews by source:
+    recorded, predicted, or left out since a prediction failed.
     """
 
     name = "trained"
@@ -115,16 +128,18 @@ class TrainedExtractor(SyncExtractor):
         self.counts = {"recorded": 0, "predicted": 0, "left_out": 0}
 
     def extract(self, review: ReviewInput) -> Extraction:
-        return self._extract_together([review])[0]
+        """Return the recorded or predicted extraction of a review, and count it."""
+        return self._extract_batch([review])[0]
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        return map(self._extract_together, restaurants)
+        """Yield the extractions of each restaurant's reviews, in their order, and count them."""
+        return map(self._extract_batch, restaurants)
 
-    def _extract_together(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        """Extract reviews, predicting all that are not recorded at a time, and count them by their source."""
+    def _extract_batch(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
+        """Extract reviews and count them by source; all reviews without a recorded extraction are predicted at once."""
         recorded = [self._recorded.find(review) for review in reviews]
         unknown = [review for review, extraction in zip(reviews, recorded, strict=True) if extraction is None]
-        predictions = iter(self._classifiers.predict([review.text for review in unknown]) if unknown else ())
+        predictions = iter(self._classifiers.predict([review.text for review in unknown]))
         extractions = []
         for review, extraction in zip(reviews, recorded, strict=True):
             if extraction is None:
@@ -137,35 +152,36 @@ class TrainedExtractor(SyncExtractor):
         return extractions
 
     def _predict(self, review_id: str, predictions: Predictions) -> Extraction:
-        """Return the predicted values; a review that is not certain enough, or lacks a value, is left out."""
+        """Return an extraction with the predicted values; it fails if one is not certain enough, or has no value."""
         weakest = min(predictions, key=lambda name: predictions[name].confidence, default=None)
         if weakest is not None and predictions[weakest].confidence < self._min_confidence:
             confidence = f"a confidence of {predictions[weakest].confidence:.2f}, less than {self._min_confidence:g}"
             return Extraction(review_id, None, f"`{weakest}` is predicted with {confidence}", source="left_out")
         try:
-            return Extraction(review_id, with_untrained(self._fields, predictions), source="predicted")
+            return Extraction(review_id, complete_values(self._fields, predictions), source="predicted")
         except DataError as error:
             return Extraction(review_id, None, str(error), source="left_out")
 
     def summary(self) -> list[str]:
-        """Return what was learned from, how many reviews are of which kind, and which fields are not learned."""
+        """Return lines about the training data, the fields that are not learned, and the number of reviews by source."""
         answers = self._classifiers.answers
-        places = number_of(len({answer.business_id for answer in answers}), "restaurant")
-        drawn = ", as many as are learned from" if len(answers) == MOST else ""
+        restaurants = number_of(len({answer.business_id for answer in answers}), "restaurant")
+        limit = ", as many as are learned from" if len(answers) == MAX_ANSWERS else ""
         recorded, predicted, left_out = self.counts.values()
-        left = f", {left_out:,} left out" if left_out else ""
+        failed = f", {left_out:,} left out" if left_out else ""
         return [
-            f"trained: on {number_of(len(answers), 'recorded answer')} of {places}{drawn}",
+            f"trained: on {number_of(len(answers), 'recorded answer')} of {restaurants}{limit}",
             *(f"trained: {note}" for note in self._classifiers.notes()),
-            f"trained: {recorded:,} reviews recorded, {predicted:,} predicted{left}; "
+            f"trained: {recorded:,} reviews recorded, {predicted:,} predicted{failed}; "
             "`formulaseed agreement --extractor trained` measures how far to trust it",
         ]
 
 
-def with_untrained(fields: Sequence[AskedField], predictions: Predictions) -> dict[str, FieldValue]:
-    """Return the predicted values; a field of which nothing is predicted has its value for nothing.
+def complete_values(fields: Sequence[AskedField], predictions: Predictions) -> dict[str, FieldValue]:
+    """Return the predicted values by field; a field without a prediction has its value for nothing.
 
-    A string without one is left out, for the evaluation to report where it needs it. Raises `DataError` for another field.
+    A string that has no such value either is left out: the evaluation reports a missing value that it needs. Raises `DataError`
+    for any other field without a value.
     """
     values: dict[str, FieldValue] = {}
     for field in fields:
@@ -178,7 +194,7 @@ def with_untrained(fields: Sequence[AskedField], predictions: Predictions) -> di
 
 
 class HeldOutExtractor(SyncExtractor):
-    """Has for each recorded review what classifiers predict that have seen none of its restaurant."""
+    """An extractor of the recorded reviews, with predictions by classifiers that have seen no answer of their restaurants."""
 
     name = "trained"
 
@@ -186,6 +202,7 @@ class HeldOutExtractor(SyncExtractor):
         self._predictions = predictions
 
     def extract(self, review: ReviewInput) -> Extraction:
+        """Return the predicted values of a recorded review; an extraction that fails for any other review."""
         predictions = self._predictions.get((review.business_id, review.review_id))
         if predictions is None:
             return Extraction(review.review_id, None, "it is not relevant, so that it was not learned from")

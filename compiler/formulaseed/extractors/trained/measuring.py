@@ -1,10 +1,10 @@
-"""Measures what a trained extractor would predict for restaurants that it has not seen.
+"""Measures how well a trained extractor predicts restaurants that it has not seen, by cross-validation.
 
-In: recorded answers. Each fold of restaurants is predicted by what was trained, and calibrated, on the others. Out: for each
-field accuracy, the mean F1 of its values, Cohen's kappa, both also of always saying the commonest value, and the expected
-calibration error: how far the probabilities are from the shares that are right, in ten equal bins (M. Naeini, G. Cooper and
-M. Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015). The intervals cover 95 %: percentiles
-of a bootstrap over restaurants, drawn with a fixed seed.
+In: recorded answers. Each fold of restaurants is predicted by classifiers that were trained and calibrated on the other folds.
+Out: for each field accuracy and the mean F1 of its values, each also of always predicting the most frequent value, Cohen's kappa,
+and the expected calibration error, which is the distance of the confidences from the shares of right predictions, in ten equal
+bins (M. Naeini, G. Cooper and M. Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015). The
+intervals cover 95 %: percentiles of a bootstrap over restaurants, drawn with a fixed seed.
 """
 
 from __future__ import annotations
@@ -15,17 +15,23 @@ from typing import Any
 
 from formulaseed.data.results import FieldValue
 from formulaseed.diagnostics.render import format_table
-from formulaseed.extractors.agreement import label
+from formulaseed.extractors.agreement import format_value
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import Classifiers, Prediction, Predictions, RecordedAnswer, folds_of
+from formulaseed.extractors.trained.classifying import (
+    Classifiers,
+    Prediction,
+    Predictions,
+    RecordedAnswer,
+    assign_folds,
+)
 
-_DRAWS = 200
-_BINS = 10
+_RESAMPLES = 200
+_CALIBRATION_BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A share with its interval."""
+class MeasuredShare:
+    """A measured value with its 95 % interval."""
 
     value: float
     interval: tuple[float, float]
@@ -33,43 +39,50 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class FieldMeasure:
-    """How well a field is predicted for restaurants that were not learned from; `n` answers of so many `restaurants`."""
+    """The quality of the predictions of a field for unseen restaurants, measured on `n` answers of `restaurants` restaurants.
+
+    The baselines are the accuracy and the F1 of always predicting the most frequent value.
+    """
 
     field: str
     n: int
     restaurants: int
-    accuracy: Measured
+    accuracy: MeasuredShare
     baseline_accuracy: float
-    """That of always saying the commonest value; so is the F1."""
-    macro_f1: Measured
+    macro_f1: MeasuredShare
     baseline_macro_f1: float
-    kappa: Measured
-    calibration_error: Measured
+    kappa: MeasuredShare
+    calibration_error: MeasuredShare
 
 
-def cross_validated(
+def cross_validate(
     fields: Sequence[AskedField], answers: Sequence[RecordedAnswer]
 ) -> dict[tuple[str, str], Predictions]:
-    """Return for each answer what is predicted by training on the restaurants of other folds."""
+    """Return predictions for each answer by classifiers that were trained on the other folds of restaurants.
+
+    The keys are the ids of the restaurant and the review. The result is empty if all answers are in one fold.
+    """
     answers = sorted(answers, key=lambda answer: (answer.business_id, answer.review_id))
-    fold_of = folds_of(answers)
-    found: dict[tuple[str, str], Predictions] = {}
-    for fold in sorted(set(fold_of)) if len(set(fold_of)) > 1 else ():
-        pairs = [*zip(answers, fold_of, strict=True)]
-        trained = Classifiers(fields, [answer for answer, each in pairs if each != fold])
-        inside = [answer for answer, each in pairs if each == fold]
-        for answer, predictions in zip(inside, trained.predict([each.text for each in inside]), strict=True):
-            found[answer.business_id, answer.review_id] = predictions
-    return found
+    folds = assign_folds(answers)
+    predictions: dict[tuple[str, str], Predictions] = {}
+    if len(set(folds)) == 1:
+        return predictions
+    for held_out_fold in sorted(set(folds)):
+        pairs = [*zip(answers, folds, strict=True)]
+        classifiers = Classifiers(fields, [answer for answer, fold in pairs if fold != held_out_fold])
+        held_out = [answer for answer, fold in pairs if fold == held_out_fold]
+        for answer, prediction in zip(held_out, classifiers.predict([a.text for a in held_out]), strict=True):
+            predictions[answer.business_id, answer.review_id] = prediction
+    return predictions
 
 
-def measures(
+def measure_fields(
     fields: Sequence[AskedField],
     answers: Sequence[RecordedAnswer],
     predictions: Mapping[tuple[str, str], Predictions],
 ) -> list[FieldMeasure]:
-    """Return the measures of each field that has predictions."""
-    found = []
+    """Return the measures of each field that has a prediction for an answer, in the order of `fields`."""
+    measures = []
     for field in fields:
         known = sorted(
             (answer.business_id, answer.review_id, answer.fields[field.name], predicted[field.name])
@@ -78,69 +91,93 @@ def measures(
             and field.name in (predicted := predictions.get((answer.business_id, answer.review_id), {}))
         )
         if known:
-            places = [place for place, _, _, _ in known]
-            found.append(_measure(field, places, [value for _, _, value, _ in known], [p for *_, p in known]))
-    return found
+            restaurants = [business_id for business_id, _, _, _ in known]
+            values = [value for _, _, value, _ in known]
+            measures.append(_measure_field(field, restaurants, values, [prediction for *_, prediction in known]))
+    return measures
 
 
-def _measure(
-    field: AskedField, places: Sequence[str], values: Sequence[FieldValue], predictions: Sequence[Prediction]
+def _measure_field(
+    field: AskedField, restaurants: Sequence[str], values: Sequence[FieldValue], predictions: Sequence[Prediction]
 ) -> FieldMeasure:
+    """Return the measures of one field; `restaurants`, `values` and `predictions` belong to the same answers in that order."""
     import numpy as np
 
-    names = sorted({*map(label, values), *(label(each.value) for each in predictions)})
-    at = {name: place for place, name in enumerate(names)}
-    true = np.array([at[label(value)] for value in values])
-    given = np.array([at[label(each.value)] for each in predictions])
-    usual = np.full_like(true, np.bincount(true).argmax())
-    confidence = np.array([each.confidence for each in predictions])
-    _, place = np.unique(places, return_inverse=True)
-    count = int(place.max()) + 1
-    draws, random = [np.ones(count)], np.random.Generator(np.random.PCG64(0))
-    draws += [np.bincount(random.integers(0, count, count), minlength=count) for _ in range(_DRAWS if count > 1 else 0)]
-    rows = [
-        (*_agreement(true, given, w[place], len(names)), _error(true == given, confidence, w[place])) for w in draws
-    ]
-    point, drawn = rows[0], np.array(rows[1:] or rows)
-    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
-    measured = [Measured(float(p), (float(a), float(b))) for p, a, b in zip(point, low, high, strict=True)]
-    usual_accuracy, usual_f1, _ = _agreement(true, usual, draws[0][place], len(names))
-    accuracy, f1, kappa, error = measured
-    return FieldMeasure(field.name, len(values), count, accuracy, usual_accuracy, f1, usual_f1, kappa, error)
+    predicted_values = [prediction.value for prediction in predictions]
+    names = sorted({*map(format_value, values), *map(format_value, predicted_values)})
+    codes = {name: code for code, name in enumerate(names)}
+    recorded = np.array([codes[format_value(value)] for value in values])
+    predicted = np.array([codes[format_value(value)] for value in predicted_values])
+    most_frequent = np.full_like(recorded, np.bincount(recorded).argmax())
+    confidence = np.array([prediction.confidence for prediction in predictions])
+    _, restaurant_of_answer = np.unique(restaurants, return_inverse=True)
+    count = int(restaurant_of_answer.max()) + 1
+    random = np.random.Generator(np.random.PCG64(0))
+    # the weight of each restaurant: 1 for the point estimate, then how often each resample has drawn it
+    weightings = [np.ones(count)]
+    if count > 1:
+        draws = (random.integers(0, count, count) for _ in range(_RESAMPLES))
+        weightings += [np.bincount(draw, minlength=count) for draw in draws]
+    rows = []
+    for weighting in weightings:
+        weights = weighting[restaurant_of_answer]
+        error = _measure_calibration(recorded == predicted, confidence, weights)
+        rows.append((*_measure_agreement(recorded, predicted, weights, len(names)), error))
+    bounds = np.quantile(np.array(rows[1:] or rows), (0.025, 0.975), axis=0)
+    accuracy, f1, kappa, calibration_error = (
+        MeasuredShare(float(value), (float(low), float(high)))
+        for value, low, high in zip(rows[0], *bounds, strict=True)
+    )
+    baseline_accuracy, baseline_f1, _ = _measure_agreement(
+        recorded, most_frequent, weightings[0][restaurant_of_answer], len(names)
+    )
+    return FieldMeasure(
+        field.name, len(values), count, accuracy, baseline_accuracy, f1, baseline_f1, kappa, calibration_error
+    )
 
 
-def _agreement(recorded: Any, predicted: Any, weights: Any, size: int) -> tuple[float, float, float]:
-    """Return accuracy, the mean F1 of the values that are recorded, and Cohen's kappa, which is 0 if both always say the same."""
+def _measure_agreement(recorded: Any, predicted: Any, weights: Any, size: int) -> tuple[float, float, float]:
+    """Return the accuracy, the mean F1 of the values that are recorded, and Cohen's kappa of weighted answers.
+
+    `recorded` and `predicted` are codes below `size`. Kappa is 0 if both sides always have the same one value.
+    """
     import numpy as np
     from sklearn.metrics import f1_score
 
     total = weights.sum()
-    recorded_counts, predicted_counts = np.bincount(recorded, weights, size), np.bincount(predicted, weights, size)
+    recorded_counts = np.bincount(recorded, weights, size)
+    predicted_counts = np.bincount(predicted, weights, size)
     accuracy = (weights * (recorded == predicted)).sum() / total
     chance = (recorded_counts * predicted_counts).sum() / total**2
     labels = np.flatnonzero(recorded_counts)
     f1 = f1_score(recorded, predicted, labels=labels, average="macro", sample_weight=weights, zero_division=0)
-    return float(accuracy), float(f1), float((accuracy - chance) / (1 - chance)) if chance < 1 else 0.0
+    kappa = float((accuracy - chance) / (1 - chance)) if chance < 1 else 0.0
+    return float(accuracy), float(f1), kappa
 
 
-def _error(is_right: Any, confidence: Any, weights: Any) -> float:
+def _measure_calibration(is_right: Any, confidence: Any, weights: Any) -> float:
+    """Return the expected calibration error of weighted answers."""
     import numpy as np
 
-    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    bins = np.minimum((confidence * _CALIBRATION_BINS).astype(int), _CALIBRATION_BINS - 1)
     return float(abs(np.bincount(bins, weights * (is_right - confidence))).sum() / weights.sum())
 
 
-def render(found: Sequence[FieldMeasure]) -> str:
-    """Return a plain text table, a line a field."""
+def render_measures(measures: Sequence[FieldMeasure]) -> str:
+    """Return a plain text table with a line for each field."""
 
-    def shown(one: Measured) -> str:
-        return f"{one.value:.3f} ({one.interval[0]:.3f} to {one.interval[1]:.3f})"
+    def format_measure(measure: MeasuredShare) -> str:
+        low, high = measure.interval
+        return f"{measure.value:.3f} ({low:.3f} to {high:.3f})"
 
     rows: list[tuple[str, ...]] = [
         ("field", "n", "accuracy", "baseline", "macro-F1", "baseline", "kappa", "calibration error")
     ]
-    for one in found:
-        accuracy = shown(one.accuracy), f"{one.baseline_accuracy:.3f}"
-        f1 = shown(one.macro_f1), f"{one.baseline_macro_f1:.3f}"
-        rows.append((one.field, str(one.n), *accuracy, *f1, shown(one.kappa), shown(one.calibration_error)))
+    for measure in measures:
+        rows.append((
+            measure.field, str(measure.n),
+            format_measure(measure.accuracy), f"{measure.baseline_accuracy:.3f}",
+            format_measure(measure.macro_f1), f"{measure.baseline_macro_f1:.3f}",
+            format_measure(measure.kappa), format_measure(measure.calibration_error),
+        ))  # fmt: skip
     return format_table(rows) + "\n"

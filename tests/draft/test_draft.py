@@ -68,11 +68,6 @@ def test_a_replay_of_another_text_is_refused_by_name(drafting: Drafting) -> None
         ("03-seed", {"schema": {}}, "step 03-seed is not the recorded one: its schema differs"),
         ("03-seed", None, "the transcript has no answer to step 03-seed"),
         ("03-seed", {"step": 3}, "03-seed.json: not a call of a draft"),
-        (
-            "03-seed",
-            {"usage": {"input": 1, "cache_write": 0, "cache_read": 0, "output": -999_999_999}},
-            "03-seed.json: not a call of a draft: its usage is wrong: `output` must be 0 or more",
-        ),
     ],
 )
 def test_a_changed_transcript_is_refused_by_name(
@@ -152,7 +147,6 @@ def test_one_round_fixes(
 
 
 def test_a_model_that_never_fixes_it(drafting: Drafting) -> None:
-    """After so many rounds the best draft is written as a draft, status 3; a seed that is there already stays."""
     names = ("TRUST_RAW", "MILD_WEIGHT", "RAW_RISK")
     worse = repair(*(step_of(change_seed(name, expr="NOTHING"), name) for name in names))
     drafting.seed.write_text("mine")

@@ -49,7 +49,6 @@ def test_a_text_that_wants_code_gets_none(drafting: Drafting) -> None:
 
 @pytest.mark.parametrize("text", [b"", b" \n\n", b"# A heading\n", b"\xff\xfe", b"x. " * 200_000])
 def test_a_text_that_says_nothing_or_too_much_is_refused(text: bytes, drafting: Drafting) -> None:
-    """Nothing is asked, so nothing is paid."""
     task = drafting.folder / "task.md"
     task.write_bytes(text)
     done = draft(drafting.server, task=task)
@@ -113,7 +112,6 @@ def test_a_limit_of_money_is_kept(drafting: Drafting) -> None:
 
 
 def test_ctrl_c_keeps_what_was_answered(drafting: Drafting) -> None:
-    """An interrupted draft ends with status 130, and says how to go on."""
     with patch("formulaseed.draft.session.read_answer", side_effect=KeyboardInterrupt):
         done = drafting.run(CONDITIONS)
     assert (done.status, done.out) == (130, "")

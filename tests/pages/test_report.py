@@ -252,7 +252,6 @@ def test_contexts_are_refused_with_the_two_commands_to_run() -> None:
 
 @pytest.mark.parametrize("task", sorted(path.name for path in TASKS.iterdir()))
 def test_every_task_has_a_report(task: str, tmp_path: Path) -> None:
-    """With the embedded extractor, of the examples' reviews."""
     out = tmp_path / "report.html"
     rows = tmp_path / "rows.jsonl"
     seed = TASKS / task / "seed.json"

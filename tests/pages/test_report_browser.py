@@ -155,7 +155,6 @@ def test_the_computation_is_opened_by_keyboard(open_tab: Callable[..., Tab], rep
 def test_a_report_shows_what_the_page_of_an_explanation_shows(
     browser: Any, open_tab: Callable[..., Tab], report: Path
 ) -> None:
-    """Element by element."""
     seed = load_seed(SEED)
     tab = open_tab(report)
     alone = browser.new_page()

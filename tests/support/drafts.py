@@ -78,20 +78,20 @@ def answers_of(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
     def step_of_answer(step: dict[str, Any]) -> dict[str, Any]:
         same = {key: value for key, value in step.items() if key in ("name", "op", "source", "match", "value")}
-        made = {**same, "sources": none}
+        answer = {**same, "sources": none}
         if step["op"] in ("define_filter", "count", "sum", "max", "min"):
-            made["where"] = where(step)
+            answer["where"] = where(step)
         if step["op"] in ("max", "min", "lookup"):
-            made["default"] = [step["default"]] if "default" in step else []
+            answer["default"] = [step["default"]] if "default" in step else []
         if step["op"] in ("sum", "max", "min", "expr"):
-            made["expr"] = step.get("expr") or step["field"]
+            answer["expr"] = step.get("expr") or step["field"]
         if step["op"] == "define_filter":
-            made["expr"] = step.get("expr", "")
+            answer["expr"] = step.get("expr", "")
         if step["op"] == "lookup":
-            made["table"] = [{"key": key, "value": value} for key, value in step["table"].items()]
+            answer["table"] = [{"key": key, "value": value} for key, value in step["table"].items()]
         if step["op"] == "case":
-            made |= {"source": step.get("source", ""), "rules": step["rules"][:-1], "else": step["rules"][-1]["else"]}
-        return made
+            answer |= {"source": step.get("source", ""), "rules": step["rules"][:-1], "else": step["rules"][-1]["else"]}
+        return answer
 
     conditions = {
         **CONDITIONS,

@@ -94,7 +94,7 @@ class _Splitter:
         """Yield the sentences, headings, table rows and lines of code of a text."""
         is_code = False
         lines = [line.strip() for line in text.splitlines()]
-        for number, line in enumerate(lines, 1):
+        for number, (line, next_line) in enumerate(zip(lines, [*lines[1:], ""], strict=False), 1):
             if _FENCE.fullmatch(line):
                 yield from self._end_paragraph()
                 is_code = not is_code
@@ -105,7 +105,6 @@ class _Splitter:
                 yield self.paragraph.pop(), self.start, True
             elif not line or _HEADING.match(line) or _RULE.fullmatch(line) or line.startswith("|"):
                 yield from self._end_paragraph()
-                next_line = lines[number] if number < len(lines) else ""
                 yield from _split_block(line, number, next_line)
             else:
                 item = _LIST_ITEM.fullmatch(line)

@@ -66,7 +66,7 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     for position, (count, label) in enumerate(zip(counts, labels, strict=False)):
         parts = tuple((shade, 100 * count[shade] / max_total) for shade in reversed(shades) if count[shade])
         bins.append(Bin(ranges[position], label if position % label_interval == 0 else "", count.total(), parts))
-    mode = next(bin for bin in bins if bin.total == max_total)
+    mode = max(bins, key=lambda bin: bin.total)
     restaurants = f"{number_of(len(numbers), 'restaurant')} from {format_value(low)} to {format_value(high)}"
     most_often = f"most often ({max_total:,}) {'at' if is_whole else 'from'} {mode.range}"
     return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole)

@@ -66,8 +66,9 @@ def contexts(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchSt
     """
     program = load_cached_seed(seed).program
     contexts = _records(Values(program, wild), SymbolKind.CONTEXT)
-    has_paths = any(field.path for field in program.context)
-    return contexts.flatmap(lambda context: _move_some_to_paths(program, context)) if has_paths else contexts
+    if any(field.path for field in program.context):
+        return contexts.flatmap(lambda context: _move_some_to_paths(program, context))
+    return contexts
 
 
 def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[dict[str, JsonValue]]:

@@ -245,12 +245,8 @@ class StepWriter(Chooser):
         return Variable(name, "number", nullable=not has_default, needs_guard=not has_default, counted_by=counted_by)
 
     def _flag(self, name: str) -> Variable:
-        self._add(
-            name,
-            self.choose(["any", "all"]),
-            expr=self._per_review(()).condition_or_null(DEPTH - 1).text,
-            where=self._where(),
-        )
+        condition = self._per_review(()).condition_or_null(DEPTH - 1)
+        self._add(name, self.choose(["any", "all"]), expr=condition.text, where=self._where())
         return Variable(name, "boolean")
 
     def _distinct(self, name: str) -> Variable:

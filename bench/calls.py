@@ -41,6 +41,7 @@ class Run:
 
 
 def report() -> str:
+    """Measure calls a second and memory against a server on loopback, and return the tables."""
     runs: list[tuple[Run, Run]] = []
     for delay in SECONDS:
         with tempfile.TemporaryDirectory() as folder:
@@ -108,6 +109,7 @@ def ledger(store: Path) -> tuple[int, float]:
 
 
 def write(path: Path, reviews: int) -> None:
+    """Write contexts with a number of relevant reviews."""
     filler = "It was a nice evening with friends, and we will come again. " * 4
     with path.open("w", encoding="utf-8") as file:
         for first in range(0, reviews, REVIEWS_EACH):

@@ -39,6 +39,7 @@ PHASES: tuple[tuple[str, ModuleType, str], ...] = (
 
 
 def report() -> str:
+    """Measure the compiler in one process, and return the tables."""
     return f"{_seeds()}\n{_phases()}\n{_large()}"
 
 

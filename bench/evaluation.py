@@ -51,6 +51,7 @@ AIMS = {EVALUATE: "0.75 anywhere", CHECKED: "1.8, 2.8, 3.6, below pydantic"}
 
 
 def report() -> str:
+    """Compare the generated module with what people do today, and return the tables."""
     evaluator = load_evaluator(SEED)
     simple = simpleeval_parsed()
     baselines = {**BASELINES, **({SIMPLEEVAL: simple} if simple else {})}

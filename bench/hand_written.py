@@ -100,7 +100,7 @@ def hand_merged(rows: list[dict[str, Any]], context: dict[str, Any]) -> Values:
     )  # fmt: skip
 
 
-def scores(
+def scores(  # noqa: PLR0913 - the counts of a policy, as a person writes them down
     n_mild: int,
     n_moderate: int,
     n_severe: int,

@@ -27,6 +27,8 @@ FEW = 7
 
 @dataclass(frozen=True)
 class Labelled:
+    """Reviews whose values are known."""
+
     name: str
     fields: Sequence[AskedField]
     reviews: Sequence[tuple[str, dict[str, Any]]]
@@ -35,6 +37,8 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Measured:
+    """The values of one field where the extractor spoke."""
+
     name: str
     reviews: int
     pairs: Sequence[tuple[object, object]]
@@ -42,10 +46,12 @@ class Measured:
 
     @property
     def commonest(self) -> object:
+        """Return the recorded value that most reviews have."""
         return Counter(recorded for recorded, _ in self.pairs).most_common(1)[0][0]
 
 
 def report() -> str:
+    """Measure the lexical extractor where it speaks, and return the tables."""
     sets, notes = list(_examples()), []
     if DATA.is_dir():
         sets = [_task("g1a_v2", "real G1a-v2", DATA / "g1a" / "contexts.jsonl", DATA / "g1a" / "extractions.jsonl")]

@@ -23,6 +23,7 @@ BENCHMARKS = {
 
 
 def main() -> None:
+    """Print the tables of the chosen benchmarks."""
     names = _arguments().only or list(BENCHMARKS)
     print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores{_load()}")
     print("CPU time unless noted otherwise, the shortest of many rounds; less is better, except for throughput.\n")

@@ -26,6 +26,7 @@ Record = dict[str, Any]
 
 
 def report() -> str:
+    """Measure the evaluation of requests for restaurants, and return the tables."""
     requests = requests_of(REQUESTS)
     places = {times: restaurants_of(RESTAURANTS, times * REVIEWS) for times in TIMES}
     loaded = load_requests(requests)

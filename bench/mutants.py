@@ -58,6 +58,7 @@ TIMES_LONGER, LEAST_SECONDS, MOST_BYTES = 3, 10, 4 << 30
 
 
 def main() -> None:
+    """Make mutants, test each, and print how many the tests notice."""
     given = _arguments()
     os.chdir(ROOT)
     if not (given.keep or given.again):

@@ -39,6 +39,7 @@ DECODERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
 
 
 def report() -> str:
+    """Measure each way of decoding lines of rows, and return the tables."""
     evaluator = load_evaluator(SEED)
     names = [STRICT, STANDARD, *([OBJECTS, TYPED] if find_spec("msgspec") else [])]
     with tempfile.TemporaryDirectory() as folder:
@@ -73,12 +74,12 @@ def _file(folder: Path, kind: str) -> str:
 def _evaluated(name: str, evaluator: Evaluator, path: str) -> None:
     decoder = DECODERS.get(name, decoding.fast_decoder)
     encoder = encoding.fast_encoder if name in (OBJECTS, TYPED) else lambda: encoding._encode_by_type
-    typed = evaluator.typed_rows if name == TYPED else lambda: None
+    typed = evaluator.row_decoder if name == TYPED else lambda: None
     with (
         open(os.devnull, "w", encoding="utf-8") as out,
         mock.patch.object(decoding, "fast_decoder", decoder),
         mock.patch.object(encoding, "fast_encoder", encoder),
-        mock.patch.object(evaluator, "typed_rows", typed),
+        mock.patch.object(evaluator, "row_decoder", typed),
     ):
         for result in evaluate_lines(evaluator, read_lines(path), Failures()):
             write_line(out, result)

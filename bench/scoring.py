@@ -17,7 +17,8 @@ from typing import Any
 
 from formulaseed import load_evaluator, load_seed
 from formulaseed.data.scored import write_batches
-from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables
+from formulaseed.runtime.scoring import ScoredBatches, score_tables
+from formulaseed.runtime.tables import ScoreOptions
 from hand_written import hand_merged
 from measure import Process, run_apart, shortest
 from tables import Line, table
@@ -42,6 +43,7 @@ KINDS = (
 
 
 def report() -> str:
+    """Measure whole tables on each engine, and return the tables."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sorted_, shuffled = (make(folder / kind, RESTAURANTS, ROWS, kind) for kind in ("sorted", "shuffled"))
@@ -132,7 +134,7 @@ def _hand_written(folder: Path) -> Any:
 def _scored(folder: Path) -> None:
     seed = load_seed(SEED)
 
-    def write(results: Scored) -> None:
+    def write(results: ScoredBatches) -> None:
         write_batches(str(folder / "results.parquet"), results.batches, results.schema)
 
     names = (str(folder / "rows.parquet"), str(folder / "contexts.parquet"))
@@ -174,9 +176,9 @@ def _sessions(folder: Path) -> Iterator[float]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     options = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
     session = SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
-    shipped: Any = spark._shipped
+    shipped: Any = spark._send_partition_function
     for run in (shipped, lambda *_: _taken):
-        spark._shipped = run
+        spark._send_partition_function = run
         walls = []
         for _ in range(SPARK_ROUNDS):
             tables = (spark.read(session, str(folder / name)) for name in ("rows.parquet", "contexts.parquet"))

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
 
 
 def report() -> str:
+    """Measure commands from the shell, and return the table."""
     wall = dict.fromkeys(COMMANDS, float("inf"))
     cpu = dict.fromkeys(COMMANDS, float("inf"))
     with tempfile.TemporaryDirectory() as cache:

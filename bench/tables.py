@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Line:
+    """A line of a table: what was measured, its figures, and the aim."""
+
     name: str
     cells: tuple[str, ...]
     aim: str = ""

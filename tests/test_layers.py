@@ -1,4 +1,4 @@
-"""Which part of the compiler may import which: lower layers know nothing of upper ones."""
+"""Each part of the compiler imports only the parts below it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 from formulaseed import limits, load_requests
-from formulaseed.data.documents import dumped
+from formulaseed.data.documents import dump_json
 from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.language.sizes import find_excess, measure
@@ -93,24 +93,12 @@ def test_what_is_promised_is_accepted(name: str) -> None:
         assert compile_seed(ACCEPTED[name], formatted=False)
 
 
-def test_a_hundred_thousand_terms_of_formulas_are_accepted() -> None:
-    """They are few enough for a file, whichever shape it has."""
-    steps = formulas(1_000, 100)
-    for document in (
-        seed(*steps),
-        {"task_name": "T", "compute_dag": as_rules(steps)},
-        {"rules": as_rules(steps)},
-        as_rules(steps),
-    ):
-        assert find_excess(Source("seed.json", json.dumps(document))) is None
-
-
 def test_a_seed_in_memory_is_as_long_as_its_json() -> None:
     """It is read with line breaks, unless these alone would make it too long for a file."""
     small, large = ({"values": [[[[[[[1]]]]]]] * number} for number in (10, 30_000))
-    assert dumped(small) == json.dumps(small, indent=2)
+    assert dump_json(small) == json.dumps(small, indent=2)
     assert len(json.dumps(large)) < 1024 * 1024 < limits.SEED_BYTES < len(json.dumps(large, indent=2))
-    assert dumped(large) == json.dumps(large)
+    assert dump_json(large) == json.dumps(large)
 
 
 # --- the terms of a file
@@ -194,14 +182,8 @@ def test_filters_too_large_by_their_uses_are_refused_unparsed(number: int, most:
     assert (error.code, error.message) == ("FS510", message)
 
 
-@pytest.mark.parametrize(("number", "most"), [(13, 60), (100, 1)])
-def test_filters_within_the_limit_pass_before_parsing(number: int, most: int) -> None:
-    """The estimate counts uses only, so that the checker has the last word."""
-    assert find_excess(Source("seed.json", json.dumps(nested_filters(number, most)))) is None
-
-
 def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
-    """How many there are, how many are allowed, and where most of them are, at that step."""
+    """It is at the step with the most terms, and names that step."""
     steps = formulas(TOO_LARGE, 100)
     steps[7]["expr"] += " + N" * 23
     (error,) = analyse(seed(*steps)).diagnostics
@@ -211,27 +193,42 @@ def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
     assert symbols.message == "the file has 450,300 symbols in all, more than 400,000; most of them, 1,501, in `S0`"
 
 
-def test_exactly_the_limit_is_accepted() -> None:
-    """One more is not."""
-    fits = seed(*formulas(limits.FILE_TERMS // 100, 100))
-    assert find_excess(Source("seed.json", json.dumps(fits))) is None
-    over = json.dumps({**fits, "compute": [*fits["compute"], formula("N", "LAST")]})
-    assert find_excess(Source("seed.json", over)) is not None
+PROSE = "one two three " * 10_000
+PROSE_FIELD = {
+    "name": "mood",
+    "type": "enum",
+    "values": {f"v{k}": PROSE[:150] for k in range(1_000)},
+    "description": PROSE,
+}
+THOUSAND = formulas(1_000, 100)
+FITTING = formulas(limits.FILE_TERMS // 100, 100)
+WITHIN: dict[str, Any] = {
+    "100,000 terms": seed(*THOUSAND),
+    "100,000 terms of the older shape": {"task_name": "T", "compute_dag": as_rules(THOUSAND)},
+    "100,000 terms of rules": {"rules": as_rules(THOUSAND)},
+    "100,000 terms of a list of rules": as_rules(THOUSAND),
+    "exactly the limit": seed(*FITTING),
+    "filters with few uses": nested_filters(13, 60),
+    "filters in a chain": nested_filters(100, 1),
+    "prose": seed(*({**formula("N", f"S{k}"), "description": PROSE[:1_400]} for k in range(700)), description=PROSE,
+                  extract={"fields": [PROSE_FIELD]}),
+}  # fmt: skip
 
 
-def test_prose_is_no_term() -> None:
-    """Descriptions, keywords and the values of fields are not counted, however long they are."""
-    prose = "one two three " * 10_000
-    values = {f"v{k}": prose[:150] for k in range(1_000)}
-    field = {"name": "mood", "type": "enum", "values": values, "description": prose}
-    steps = [{**formula("N", f"S{k}"), "description": prose[:1_400]} for k in range(700)]
-    text = json.dumps(seed(*steps, description=prose, extract={"fields": [field]}))
-    assert len(text) > limits.FILE_TERMS
-    assert find_excess(Source("seed.json", text)) is None
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_file_within_its_limits_passes_before_parsing(name: str) -> None:
+    """Whatever its shape; of filters only the uses count, and descriptions and values of fields are no terms."""
+    assert find_excess(Source("seed.json", json.dumps(WITHIN[name]))) is None
+
+
+def test_one_term_over_the_limit_is_refused() -> None:
+    over = seed(*FITTING, formula("N", "LAST"))
+    assert find_excess(Source("seed.json", json.dumps({**over, "output": ["S0"]}))) is not None
+    assert len(json.dumps(WITHIN["prose"])) > limits.FILE_TERMS
 
 
 def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the file is within its limit each says what is too much, and the parser sees none of them."""
+    """In a file within its limit each formula is reported, and the parser sees none of them."""
     parse = Mock()
     monkeypatch.setattr(Parser, "read", parse)
     steps = [*formulas(100, 700), formula("N" * (limits.FORMULA_CHARACTERS + 1), "LONG"), formula("(" * 61, "DEEP")]
@@ -330,7 +327,7 @@ def matching(pattern: str) -> Json:
     return {"kind": "review_text", "pattern": pattern}
 
 
-def reported(lines: list[Json]) -> list[tuple[str, int]]:
+def size_errors(lines: list[Json]) -> list[tuple[str, int]]:
     """The codes of size, with their lines."""
     return [(d.code, d.line) for d in analyse_requests(lines).diagnostics if d.code in ("FS510", "FS804", "FS823")]
 
@@ -340,19 +337,19 @@ def test_patterns_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatc
     assert limits.FILE_PATTERN_PARTS >= 100 * limits.PATTERN_CHARACTERS
     monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 34)
     lines = [request(number, [matching("coffee"), matching("date|tea")]) for number in (1, 2)]
-    assert reported(lines) == []
+    assert size_errors(lines) == []
     over = [*lines, request(3, [matching("tea"), matching("(")])]
-    assert reported(over) == [("FS804", 3)] * 2
-    assert reported(lines) == []
+    assert size_errors(over) == [("FS804", 3)] * 2
+    assert size_errors(lines) == []
 
 
 def test_repeats_inside_one_another_count_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the steps of a pattern are counted in no time, however its repeats are nested."""
+    """The steps of a pattern are counted in no time, however its repeats are nested."""
     nested = [matching("(((a{9}b){9}c){9}d)")]
-    assert reported([request(1, nested)]) == []
-    assert reported([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
+    assert size_errors([request(1, nested)]) == []
+    assert size_errors([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
     monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 2_500)
-    assert reported([request(1, nested), request(2, nested)]) == [("FS804", 2)]
+    assert size_errors([request(1, nested), request(2, nested)]) == [("FS804", 2)]
 
 
 def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +358,7 @@ def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limits, "FILE_SHORTHAND_TERMS", 9)
     facts = [{"kind": "item_meta", "path": ["attributes", f"A{k}"], "true": "True"} for k in range(3)]
     lines = [request(number, facts, "AND(a, b, c)") for number in (1, 2, 3)]
-    assert reported(lines) == []
+    assert size_errors(lines) == []
     analysis = analyse_requests([*lines, request(4, facts, "OR(a, b"), request(5, facts, "a")])
     warnings = [("FS823", "warning", line) for line in (4, 5)]
     assert [(d.code, d.severity, d.line) for d in analysis.diagnostics] == warnings

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed import documents, pipeline
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
@@ -17,7 +17,7 @@ from formulaseed.documents import FormulaSeed, RequestsAnalysis, RequestsFile, R
 from formulaseed.errors import DataError, SeedError
 from formulaseed.ir.inputs import check_rows
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
+from formulaseed.runtime.loading import compile_evaluator, load_module, module_from_source
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from formulaseed.requests.validate import Evaluate, Validation
 
 
-@validated
+@validate_arguments
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     """Return every diagnostic of a seed (errors, warnings and notes) in the order of the file.
 
@@ -41,7 +41,7 @@ def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     return list(documents.analyse(seed).diagnostics)
 
 
-@validated
+@validate_arguments
 def load_evaluator(
     seed_or_path: SeedLike | FormulaSeed, *, strict: bool = False, allow_edited: bool = False
 ) -> Evaluator:
@@ -57,10 +57,10 @@ def load_evaluator(
             raise SeedError([catalogue.edited_module(Source(str(file.path), ""), file.fault)])
         return file.evaluator(strict=strict)
     seed = documents.load_seed(seed_or_path)
-    return evaluator_of(seed, strict=strict)
+    return compile_evaluator(seed, strict=strict)
 
 
-@validated
+@validate_arguments
 def compile_formula(
     text: str, *, reference: ReferenceLike | None = None, variables: Variables | None = None
 ) -> Formula:
@@ -78,7 +78,7 @@ def compile_formula(
     return Formula(text, valid.program, valid.diagnostics)
 
 
-@validated
+@validate_arguments
 def explain(
     seed: SeedLike | FormulaSeed,
     rows: Sequence[Mapping[str, Any]],
@@ -103,7 +103,7 @@ def explain(
     if not isinstance(evaluator, Evaluator | None):
         raise DataError(f"`evaluator` must be what `load_evaluator` returns, not {evaluator!r:.80}")
     loaded = documents.load_seed(seed)
-    evaluator = evaluator or evaluator_of(loaded)
+    evaluator = evaluator or compile_evaluator(loaded)
     explainer = Explainer(loaded.program, evaluator, output)
     row_list = [*check_rows(rows)]
     rows = drop_duplicates(row_list, review_ids(row_list), duplicates, "rows[{}]".format)
@@ -111,7 +111,7 @@ def explain(
     return explainer.explain(business_id, rows, context, parameters, provenance)
 
 
-@validated
+@validate_arguments
 def score(
     seed: SeedLike | FormulaSeed,
     rows: Any,
@@ -132,8 +132,9 @@ def score(
     """
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
-    from formulaseed.data.scored import batches_of, table_of
-    from formulaseed.runtime.scoring import ScoreOptions, score_tables, scored_lines
+    from formulaseed.data.scored import build_table, merge_batches
+    from formulaseed.runtime.scoring import score_lines, score_tables
+    from formulaseed.runtime.tables import ScoreOptions
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
@@ -141,19 +142,19 @@ def score(
     options = ScoreOptions(parameters, trace=trace, duplicates=duplicates)
     if engine == "duckdb":
         return score_tables(
-            loaded, evaluator, rows, contexts, options, lambda results: table_of(results.batches, results.schema)
+            loaded, evaluator, rows, contexts, options, lambda results: merge_batches(results.batches, results.schema)
         )
     if contexts is not None:
         raise DataError("the engine `python` reads nested rows, which have their contexts: pass no other ones")
     failures = Failures()
-    lines = scored_lines(loaded, evaluator, rows, failures, options)
-    table = batches_of(lines.names, lines.kinds, lines.values, lines.metadata)
+    lines = score_lines(loaded, evaluator, rows, failures, options)
+    table = build_table(lines.names, lines.kinds, lines.values, lines.metadata)
     if failures.unreadable:
         raise DataError(failures.lines[0])
     return table
 
 
-@validated
+@validate_arguments
 def validate_requests(
     requests: RequestsLike | RequestsFile,
     *,
@@ -174,13 +175,13 @@ def validate_requests(
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures
-    from formulaseed.requests.validate import valid, validate
+    from formulaseed.requests.validate import valid_requests, validate
 
     analysis = documents.read_requests(requests)
     lines = analysis.parsed or ()
     failures = Failures()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures, duplicates)
-    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
+    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid_requests(lines)))
 
 
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:

@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
-from formulaseed.data.arguments import validated
-from formulaseed.data.documents import dumped, is_of_kind, read_text, shown_path, source_of
+from formulaseed.data.arguments import validate_arguments
+from formulaseed.data.documents import dump_json, is_of_kind, portable_path, read_source, read_text
 from formulaseed.data.file_kinds import kind_of, kind_of_text
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
@@ -91,10 +91,10 @@ def read_document(
     kinds = kinds or (kind,)
     path: Path | None = None
     if isinstance(value, Mapping):
-        source = Source(f"<{kind}>", dumped(value, kind))
+        source = Source(f"<{kind}>", dump_json(value, kind))
         is_usable = is_of_kind(source, kind_of(value), kinds, problems)
     elif isinstance(value, str | os.PathLike):
-        source, path = source_of(value, problems)
+        source, path = read_source(value, problems)
         is_usable = not problems.has_errors and is_of_kind(
             source, kind_of_text(source.text, source.name), kinds, problems
         )
@@ -128,7 +128,7 @@ def analyse_file(
     without results. Raises `UnreadableError` if the file cannot be opened.
     """
     problems = Problems()
-    source, path = source_of(file, problems)
+    source, path = read_source(file, problems)
     name = recognise_kind(source, _CHECKED_KINDS, problems)
     if name is None:
         return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
@@ -182,14 +182,14 @@ def analyse_requests(requests: RequestsLike, *, benchmark: bool = False) -> Requ
     kind = BENCHMARK_KIND if benchmark else REQUESTS
     problems = Problems()
     if isinstance(requests, str | os.PathLike):
-        source, path = source_of(requests, problems)
+        source, path = read_source(requests, problems)
         is_usable = recognise_kind(source, ("requests",), problems) is not None
         document = Document(source, None, path)
     elif isinstance(requests, Mapping) or not isinstance(requests, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(requests).__name__}")
     else:
         objects = list(requests)
-        text = "".join(dumped(request, "request", indent=None) + "\n" for request in objects)
+        text = "".join(dump_json(request, "request", indent=None) + "\n" for request in objects)
         document = Document(Source("<requests>", text), None, None)
         is_usable = not objects or is_of_kind(document.source, kind_of(objects[0]), ("requests",), problems)
     if not is_usable:
@@ -224,13 +224,13 @@ def load_domain(reference: ReferenceLike | None, variables: Variables | None) ->
     Without either they are the fields of a restaurant. Raises as `load_reference` does, and `DataError` for malformed
     variables.
     """
-    from formulaseed.reference.restaurant import restaurant_reference
-    from formulaseed.reference.variables import with_variables
+    from formulaseed.reference.restaurant import build_restaurant_reference
+    from formulaseed.reference.variables import add_variables
 
     loaded = load_reference(reference) if reference is not None else None
     if variables is not None:
-        return with_variables(loaded, variables)
-    return loaded or restaurant_reference()
+        return add_variables(loaded, variables)
+    return loaded or build_restaurant_reference()
 
 
 def _rules_kind(reference: ReferenceLike | None) -> Kind[surface.Program, nodes.Program]:
@@ -248,13 +248,13 @@ def _load_rules_reference(reference: ReferenceLike | None, document: Document, p
     names are not reported as unknown. Raises `SeedError` if the reference is invalid.
     """
     from formulaseed.reference.model import Reference
-    from formulaseed.reference.restaurant import restaurant_reference
-    from formulaseed.reference.rules import reference_named
+    from formulaseed.reference.restaurant import build_restaurant_reference
+    from formulaseed.reference.rules import find_reference_path
 
     if reference is not None:
         return load_reference(reference)
     folder = document.path.parent if document.path is not None else Path()
-    named = reference_named(document.tree) if document.tree is not None else None
+    named = find_reference_path(document.tree) if document.tree is not None else None
     if named is not None:
         try:
             return load_reference(folder / named.value)
@@ -264,13 +264,13 @@ def _load_rules_reference(reference: ReferenceLike | None, document: Document, p
     default_file = folder / _REFERENCE_FILE
     if document.path is not None and default_file.is_file():
         return load_reference(default_file)
-    return restaurant_reference()
+    return build_restaurant_reference()
 
 
 # --- checked documents
 
 
-@validated
+@validate_arguments
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
     """Read and check a seed, given as a path or as JSON values; a `FormulaSeed` is returned as is.
 
@@ -282,7 +282,7 @@ def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaS
     return _as_formula_seed(require_valid(analyse(seed), strict=strict))
 
 
-@validated
+@validate_arguments
 def load_requests(requests: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
     """Read and check a file of requests, given as a path or as JSON values; a `RequestsFile` is returned as is.
 
@@ -329,7 +329,7 @@ def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
     return FormulaSeed(loaded.kind, loaded.document, loaded.program, loaded.diagnostics)
 
 
-@validated
+@validate_arguments
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
     """Compile a seed to the source of its standalone Python module, or to source of another target.
 
@@ -353,7 +353,7 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
     assert seed_path is not None
     folder = os.path.realpath(tests.parent)
     paths = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (seed_path, module)]
-    first_line = print_header(shown_path(seed_path, tests.parent), style or read_style(tests))
+    first_line = print_header(portable_path(seed_path, tests.parent), style or read_style(tests))
     return format_body(
         f'"""{first_line}"""\n\nfrom formulaseed.testing import seed_tests\n\n'
         f"test_{module.stem} = seed_tests(__file__, {', '.join(map(literal, paths))})\n"

@@ -110,6 +110,4 @@ def require_extra(extra: str, purpose: str) -> Iterator[None]:
 
 def reason_of(error: OSError | ValueError) -> str:
     """Return the operating system's words for the error, without the file's name if possible."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error)
+    return (isinstance(error, OSError) and error.strerror) or str(error)

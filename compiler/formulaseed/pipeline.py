@@ -19,8 +19,8 @@ from typing import Any, Generic, get_args
 from formulaseed import limits
 from formulaseed.backends.base import TARGETS, Unit, load_backend
 from formulaseed.backends.refusals import find_refusals
-from formulaseed.data.documents import read_text, refused_module, report_internal_error, shown_path
-from formulaseed.data.file_kinds import wanted_text
+from formulaseed.data.documents import module_error, portable_path, read_text, report_internal_error
+from formulaseed.data.file_kinds import list_kinds
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
@@ -139,19 +139,19 @@ def compile(
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, noun='targets')}")
     backend = load_backend(target)
     if kind not in backend.kinds:
-        supported = wanted_text(name for name in get_args(KindName) if name in backend.kinds)
-        raise SeedError([catalogue.kind_not_supported(source, target, wanted_text([kind]), supported)])
+        supported = list_kinds(name for name in get_args(KindName) if name in backend.kinds)
+        raise SeedError([catalogue.kind_not_supported(source, target, list_kinds([kind]), supported)])
     if isinstance(loaded.program, nodes.Program):
         unsupported = find_refusals(loaded.program, target)
         if unsupported:
             raise SeedError(unsupported)
-    unit = Unit(kind, loaded.program, shown_path(loaded.document.path, folder), loaded.sha256, style)
+    unit = Unit(kind, loaded.program, portable_path(loaded.document.path, folder), loaded.sha256, style)
     try:
         output, fault = backend.emit(unit, formatted=formatted)
     except Exception as error:
-        raise refused_module(source, f"the {kind}", error) from None
+        raise module_error(source, f"the {kind}", error) from None
     if fault is not None:
-        raise refused_module(source, f"the {kind}", fault)
+        raise module_error(source, f"the {kind}", fault)
     return output
 
 
@@ -163,10 +163,8 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
     No file is written.
     """
     fixes = _safe_fixes(analysis)
-    attempts = [fixes]
-    if len(fixes) > 1:
-        attempts += [[fix] for fix in fixes[:_MAX_SINGLE_FIXES]]
-    for attempt in attempts:
+    single_fixes = [[fix] for fix in fixes[:_MAX_SINGLE_FIXES]] if len(fixes) > 1 else []
+    for attempt in (fixes, *single_fixes):
         candidate = _apply_fixes(analysis, attempt)
         for _ in range(_MAX_FIX_ROUNDS):
             if candidate is None:
@@ -191,10 +189,9 @@ def _apply_fixes(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -
     """
     kind = analysis.kind
     source = analysis.document.source
+    text = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
     if fixes:
         text = with_fixes(source.text, fixes)
-    else:
-        text = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
     if text == source.text:
         return None
     problems = Problems()

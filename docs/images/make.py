@@ -75,6 +75,7 @@ def run_command(*arguments: object) -> None:
 
 
 def main() -> None:
+    """Draw the diagrams of the docs, or take pictures of pages."""
     if len(sys.argv) > 1:
         draw_diagrams(Path(sys.argv[1]))
         return

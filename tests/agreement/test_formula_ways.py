@@ -15,7 +15,7 @@ from formulaseed import DataError, EvaluationError, pipeline
 from formulaseed.documents import analyse_formula, analyse_rules, load_reference
 from formulaseed.ir import nodes
 from formulaseed.pipeline import require_valid
-from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
+from formulaseed.reference.evaluation import evaluate_steps, nest_values, select_steps
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing.formulas import Variable
 from guarded_formulas import GuardedWriter
@@ -108,7 +108,7 @@ def test_modules_and_interpreter_agree(tmp_path: Path) -> None:
         accepted.extend(texts)
         program, source = compile_rules(texts, tmp_path)
         module: Any = module_from_source(source, "random_rules")
-        programs = [part_of(program, [step]) for step in program.steps]
+        programs = [select_steps(program, [step]) for step in program.steps]
         for _ in range(15):
             values = draw_record(random)
             record = module.parse_record(values)
@@ -135,7 +135,7 @@ def test_modules_and_interpreter_agree(tmp_path: Path) -> None:
 
 
 def evaluate_one(program: nodes.Program, values: dict[str, Any]) -> Any:
-    (value,) = evaluate_steps(program, known_values(program, values)).values()
+    (value,) = evaluate_steps(program, nest_values(program, values)).values()
     return value
 
 

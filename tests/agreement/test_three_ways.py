@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 from formulaseed.documents import analyse, compile_seed
 from formulaseed.ir.text import step_text
-from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, Piece, Variable, integers, numbers
+from formulaseed.testing.formulas import Piece, Variable
 from formulaseed.testing.random_seeds import ConditionWriter
+from formulaseed.testing.scalars import SHORT_STRINGS, STRINGS, integers, numbers
 from guarded_formulas import GuardedWriter
 from helpers import IS_DEEP, without_errors
 from hypothesis import given, reject, settings
@@ -48,7 +49,7 @@ class Writer(GuardedWriter):
     """Writes deep formulas that stay readable: some branches end early."""
 
     def form(self, forms: Any, depth: int) -> Piece:
-        return super().form(forms, depth - self.any_of((0, 0, 1, 2, 2)))
+        return super().form(forms, depth - self.choose((0, 0, 1, 2, 2)))
 
 
 def drawn(draw: st.DrawFn, writer: Writer, kind: str) -> str:

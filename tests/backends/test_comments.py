@@ -1,4 +1,4 @@
-"""The comments and docstrings of generated modules read as sentences, whatever marks the seed's texts end with."""
+"""Test that comments and docstrings of modules read as sentences, also if the seed's texts end with other marks."""
 
 from __future__ import annotations
 
@@ -15,58 +15,54 @@ from helpers import ROOT
 
 ENDS = ("", ".", "?", "!", "…")
 DOUBLED = re.compile(r"[.!?…]\.(?: |$)")
-"""A full stop behind another mark."""
+"""A full stop after another mark."""
 
 
-def seed(end: str) -> dict[str, Any]:
+def make_seed(end: str) -> dict[str, Any]:
     """Return a seed whose descriptions end in one way, and whose formulas begin with a sign."""
     bounds = ({"minimum": 1, "maximum": 100}, {"minimum": 1}, {"maximum": 9}, {})
-    values = {"a": f"good{end}", "b": f"bad{end}"}
+    parameter = {"type": "integer", "default": 3, "description": f"Used if it is unknown{end}"}
+    fields = [
+        {
+            "name": "mood",
+            "type": "enum",
+            "description": f"How it was{end}",
+            "values": {"a": f"good{end}", "b": f"bad{end}"},
+        },
+        {"name": "tone", "type": "integer", "description": f"-1 where it was bad{end}"},
+    ]
+    steps = [
+        {"name": "IS_BAD", "op": "define_filter", "expr": "-extraction.tone > 0 and extraction.mood == 'b'"},
+        {"name": "N", "op": "count", "where": {"$IS_BAD": True}},
+        {"name": "LOSS", "op": "expr", "expr": "-N * (param.P0 + param.P1 + param.P2 + param.P3)"},
+        {"name": "LONG", "op": "expr", "expr": f"-N {' '.join(f'- {number} * LOSS' for number in range(2, 30))}"},
+    ]
+    parameters = {f"P{number}": {**parameter, **some} for number, some in enumerate(bounds)}
     return {
-        "task_name": "T",
-        "version": "1.0",
-        "description": f"A policy{end}",
-        "parameters": {
-            f"P{number}": {"type": "integer", "default": 3, "description": f"Used if it is unknown{end}", **some}
-            for number, some in enumerate(bounds)
-        },
-        "extract": {
-            "fields": [
-                {"name": "mood", "type": "enum", "description": f"How it was{end}", "values": values},
-                {"name": "tone", "type": "integer", "description": f"-1 where it was bad{end}"},
-            ]
-        },
-        "compute": [
-            {"name": "IS_BAD", "op": "define_filter", "expr": "-extraction.tone > 0 and extraction.mood == 'b'"},
-            {"name": "N", "op": "count", "where": {"$IS_BAD": True}},
-            {"name": "LOSS", "op": "expr", "expr": "-N * (param.P0 + param.P1 + param.P2 + param.P3)"},
-            {"name": "LONG", "op": "expr", "expr": f"-N {' '.join(f'- {number} * LOSS' for number in range(2, 30))}"},
-        ],
-        "output": ["LOSS", "LONG"],
-    }
+        "task_name": "T", "version": "1.0", "description": f"A policy{end}", "parameters": parameters,
+        "extract": {"fields": fields}, "compute": steps, "output": ["LOSS", "LONG"],
+    }  # fmt: skip
 
 
-def comments(source: str) -> list[str]:
+def find_comments(source: str) -> list[str]:
     """Return the comments and the docstrings, line by line."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    texts = [
-        t.string for t in tokens if t.type == tokenize.COMMENT or (t.type == tokenize.STRING and '"""' in t.string)
-    ]
+    texts = [t.string for t in tokens if t.type == tokenize.COMMENT or '"""' in t.string]
     return [line.strip().strip('"') for text in texts for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_comment_has_one_mark_at_the_end_of_a_sentence(end: str) -> None:
-    """What follows a description begins after its own mark, or after a full stop."""
-    lines = comments(compile_seed(seed(end)))
+    """The next sentence begins after the description's own mark, or after a full stop."""
+    lines = find_comments(compile_seed(make_seed(end)))
     assert [line for line in lines if DOUBLED.search(line)] == []
     for rest in ("From 1 to 100", "At least 1", "At most 9"):
         assert f"# Used if it is unknown{end or '.'} {rest}" in lines
 
 
 def test_a_formula_that_begins_with_a_sign_is_shown_as_any_other() -> None:
-    """Its name is in front of it once: as the name of the field, or of the filter."""
-    source = compile_seed(seed("."))
+    """Its name is before it once: as the name of the field, or of the filter."""
+    source = compile_seed(make_seed("."))
     assert "    LOSS: int  # -N * (param.P0 + param.P1 + param.P2 + param.P3)\n" in source
     assert "    tone: int  # -1 where it was bad.\n" in source
     assert "    # -N - 2 * LOSS" in source
@@ -75,15 +71,14 @@ def test_a_formula_that_begins_with_a_sign_is_shown_as_any_other() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "generated").rglob("*.py")), ids=lambda path: path.stem)
-def test_the_modules_of_the_project_have_such_comments(path: Path) -> None:
-    """No doubled mark, and no line that names its field twice."""
+def test_the_modules_of_the_project_have_such_find_comments(path: Path) -> None:
+    """No mark is doubled, and no line names its field twice."""
     source = path.read_text(encoding="utf-8")
-    assert [line for line in comments(source) if DOUBLED.search(line) and "..." not in line] == []
+    assert [line for line in find_comments(source) if DOUBLED.search(line) and "..." not in line] == []
     assert re.findall(r"^ *(\w+): \w+  # `\1`:.*$", source, re.MULTILINE) == []
 
 
 def test_sentences_are_joined() -> None:
-    """With a full stop where a part has no mark, and not behind the last."""
     assert end_sentence("A") == "A."
     assert join_sentences(("A", "", "B.", "C?", "D")) == "A. B. C? D"
     assert join_sentences(("", "")) == ""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import formulaseed as package
+import pytest
 from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
 
 SURROUNDINGS: tuple[dict[str, str], ...] = (
@@ -16,6 +17,7 @@ SURROUNDINGS: tuple[dict[str, str], ...] = (
 """The environment of the tests, and two others."""
 
 
+@pytest.mark.thorough
 def test_surroundings_change_no_byte(tmp_path: Path) -> None:
     """Neither hash seed, locale, time zone, terminal width, optimisation nor working directory does."""
     folders = (ROOT, tmp_path, Path("/"))

@@ -16,13 +16,14 @@ from typing import Any
 import formulaseed
 import pytest
 from helpers import SEEDS, write_json
+from hostile_corpus import entries
 
 OFFERS = (
     "TASK_NAME", "SEED_SHA256", "KEYWORDS", "STEPS", "OUTPUT", "Row", "Context", "Steps", "Result", "is_relevant",
     "parse_row", "parse_context", "evaluate", "trace", "evidence", "EvaluationError", "DataError",
 )  # fmt: skip
 
-# --- seeds that try to break a module by their names
+# --- seeds that try to break a module by their names and texts
 
 NAMES = (
     "class", "def", "match", "type", "_", "__", "_x", "x", "X", "__init__", "__class__", "__new__", "__slots__", "__doc__",
@@ -38,97 +39,20 @@ NAMES = (
 FEW = NAMES[::6]
 
 
-def steps_seed() -> dict[str, Any]:
-    """Hostile names for extraction fields and steps."""
-    fields = [{"name": name, "type": "integer"} for name in NAMES]
-    sums = [{"name": name, "op": "sum", "expr": f"extraction.{name}"} for name in NAMES]
-    tops = [{"name": f"{name}_top", "op": "max", "field": f"extraction.{name}", "default": 0} for name in FEW]
-    twice = [{"name": f"{name}_twice", "op": "expr", "expr": f"{name} * 2"} for name in FEW]
-    steps = [*sums, *tops, *twice]
-    output = [step["name"] for step in steps]
-    return {"task_name": "Hostile steps", "extract": {"fields": fields}, "compute": steps, "output": output}
-
-
-def inputs_seed() -> dict[str, Any]:
-    """Hostile names for declared metadata, context fields and parameters."""
-    declared = [{"name": name, "type": "integer"} for name in NAMES]
-    bounds = {"minimum": 0, "maximum": 10_000}
-    parameters = {name: {"type": "integer", "default": place, **bounds} for place, name in enumerate(NAMES)}
-    steps = [
-        {"name": f"S{place}", "op": "sum", "expr": f"meta.{name} * param.{name} + context.{name}"}
-        for place, name in enumerate(NAMES)
-    ]
-    return {
-        "task_name": "Hostile inputs", "parameters": parameters, "context": declared, "compute": steps,
-        "extract": {"fields": [], "meta": declared}, "output": [step["name"] for step in steps],
-    }  # fmt: skip
-
-
-# --- and by their texts
-
 TEXTS = (
-    '\'single\' "double" \'\'\'three\'\'\' """three""" and one at the end"',
-    "a backslash at the end \\",
-    "two lines\nreturn 1  # third",
-    'close it""" + __import__("os").getcwd() + """',
-    "braces {x} {{ y }} {% endraw %} {# z #} %s %(a)s $HOME",
-    "# type: ignore",
-    "#type:ignore[assignment]  # noqa",
-    "noqa",
-    "# noqa: F401",
-    "ruff: noqa",
-    "# pyright: basic",
-    "pyright: ignore",
-    "# mypy: ignore-errors",
-    "# fmt: off",
-    "fmt: skip",
-    "# isort: skip_file",
-    "# pylint: disable=all",
-    "-*- coding: utf-7 -*-",
-    "right to left \u202e to \u2066 left, zero\u200bwidth, bell\u0007, zero \u0000, feed\u000c",
-    "lines\u2028apart\u2029and\u0085more\r\nand\tmore",
-    "emoji 🍜👩‍🍳 and ünïcödé",
-    "math _divide _log TypeVar Literal parse_parameters PARAMETERS Sequence",
-    "x" * 3000,
-    "",
-)
-VALUES = tuple(text for text in dict.fromkeys(TEXTS) if text and len(text) < 1000)
-
-
-def texts_seed() -> dict[str, Any]:
-    """Hostile texts in every description, value, keyword, table, verdict and default."""
-    described = {value: TEXTS[place % len(TEXTS)] for place, value in enumerate(VALUES)}
-    kinds = ("integer", "number", "boolean", "string")
-    fields: list[dict[str, Any]] = [{"name": "kind", "type": "enum", "description": TEXTS[0], "values": described}]
-    fields += [{"name": f"f{n}", "type": kinds[n % 4], "description": text} for n, text in enumerate(TEXTS)]
-    read = [f"extraction.f{n}" for n in range(len(TEXTS)) if n % 4 < 2]
-    counts = [{"name": f"N{n}", "op": "count", "where": {"extraction.kind": value}} for n, value in enumerate(VALUES)]
-    rules: list[dict[str, Any]] = [{"when": f"N{place} > 0", "then": value} for place, value in enumerate(VALUES)]
-    parameters = {f"P{n}": {"type": "string", "default": text, "description": text} for n, text in enumerate(TEXTS)}
-    table = {value: place for place, value in enumerate(VALUES)}
-    lookup = {"op": "lookup", "source": "context.note", "table": table, "default": -1}
-    steps = [
-        *counts,
-        {"name": "PRESENT", "op": "count", "where": {"extraction.kind": {"in": list(VALUES)}}},
-        {"name": "TOTAL", "op": "sum", "expr": " + ".join(["meta.source", *read])},
-        {"name": "FLAGS", "op": "count", "where": {f"extraction.f{n}": True for n in range(2, len(TEXTS), 4)}},
-        {"name": "BLANK", "op": "count", "where": {f"extraction.f{n}": "" for n in range(3, len(TEXTS), 4)}},
-        {"name": "FOUND", **lookup, "match": "exact"},
-        {"name": "INSIDE", **lookup, "match": "substring_max"},
-        {"name": "VERDICT", "op": "case", "rules": [*rules, {"else": "none of them"}]},
-        *({"name": f"E{n}", "op": "expr", "expr": f"param.P{n}"} for n in range(len(TEXTS))),
-    ]
-    return {
-        "task_name": "Hostile texts",
-        "version": TEXTS[2],
-        "description": " ".join(TEXTS),
-        "parameters": parameters,
-        "context": [{"name": "note", "type": "string", "description": TEXTS[3]}],
-        "filter": {"keywords": list(VALUES)},
-        "extract": {"fields": fields, "meta": [{"name": "source", "type": "number", "description": TEXTS[1]}]},
-        "compute": steps,
-        "output": [step["name"] for step in steps],
-    }
+    "a backslash at the end \\", "two lines\nreturn 1  # third", "braces {x} {{ y }} {% endraw %} {# z #} %s %(a)s $HOME",
+    'close it""" + __import__("os").getcwd() + """', "", "# type: ignore", "x" * 3000,
+)  # fmt: skip
+_HOSTILE_NAMES = (
+    "keywords", "builtins-that-modules-use", "builtins-of-classes", "dunders-of-classes", "mangled-in-classes", "records",
+    "helpers", "offered", "locals", "imports", "short-and-long", "of-types", "numbered",
+)  # fmt: skip
+_HOSTILE_TEXTS = (
+    "every-description-at-once", "description-type-ignore", "description-isort", "enum-value-noqa", "enum-value-type-ignore",
+    "task-noqa",
+)  # fmt: skip
+HOSTILE = [entries()[name] for name in (*(f"names-{name}" for name in _HOSTILE_NAMES), *_HOSTILE_TEXTS)]
+"""The seeds of the corpus with hostile names, and with texts that tools obey; `test_hostile` compares their values."""
 
 
 ORDERS = {
@@ -164,7 +88,7 @@ def orders_seed() -> dict[str, Any]:
     }
 
 
-# --- and by what can be written
+# --- and by their formulas
 
 FORMS = (
     "sum: 1 if not (extraction.a in ['x', 'y']) else 0", "sum: 1 if not extraction.a == 'x' else 0",
@@ -394,9 +318,7 @@ def decided_seed() -> dict[str, Any]:
 
 
 OWN_SEEDS = {
-    "hostile_steps": steps_seed(),
-    "hostile_inputs": inputs_seed(),
-    "hostile_texts": texts_seed(),
+    **{entry.id.replace("-", "_"): entry.seed for entry in HOSTILE},
     "hostile_orders": orders_seed(),
     "forms": forms_seed(),
     "clash": clash_seed(),
@@ -497,7 +419,7 @@ def pyright(folder: Path) -> list[str]:
     return [line for line in lines[:-1] if line.startswith(" ")]
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("checker", ["mypy", pytest.param("pyright", marks=pytest.mark.thorough)])
 def test_type_checkers_find_nothing(checker: str, request: pytest.FixtureRequest) -> None:
     """Strict modes report neither an error nor a needless directive; a contradiction is refused or passes, too."""
     assert request.getfixturevalue(checker) == []
@@ -526,64 +448,3 @@ def test_a_module_shows_all_that_it_holds(name: str, folder: Path) -> None:
     for line in source.split("\n"):
         if "# fmt: skip" in line:
             assert re.fullmatch(r"(\s*[)\]}]+|[A-Z_0-9]+: Final\[dict\[object, \w+\]\] = \{.*\})  # fmt: skip", line)
-
-
-# --- values
-
-
-def test_hostile_step_names_compute_right_values(folder: Path) -> None:
-    """Every step keeps its name and its own value, in the seed and in the module read from its file."""
-    evaluator = formulaseed.load_evaluator(folder / "hostile_steps.py")
-    rows = [{"extraction": {name: factor * place for place, name in enumerate(NAMES)}} for factor in (1, 3, 2)]
-    expected: dict[str, int] = {name: 6 * place for place, name in enumerate(NAMES)}
-    expected |= {f"{name}_top": 3 * place for place, name in enumerate(NAMES) if name in FEW}
-    expected |= {f"{name}_twice": 12 * place for place, name in enumerate(NAMES) if name in FEW}
-    assert evaluator.evaluate(rows, {}) == expected
-    assert evaluator.trace(rows, {}) == expected
-    ids = [{**row, "review_id": f"r{place}"} for place, row in enumerate(rows)]
-    assert evaluator.evidence(ids, {})["_divide"] == ["r0", "r1", "r2"]
-
-
-def test_hostile_input_names_are_read_by_their_own_names(folder: Path) -> None:
-    """Metadata, context and parameters reach the formula that names them, given and by default; errors name them too."""
-    evaluator = formulaseed.load_evaluator(folder / "hostile_inputs.py")
-    rows = [{"meta": {name: place + 2 for place, name in enumerate(NAMES)}}]
-    context = {name: 1000 * place for place, name in enumerate(NAMES)}
-    parameters = {name: place + 5 for place, name in enumerate(NAMES)}
-    by_default = {f"S{place}": (place + 2) * place + 1000 * place for place in range(len(NAMES))}
-    with_parameters = {f"S{place}": (place + 2) * (place + 5) + 1000 * place for place in range(len(NAMES))}
-    assert evaluator.evaluate(rows, context) == by_default
-    assert evaluator.evaluate(rows, context, parameters) == with_parameters
-    for message, arguments in (
-        (r"`meta\.class`", ([{"meta": {**rows[0]["meta"], "class": "x"}}], context)),
-        (r"`context\._x`", (rows, {**context, "_x": None})),
-        (r"`param\.__init__`", (rows, context, {"__init__": 10_001})),
-        ("class_", (rows, context, {"class_": 1})),
-    ):
-        with pytest.raises(formulaseed.DataError, match=message):
-            evaluator.evaluate(*arguments)
-
-
-@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_hostile_texts_are_values_like_any_other(value: str, texts_evaluator: formulaseed.Evaluator) -> None:
-    """A value, a keyword, a table's key and a verdict of any characters come out as they went in."""
-    place = VALUES.index(value)
-    extraction: dict[str, Any] = {"kind": value}
-    for number in range(len(TEXTS)):
-        extraction[f"f{number}"] = (number, number / 2, True, "")[number % 4]
-    row = {"extraction": extraction, "meta": {"source": 0.25}}
-    values = texts_evaluator.evaluate([row], {"note": value})
-    numbers = [number if number % 4 == 0 else number / 2 for number in range(len(TEXTS)) if number % 4 < 2]
-    assert values["TOTAL"] == pytest.approx(0.25 + sum(numbers))
-    assert [name for name in values if name[0] == "N" and values[name]] == [f"N{place}"]
-    assert (values["PRESENT"], values["FLAGS"], values["BLANK"], values["FOUND"]) == (1, 1, 1, place)
-    assert values["INSIDE"] == max(other for other, text in enumerate(VALUES) if text in value)
-    assert values["VERDICT"] == value
-    assert [values[f"E{number}"] for number in range(len(TEXTS))] == list(TEXTS)
-    assert texts_evaluator.is_relevant(f"before {value.upper()} after")
-    assert not texts_evaluator.is_relevant("nothing of the kind")
-
-
-@pytest.fixture(scope="module")
-def texts_evaluator(folder: Path) -> formulaseed.Evaluator:
-    return formulaseed.load_evaluator(folder / "hostile_texts.py")

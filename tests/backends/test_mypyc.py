@@ -1,4 +1,4 @@
-"""A generated module that mypyc has compiled computes what the same module computes interpreted, as docs/modules.md says."""
+"""Test that a module that mypyc has compiled gives the same values as interpreted, as docs/modules.md says."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ MODULE = ROOT / "generated" / "g1a_v2.py"
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.thorough,
     pytest.mark.skipif(
         shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) is None
         or not Path(sysconfig.get_path("include"), "Python.h").is_file(),
@@ -33,7 +34,7 @@ pytestmark = [
 
 
 def load(path: Path) -> ModuleType:
-    """The module at this path, as it would be imported."""
+    """Import the module at this path."""
     spec = importlib.util.spec_from_file_location(MODULE.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -44,7 +45,7 @@ def load(path: Path) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the module, and beside it what mypyc makes of it."""
+    """A folder with the module, and the machine code that mypyc makes of it."""
     pytest.importorskip("mypyc", reason="mypyc is not installed")
     folder = tmp_path_factory.mktemp("mypyc")
     shutil.copy(MODULE, folder)
@@ -68,13 +69,13 @@ def interpreted() -> ModuleType:
     return load(MODULE)
 
 
-def outcome(call: Callable[[], object]) -> object:
-    """What the call returns, or the error that the module raises; operands may be integers or floats."""
+def find_outcome(call: Callable[[], object]) -> object:
+    """Return the result of the call, or the error that the module raises; operands may be integers or floats."""
     try:
         return repr(call())
     except Exception as error:
+        operands = [float(value) if isinstance(value, int) else value for value in getattr(error, "operands", ())]
         if type(error).__name__ == "EvaluationError":
-            operands = [float(value) if isinstance(value, int) else value for value in error.operands]  # type: ignore[attr-defined]
             return error.step, error.kind, operands  # type: ignore[attr-defined]
         return type(error).__name__, str(error)
 
@@ -85,13 +86,12 @@ def test_values_and_evidence(
 ) -> None:
     """For random input every step has the same value, of the same type, or the same error."""
 
-    def of(module: ModuleType) -> list[object]:
-        given_rows = [module.parse_row(row) for row in reviews]
-        context = module.parse_context(restaurant)
-        asked = (module.evaluate, module.trace, module.evidence)
-        return [outcome(partial(ask, given_rows, context)) for ask in asked]
-
-    assert of(compiled) == of(interpreted)
+    outcomes = []
+    for module in (compiled, interpreted):
+        parsed = [module.parse_row(row) for row in reviews], module.parse_context(restaurant)
+        functions = (module.evaluate, module.trace, module.evidence)
+        outcomes.append([find_outcome(partial(function, *parsed)) for function in functions])
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,19 @@ def test_values_and_evidence(
     ids=str,
 )  # fmt: skip
 def test_rows_that_are_refused(compiled: ModuleType, interpreted: ModuleType, row: Any) -> None:
-    """With the same message."""
-    found = outcome(partial(compiled.parse_row, row))
-    assert found == outcome(partial(interpreted.parse_row, row))
-    assert found[0] == "DataError"  # type: ignore[index]
+    """Both raise an error with the same message."""
+    outcome: Any = find_outcome(partial(compiled.parse_row, row))
+    assert outcome == find_outcome(partial(interpreted.parse_row, row))
+    assert outcome[0] == "DataError"
 
 
 def test_what_is_different(compiled: ModuleType, folder: Path) -> None:
     """The pitfalls that docs/modules.md names."""
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", f"import {MODULE.stem}; print({MODULE.stem}.__file__)"],
         cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert found.stdout.strip().endswith(sysconfig.get_config_var("EXT_SUFFIX")), "it hides the .py beside it"
+    assert done.stdout.strip().endswith(sysconfig.get_config_var("EXT_SUFFIX")), "it hides the .py beside it"
     assert compiled.__doc__ is compiled.evaluate.__doc__ is None
     with pytest.raises(TypeError, match="tuple object expected; got int"):
         compiled.evaluate([], 1)

@@ -20,15 +20,7 @@ from formulaseed.ir import attributes
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone
 from helpers import ROOT
-from test_output_verification import (
-    AT_THE_END,
-    INSIDE,
-    assert_foreign,
-    careless,
-    extend_module,
-    raw,
-    remove_barrier,
-)
+from test_output_verification import AT_THE_END, INSIDE, assert_foreign, careless, extend_module, raw, remove_barrier
 
 GENERATED = ROOT / "generated" / "requests_module.py"
 HONEST = pipeline.compile(load_requests(ROOT / "examples" / "requests.jsonl"), formatted=False)

@@ -19,7 +19,7 @@ from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, formulaseed, read_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from requests_oracle import Background, Candidate, evaluate, friends_of
+from requests_oracle import Background, Candidate, connect_friends, evaluate
 
 pick = st.sampled_from
 
@@ -71,7 +71,7 @@ def test_real_requests(with_judgements: bool) -> None:
     for review in read_lines(PHILLY / "reviews.jsonl"):
         reviews.setdefault(review["business_id"], []).append(review)
     judged = {(j["review_id"], j["aspect"]): j["judgement"] for j in judgements} if judgements else None
-    background = Background(judged, friends_of(social["friend_graph"]))
+    background = Background(judged, connect_friends(social["friend_graph"]))
     expected = json.loads((PHILLY / "expected_matrix.json").read_text(encoding="utf-8"))
     for business in read_lines(PHILLY / "restaurants.jsonl"):
         name = business["business_id"]
@@ -219,7 +219,7 @@ def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.Dat
         if judgements is not None:
             lines = [{"review_id": r, "aspect": a, "judgement": j} for (r, a), j in judgements.items()]
         known = module.parse_background(lines, {"friend_graph": graph})
-        background = Background(judgements, friends_of(graph))
+        background = Background(judgements, connect_friends(graph))
         candidate = Candidate(business, drawn_reviews)
         expected = {r.id: evaluate(r.structure, candidate, background) for r in requests.program.requests}
         assert evaluate_module(module, business, drawn_reviews, known) == expected
@@ -271,7 +271,7 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     """mypy --strict and ruff find nothing, the standard library is enough, and the bytes are the same again."""
     path = ROOT / "examples" / "requests.jsonl"
     outcomes = [formulaseed("compile", path, "--out", tmp_path / name) for name in ("a", "b")]
-    assert [found.status for found in outcomes] == [0, 0], outcomes[0].err
+    assert [outcome.status for outcome in outcomes] == [0, 0], outcomes[0].err
     module = tmp_path / "a" / "requests_module.py"
     assert module.read_bytes() == (tmp_path / "b" / "requests_module.py").read_bytes()
     mypy = ["-m", "mypy", "--strict", "--no-incremental"]

@@ -368,6 +368,7 @@ def test_a_name_of_256_characters_is_refused_and_a_long_typo_is_found() -> None:
 # --- the seed that a module names
 
 
+@pytest.mark.thorough
 def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: Path) -> None:
     """Every command finds the seed, from any working directory, and the bytes do not depend on the folder's place."""
     modules = []

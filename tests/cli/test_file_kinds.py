@@ -1,4 +1,4 @@
-"""The wrong kind of file: each command gives one error, which says what the file is and which command takes it."""
+"""Files of the wrong kind are one error, which names the kind; the suffix of an output file is that of its format."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ LONG = ["[" * 1_000_000, '{"' + '\\"' * 500_000, '{"a": {' * 200_000, '{"a":' + 
 
 @pytest.mark.parametrize("text", [*UNCERTAIN, *LONG], ids=lambda text: text[:8])
 def test_what_is_not_certain_has_no_kind(text: str) -> None:
-    """Which is found in linear time."""
+    """Deciding that takes linear time."""
     start = time.perf_counter()
     assert kind_of_text(text, "seed.json") is None
     assert time.perf_counter() - start < 1
@@ -346,10 +346,71 @@ def test_an_option_of_another_command_is_named(folder: Path) -> None:
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err
 
 
+# --- names of output files
+
+V1 = {
+    "task_name": "Old", "filter_keywords": ["a"], "extraction_fields": [{"name": "mood", "values": ["good", "bad"]}],
+    "compute_dag": [{"name": "n", "formula": "sum(1 for e in extractions if e['mood'] == 'good')"}], "output_fields": ["n"],
+}  # fmt: skip
+OUTPUTS = {
+    "evaluate seed.json --rows rows.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".csv"),
+    "run seed.json --contexts contexts.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".jsonl"),
+    "run seed.json --contexts contexts.jsonl --out out.jsonl --rows-out {}": (".jsonl or .parquet", ".jsonl"),
+    "run seed.json --contexts contexts.jsonl --out out.jsonl --extractions-out {}": (".jsonl", ".jsonl"),
+    "extract seed.json --contexts contexts.jsonl --out {}": (".jsonl or .parquet, or pass --format", ".jsonl"),
+    "report seed.json --rows rows.jsonl --out {}": (".html", ".html"),
+    "explain seed.json --rows rows.jsonl --id lotus-garden --out {}": (
+        ".txt, .md, .html or .json, or pass --format",
+        ".md",
+    ),
+    "validate requests.jsonl --restaurants contexts.jsonl --out {}": (".jsonl", ".jsonl"),
+    "validate requests.jsonl --restaurants contexts.jsonl --matrix {}": (".json", ".json"),
+    "validate requests.jsonl --restaurants contexts.jsonl --conditions {}": (".json", ".json"),
+    "graph seed.json --out {}": (".mmd or .dot", ".dot"),
+    "reference --out {}": (".json, .md or .txt", ".md"),
+    "schema --out {}": (".json", ".json"),
+    "migrate old.json --out {}": (".json", ".json"),
+    "draft task.md --out {}": (".json", ""),
+    "store export --out {}": (".jsonl", ""),
+}
+
+
+@pytest.mark.parametrize("line", OUTPUTS)
+def test_an_output_file_is_named_for_its_format(folder: Path, tmp_path: Path, line: str) -> None:
+    """Another suffix is refused before anything is read, asked or written; with `.gz` the file is compressed."""
+    suffixes, accepted = OUTPUTS[line]
+    refused = command(*line.format(tmp_path / "x.xlsx").split(), cwd=folder)
+    help = f"no format has the suffix `.xlsx`; end the name in {suffixes}"
+    assert (refused.status, f"{tmp_path / 'x.xlsx'}: {help}" in refused.err) == (2, True)
+    assert help in command(*line.format("x.xlsx.gz").split(), cwd=folder).err
+    assert list(tmp_path.iterdir()) == []
+    if accepted:
+        write_json(folder / "old.json", V1)
+        plain, packed = (tmp_path / f"x{accepted}{end}" for end in ("", ".gz"))
+        for path in (plain, packed):
+            done = command(*line.format(path).split(), cwd=folder)
+            assert done.status in (0, 1), done.err
+        assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+
+
+def test_the_name_of_a_file_chooses_its_format(folder: Path, tmp_path: Path) -> None:
+    """Results without a suffix, or with a number for one, are JSON Lines; --format decides for any name."""
+    for line, suffix, beginning in (
+        ("graph seed.json", ".mmd", "flowchart"), ("graph seed.json", ".dot", "digraph"), ("reference", ".md", "# "),
+        ("reference", ".json", "{"), ("graph seed.json --format dot", ".mmd", "digraph"),
+        ("explain seed.json --rows rows.jsonl --id lotus-garden", ".md", "# Lotus Garden"),
+        ("evaluate seed.json --rows rows.jsonl --format csv", ".xlsx", '"business_id"'),
+        *(("evaluate seed.json --rows rows.jsonl", suffix, '{"business_id"') for suffix in ("", ".2026", ".jsonl", ".ndjson")),
+    ):  # fmt: skip
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}{suffix}"
+        assert command(*line.split(), "--out", path, cwd=folder).status == 0
+        assert path.read_text(encoding="utf-8").startswith(beginning), (line, suffix)
+
+
 # --- fmt
 
 
-def shuffled(requests: list[dict[str, Any]]) -> str:
+def shuffle(requests: list[dict[str, Any]]) -> str:
     """Return requests, one a line, with other white space and another order of keys."""
     return "\n".join(json.dumps(dict(reversed(request.items())), separators=(",", ":")) for request in requests)
 
@@ -357,9 +418,9 @@ def shuffled(requests: list[dict[str, Any]]) -> str:
 @pytest.mark.parametrize(
     ("name", "text", "beginning"),
     [
-        ("requests.jsonl", shuffled(REQUESTS), lines(*REQUESTS)),
-        ("one.jsonl", shuffled(REQUESTS[:1]), lines(REQUESTS[0])),
-        ("one.json", shuffled(REQUESTS[:1]), lines(REQUESTS[0])),
+        ("requests.jsonl", shuffle(REQUESTS), lines(*REQUESTS)),
+        ("one.jsonl", shuffle(REQUESTS[:1]), lines(REQUESTS[0])),
+        ("one.json", shuffle(REQUESTS[:1]), lines(REQUESTS[0])),
         ("list.json", json.dumps(REQUESTS), "[\n"),
         ("list.json", json.dumps(REQUESTS, indent=4), "[\n"),
         ("objects.json", "\n".join(json.dumps(request, indent=4) for request in REQUESTS), "{\n"),

@@ -1,4 +1,4 @@
-"""What commands print for people holds no character that a terminal acts on, whatever files and arguments are called."""
+"""Output for people holds no character that a terminal acts on, whatever files and arguments are called."""
 
 from __future__ import annotations
 
@@ -168,8 +168,8 @@ def test_names_that_are_no_unicode_are_shown_and_written_as_escapes(tmp_path: Pa
     assert {one["file"] for one in listed} == {name}
     assert formulaseed("check", name, "--format", "sarif", cwd=tmp_path).status == 1
     write_json(tmp_path / name, tiny_seed())
-    made = formulaseed("compile", name, "--out", name + ".d", cwd=tmp_path)
-    assert (made.status, made.out) == (0, "caf\\udce9.json.d/tiny_1.py\n")
+    compiled = formulaseed("compile", name, "--out", name + ".d", cwd=tmp_path)
+    assert (compiled.status, compiled.out) == (0, "caf\\udce9.json.d/tiny_1.py\n")
 
 
 def test_wrong_usage_is_laid_out_as_click_does(tmp_path: Path) -> None:
@@ -209,27 +209,27 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
         def isatty(self) -> bool:
             return True
 
-    shown = Terminal()
+    screen = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     for note in ("[/nothing] \x1b]0;owned\x07 \u202e", "[bold]\nfaked"):
-        with redirect_stderr(shown), output.show_progress("restaurant", 2) as bar:
+        with redirect_stderr(screen), output.show_progress("restaurant", 2) as bar:
             bar.advance(partial(str, note))
-        with redirect_stderr(shown), output.show_progress("restaurant", 2) as bar:
+        with redirect_stderr(screen), output.show_progress("restaurant", 2) as bar:
             bar.show(note)
     for seen in (r"[/nothing] \x1b]0;owned\x07 \u202e", r"[bold]\nfaked"):
-        assert shown.getvalue().count(seen) >= 2
-    assert not any(order in shown.getvalue() for order in ("\x1b]0", "\x07", "\u202e", "\nfaked"))
+        assert screen.getvalue().count(seen) >= 2
+    assert not any(order in screen.getvalue() for order in ("\x1b]0", "\x07", "\u202e", "\nfaked"))
 
 
 def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the report of `validate`, also where it is a table."""
-    shown = io.StringIO()
+    screen = io.StringIO()
     monkeypatch.setattr(validate, "is_terminal", lambda _: True)
     listed = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
-    with redirect_stderr(shown):
+    with redirect_stderr(screen):
         validate.print_group(EVIL, [listed], on_error=True)
-    assert is_tame(shown.getvalue()), shown.getvalue()
+    assert is_tame(screen.getvalue()), screen.getvalue()
 
 
 def test_commands_print_through_one_place() -> None:

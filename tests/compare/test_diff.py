@@ -17,7 +17,7 @@ from formulaseed.compare.changes import find_changes
 from formulaseed.compare.diff import Difference, diff
 from formulaseed.documents import analyse
 from formulaseed.ir import nodes
-from formulaseed.pages.blocks import Code, Details, Heading, Item, Items, Paragraph, Table
+from formulaseed.pages.blocks import Details, Heading, InlineCode, Items, ListItem, Paragraph, Table
 from formulaseed.pages.html import as_html
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.pages.text import as_text
@@ -466,8 +466,8 @@ def test_blocks_in_every_format() -> None:
     """A list, a marked row and a long part: what is between them is text, on one line each."""
     blocks = [
         Heading("A*", 1),
-        Paragraph(("b ", Code("`c`|"), " <d>\x1b")),
-        Items([Item("e\nf"), Item("g", 1, (": ", Code("h")))]),
+        Paragraph(("b ", InlineCode("`c`|"), " <d>\x1b")),
+        Items([ListItem("e\nf"), ListItem("g", 1, (": ", InlineCode("h")))]),
         Table(("h", "i"), (("1", "j|"), ("-", "k")), 1),
         Details("more", (Paragraph("l"),)),
     ]

@@ -1,4 +1,4 @@
-"""Values are written alike by every encoder: msgspec's, and the standard library's."""
+"""Every encoder writes the same text: msgspec's, and the standard library's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest.importorskip("msgspec")
 
 @pytest.fixture(params=["msgspec", "standard library"], scope="module", autouse=True)
 def _encoder(request: pytest.FixtureRequest) -> Iterator[None]:
-    """With msgspec, and as where it is not installed."""
+    """Run all tests with msgspec, and as if it were not installed."""
     with msgspec_installed(request.param == "msgspec", fast_encoder):
         assert (fast_encoder() is encoding._encode_by_type) == (request.param != "msgspec")
         yield
@@ -35,14 +35,12 @@ POWERS = [sign * 10.0**power for power in range(-324, 309) for sign in (1, -1)]
 @example({"ONE": 1, "TRUE": True, "FALSE": False, "NONE": None, "ZERO": -0.0})
 @example({"TEXT": "5e-7 1e5 null .0000 \ud800"})
 def test_the_text_is_that_of_the_standard_library(values: dict[str, Any]) -> None:
-    """Whatever the numbers and the strings are."""
     assert encode_plain(values) == json.dumps(values, ensure_ascii=False)
     for name, value in values.items():
         assert encode_plain({name: value}) == json.dumps({name: value}, ensure_ascii=False)
 
 
-def test_ordinary_values_are_written_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the encoder for all kinds of values."""
+def test_ordinary_values_are_encoded_by_the_fast_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "encode", lambda values: "slow")
     assert encode_plain({"LEAST": 0.0001, "MOST": 1e15, "COUNT": 12, "VERDICT": "none", "IS_SEVERE": True}) != "slow"
     assert encode_plain({"LEAST": math.nan}) == "slow"

@@ -1,4 +1,4 @@
-"""Every result says what it was made with, and the closing line counts every line of the input."""
+"""Every result has its provenance, and the closing line counts every line of the input."""
 
 from __future__ import annotations
 
@@ -14,80 +14,64 @@ KEYS = ["seed_sha256", "seed_version", "parameters", "extractor", "prompt_sha256
 REVIEW = {"review_id": "r1", "text": "Good soup", "stars": 4, "date": "2020-02-29"}
 
 
-def made_with(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all results say alike, as the last key of each."""
+def common_provenance(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the provenance that all results have, as the last key of each."""
     assert lines
     assert all(list(line)[-1] == "run" and list(line["run"]) == KEYS for line in lines)
     [run] = {json.dumps(line["run"]) for line in lines}
-    found: dict[str, Any] = json.loads(run)
-    return found
+    return dict(json.loads(run))
 
 
 @pytest.mark.parametrize(
     ("version", "expected"), [({}, None), ({"version": "2.1 β"}, "2.1 β"), ({"version": ""}, None)]
 )
-def test_rows_of_a_seed_and_of_its_module(version: dict[str, str], expected: str | None, tmp_path: Path) -> None:
-    """Hash, version and effective parameters, defaults among them; failures too; no extractor and no prompt."""
+def test_a_seed_and_its_module_have_the_same_provenance(
+    version: dict[str, str], expected: str | None, tmp_path: Path
+) -> None:
+    """Hash, version and effective parameters with defaults, also for failures; no extractor and no prompt."""
     parameters = {
         **tiny_seed()["parameters"],
         "class": {"type": "number", "default": 1},
         "_x": {"type": "string", "default": "ä"},
     }
-    given = tiny_seed(**version, parameters=parameters)
-    path = write_json(tmp_path / "seed.json", given)
+    seed = tiny_seed(**version, parameters=parameters)
+    path = write_json(tmp_path / "seed.json", seed)
     rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")), tiny_rows("b"), {"business_id": "c"})
     assert command("compile", path, "--out", tmp_path).status == 0
-    for what in (path, tmp_path / "tiny_1.py"):
-        done = command("evaluate", what, "--rows", rows, "--param", "LEAST=3", "--trace")
+    values = load_seed(seed).sha256, expected, {"LEAST": 3, "class": 1.0, "_x": "ä"}, None, None
+    for policy in (path, tmp_path / "tiny_1.py"):
+        done = command("evaluate", policy, "--rows", rows, "--param", "LEAST=3", "--trace")
         assert (done.status, ["error" in line for line in done.results]) == (3, [False, True, True])
-        assert made_with(done.results) == {
-            "seed_sha256": load_seed(given).sha256,
-            "seed_version": expected,
-            "parameters": {"LEAST": 3, "class": 1.0, "_x": "ä"},
-            "extractor": None,
-            "prompt_sha256": None,
-        }
+        assert common_provenance(done.results) == dict(zip(KEYS, values, strict=True))
 
 
-def test_the_extractors_of_runs(tmp_path: Path) -> None:
-    """`lexical` and `recorded`, also of restaurants that failed."""
+def test_a_run_names_its_extractor(tmp_path: Path) -> None:
+    """Also in the results of restaurants that failed."""
     path = write_json(tmp_path / "seed.json", tiny_seed())
-    contexts = write_lines(
-        tmp_path / "contexts.jsonl",
-        {"business_id": "a", "is_open": 1, "reviews": [REVIEW]},
-        {"business_id": "b", "is_open": 1, "reviews": []},
-        {"business_id": "c"},
-    )
+    places = [{"business_id": "a", "reviews": [REVIEW]}, {"business_id": "b", "reviews": []}, {"business_id": "c"}]
+    contexts = write_lines(tmp_path / "contexts.jsonl", *({**place, "is_open": 1} for place in places))
     recorded = write_lines(
         tmp_path / "recorded.jsonl", {"business_id": "a", "review_id": "r1", "fields": {"mood": "good", "score": 1}}
     )
     for options, name in (((), "lexical"), (("--extractor", "recorded", "--extractions", recorded), "recorded")):
         done = command("run", path, "--contexts", contexts, *options)
         assert (done.status, len(done.results)) == (3, 3)
-        run = made_with(done.results)
+        run = common_provenance(done.results)
         assert (run["extractor"], run["prompt_sha256"], run["parameters"]) == (name, None, {"LEAST": 2})
 
 
-def test_from_python() -> None:
-    """An evaluator says the same of itself."""
-    run = load_evaluator(tiny_seed(version=3)).provenance({"LEAST": 5.0}, "mine")
-    assert run.to_json() == {
-        "seed_sha256": load_seed(tiny_seed(version=3)).sha256,
-        "seed_version": "3",
-        "parameters": {"LEAST": 5},
-        "extractor": "mine",
-        "prompt_sha256": None,
-    }
+def test_an_evaluator_returns_its_provenance() -> None:
+    seed = tiny_seed(version=3)
+    values = load_seed(seed).sha256, "3", {"LEAST": 5}, "mine", None
+    run = load_evaluator(seed).provenance({"LEAST": 5.0}, "mine")
+    assert run.to_json() == dict(zip(KEYS, values, strict=True))
     task, module = TASKS / "g1a_v2" / "seed.json", ROOT / "generated" / "g1a_v2.py"
     assert load_evaluator(task).provenance() == load_evaluator(module).provenance()
     assert load_evaluator(module).provenance().seed_sha256 == load_seed(task).sha256
 
 
-# --- the closing line
-
-
 def test_evaluate_counts_every_line(tmp_path: Path) -> None:
-    """Restaurants with a value, those without, unreadable lines; blank lines are none."""
+    """Restaurants with a value, those without, unreadable lines; blank lines are not counted."""
     path = write_json(tmp_path / "seed.json", tiny_seed())
     good = [tiny_rows(f"g{i}", tiny_row("r1")) for i in range(6)]
     rows = write_lines(tmp_path / "rows.jsonl", *good, b"", b"{", tiny_rows("none"), {"rows": []})
@@ -99,25 +83,22 @@ def test_evaluate_counts_every_line(tmp_path: Path) -> None:
 
 
 def test_run_counts_every_line(tmp_path: Path) -> None:
-    """The same for contexts; in files of their own, also lines that belong to no restaurant or to one that is there."""
+    """In two files also lines that belong to no restaurant, and those of a restaurant that has a line already."""
     seed = tiny_seed()
     seed["extract"]["fields"][0]["default"] = "good"
     path = write_json(tmp_path / "seed.json", seed)
     good = [{"business_id": f"g{i}", "is_open": 1, "reviews": [REVIEW]} for i in range(6)]
     contexts = write_lines(tmp_path / "contexts.jsonl", *good, b"[]", {"reviews": []}, {"business_id": "none"})
-    done = command("run", path, "--contexts", contexts)
-    assert (done.status, len(done.results)) == (3, 7)
-    counts = "7 restaurants, 1 failed; 2 lines unreadable; 6 of 6 reviews relevant, 6 extracted (lexical)"
-    assert done.err.splitlines()[-1] == counts
     places = write_lines(tmp_path / "places.jsonl", *[{"business_id": b, "is_open": 1} for b in "abcb"], b"{")
-    reviews = write_lines(
-        tmp_path / "reviews.jsonl",
-        *[{**REVIEW, "business_id": b} for b in "abxyx"],
-        {"business_id": "c", "text": "soup"},
-        b"null",
-    )
-    done = command("run", path, "--restaurants", places, "--reviews", reviews)
-    counts = (
-        "3 restaurants, 1 failed; 3 lines unreadable; 4 lines unused; 2 of 2 reviews relevant, 2 extracted (lexical)"
-    )
-    assert (done.status, done.err.splitlines()[-1]) == (3, counts)
+    known = [{**REVIEW, "business_id": b} for b in "abxyx"]
+    reviews = write_lines(tmp_path / "reviews.jsonl", *known, {"business_id": "c", "text": "soup"}, b"null")
+    for options, lines in (
+        (("--contexts", contexts), "7 restaurants, 1 failed; 2 lines unreadable; 6 of 6 reviews relevant, 6 extracted"),
+        (
+            ("--restaurants", places, "--reviews", reviews),
+            "3 restaurants, 1 failed; 3 lines unreadable; 4 lines unused; 2 of 2 reviews relevant, 2 extracted",
+        ),
+    ):
+        done = command("run", path, *options)
+        assert (done.status, done.err.splitlines()[-1]) == (3, f"{lines} (lexical)")
+        assert f"{len(done.results)} restaurants" in lines

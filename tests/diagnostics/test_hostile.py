@@ -152,6 +152,7 @@ def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
         assert [raised.value.step, raised.value.kind] == entry.raises
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", sorted({name.partition("-")[0] for name in REFUSED}))
 def test_hostile_seeds_are_refused(kind: str, watched: Watched) -> None:
     """Each is refused with the expected codes, in printable words, and in time."""
@@ -205,6 +206,7 @@ def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: py
 # --- all of them in that process
 
 
+@pytest.mark.thorough
 def test_the_command_is_calm(watched: Watched) -> None:
     """`check` over all files ends with status 1, prints the list alone, and reports no error of an honest oddity."""
     checked = watched.report["commands"][0]
@@ -214,6 +216,7 @@ def test_the_command_is_calm(watched: Watched) -> None:
     assert [name for name in fine if watched.time_of(name) >= SECONDS] == []
 
 
+@pytest.mark.thorough
 def test_what_is_compiled_gives_right_values(watched: Watched) -> None:
     """The formatted modules, read from their files and verified again, give the values of the corpus."""
     compiled = watched.report["commands"][1]
@@ -223,6 +226,7 @@ def test_what_is_compiled_gives_right_values(watched: Watched) -> None:
         assert are_same(values, entry.values), entry.id
 
 
+@pytest.mark.thorough
 def test_nothing_is_written_but_the_modules(watched: Watched) -> None:
     """The folders have the files of the plan and the modules; all files opened for writing are modules, unfinished."""
     files = {path for path in watched.folder.rglob("*") if path.is_file()}
@@ -234,6 +238,7 @@ def test_nothing_is_written_but_the_modules(watched: Watched) -> None:
         assert re.fullmatch(rf"{out}/\.[\w.-]+\.tmp|[0-9]+", path), path
 
 
+@pytest.mark.thorough
 def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
     """All events are those of parsing and importing our modules and their records; no canary occurs."""
     sources = {path.read_text(encoding="utf-8") for path in watched.modules.values()}
@@ -264,6 +269,7 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
     assert watched.report["new builtins"] == []
 
 
+@pytest.mark.thorough
 def test_the_canary_sings(tmp_path: Path) -> None:
     """Each payload with a canary leaves a trace if its text becomes code in the careless way that the canary names."""
     payloads = [

@@ -1,6 +1,6 @@
-"""Whatever a seed holds, the compiler tells what is wrong with it: no other exception, and never after a long time.
+"""Test that the compiler reports diagnostics for any seed: it raises no other exception, and ends soon.
 
-Each analysis has a bound in processor time, so that a busy machine fails no test.
+Each analysis has a limit in processor time, so that a busy machine fails no test.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from hypothesis import strategies as st
 
 Json = Any
 SECONDS = 5.0
-"""What an analysis may take, however large or strange the seed; most take some milliseconds."""
+"""The time that the analysis of any seed may take; most take some milliseconds."""
 
 
 def examples(share: float) -> Callable[[Any], Any]:
-    """So many examples, relative to the profile's number."""
+    """Return settings with a share of the profile's number of examples."""
     return settings(max_examples=max(1, round(settings.default.max_examples * share)))  # type: ignore[union-attr]
 
 
 def assert_only_diagnostics(seed: Json | Path) -> SeedAnalysis:
     start = time.process_time()
-    found = analyse(seed)
-    render_text(found.diagnostics)
-    render_json(found.diagnostics)
+    analysis = analyse(seed)
+    render_text(analysis.diagnostics)
+    render_json(analysis.diagnostics)
     assert time.process_time() - start < SECONDS
-    for diagnostic in found.diagnostics:
+    for diagnostic in analysis.diagnostics:
         assert diagnostic.code != "FS901", diagnostic.message
         assert diagnostic.message
         assert diagnostic.help
         assert (diagnostic.line, diagnostic.column) <= (diagnostic.end_line, diagnostic.end_column)
-    assert found.has_errors or found.program is not None
-    return found
+    assert analysis.has_errors or analysis.program is not None
+    return analysis
 
 
 # --- texts where formulas stand
@@ -89,18 +89,14 @@ PLACES: dict[str, Callable[[str], Json]] = {
 
 
 def seed_with(step: Json) -> Json:
+    fields = [{"name": "kind", "type": "enum", "values": ["a", "b"]}, {"name": "note", "type": "string"}]
+    first = [{"name": "F", "op": "define_filter", "extraction": {"kind": "a"}}, {"name": "N", "op": "count"}]
     return {
         "task_name": "T",
         "parameters": {"P": {"type": "number", "default": 1.5}},
         "context": [{"name": "price", "type": "integer", "nullable": True}],
-        "extract": {
-            "fields": [{"name": "kind", "type": "enum", "values": ["a", "b"]}, {"name": "note", "type": "string"}]
-        },
-        "compute": [
-            {"name": "F", "op": "define_filter", "extraction": {"kind": "a"}},
-            {"name": "N", "op": "count"},
-            {"name": "X", **step},
-        ],
+        "extract": {"fields": fields},
+        "compute": [*first, {"name": "X", **step}],
         "output": ["X"],
     }
 
@@ -123,29 +119,26 @@ def test_any_text_as_a_name(text: str) -> None:
     assert_only_diagnostics(seed)
 
 
-DEEP = {
-    "brackets": ("(", "1", ")"), "lists": ("[", "1", "]"), "calls": ("max(", "1", ", 2)"), "signs": ("-", "N", ""),
-    "not": ("not ", "N > 1", ""), "powers": ("N ** ", "2", ""), "sums": ("N + ", "1", ""), "ands": ("N > 1 and ", "N > 2", ""),
-    "branches": ("1 if N > 1 else ", "2", ""), "before": ("", "1", " if N > 1 else 2"), "chains": ("N < ", "1", ""),
-    "open": ("(", "", ""), "closed": ("", "", ")"), "quotes": ("'a' == ", "'", ""), "dots": ("a.", "b", ""),
-    "or null": ("(context.price or ", "1", ")"), "quotients": ("1 / (", "N", ")"), "in": ("'a' in ", "'b'", ""),
-    "backslashes": ("\\", "'", "'"), "spaces": (" ", "1", " "), "log": ("log(1 + ", "N", ")"),
-    "guards": ("(N != 0 and ", "N > 1", ")"),
-}  # fmt: skip
+DEEP = (
+    ("(", "1", ")"), ("[", "1", "]"), ("max(", "1", ", 2)"), ("-", "N", ""), ("not ", "N > 1", ""), ("N ** ", "2", ""),
+    ("N + ", "1", ""), ("N > 1 and ", "N > 2", ""), ("1 if N > 1 else ", "2", ""), ("", "1", " if N > 1 else 2"),
+    ("N < ", "1", ""), ("(", "", ""), ("", "", ")"), ("'a' == ", "'", ""), ("a.", "b", ""), ("(context.price or ", "1", ")"),
+    ("1 / (", "N", ")"), ("'a' in ", "'b'", ""), ("\\", "'", "'"), (" ", "1", " "), ("log(1 + ", "N", ")"),
+    ("(N != 0 and ", "N > 1", ")"),
+)  # fmt: skip
+"""Parts of formulas that are repeated, those between them, and those that are repeated behind them."""
 
 
-@pytest.mark.parametrize("form", DEEP)
+@pytest.mark.parametrize(("before", "middle", "after"), DEEP)
 @pytest.mark.parametrize("times", [50, 250, 2_000, 100_000])
-def test_deep_and_long_formulas(form: str, times: int) -> None:
-    """However often something stands inside itself; what is too deep is refused."""
-    before, middle, after = DEEP[form]
+def test_deep_and_long_formulas(before: str, middle: str, after: str, times: int) -> None:
     text = before * times + middle + after * times
     for place in ("expr", "sum", "when", "source"):
         assert_only_diagnostics(seed_with(PLACES[place](text)))
 
 
 def test_formulas_at_their_limits() -> None:
-    """Random formulas as long as they may be, of everything that is in the language."""
+    """Random formulas of the greatest length, with all parts of the language."""
     names = ("N", "1", "2.5", "context.price", "param.P", "(N or 1)", "(1 if N > 1 else N)", "log(N + 1)", "-N", "'a'")
     signs = ("+", "-", "*", "/", "//", "%", "**", "and", "or", "<", "==", "in", "if N > 1 else")
     for attempt in range(20):
@@ -171,8 +164,8 @@ def task_texts() -> tuple[str, ...]:
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> Json:
-    """A task's seed with parts taken out, doubled, exchanged or replaced, or only one text that is longer."""
+def damaged_seeds(draw: st.DrawFn) -> Json:
+    """A task's seed with parts removed, doubled, exchanged or replaced, or with one longer text."""
     seed = json.loads(draw(st.sampled_from(task_texts())))
     changes = ["delete", "double", "replace", "retype", "rename", "exchange", "soup"]
     for change in draw(st.just(["append"]) | st.lists(st.sampled_from(changes), min_size=1, max_size=3)):
@@ -201,10 +194,10 @@ def damaged(draw: st.DrawFn) -> Json:
 
 
 def test_damaged_seeds() -> None:
-    """Nothing but diagnostics, and what passes the check compiles, which some do."""
+    """A damaged seed gives diagnostics; one without errors compiles, as some do."""
     compiled = 0
 
-    @given(damaged())
+    @given(damaged_seeds())
     def only_diagnostics(seed: Json) -> None:
         nonlocal compiled
         if not assert_only_diagnostics(seed).has_errors:
@@ -228,7 +221,7 @@ _REPEATED = (
 
 @st.composite
 def damaged_bytes(draw: st.DrawFn) -> bytes:
-    """The bytes of a task's seed: some taken out, doubled, exchanged or overwritten."""
+    """The bytes of a task's seed with some removed, doubled, exchanged or overwritten."""
     data = draw(st.sampled_from(task_texts())).encode()
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(data)))
@@ -265,5 +258,4 @@ def test_damaged_files(data: bytes) -> None:
 @pytest.mark.parametrize("part", _REPEATED)
 @pytest.mark.parametrize("times", [70, 5_000, 200_000])
 def test_files_of_one_part(part: bytes, times: int) -> None:
-    """Nesting that never ends, and other files that are one thing many times."""
     assert_file_has_only_diagnostics(part * times)

@@ -1,4 +1,4 @@
-"""What a model answers: its schemas, the check against them, the seed that it becomes, and its repair."""
+"""A model's answers match their schemas, become a seed, and are repaired."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drafts import BAD_SEED, CONDITIONS, G1A, GRAPH, REPAIR, changed_seed, good_seed, on_the_wire, repair, step_of
+from drafts import BAD_SEED, CONDITIONS, G1A, GOOD, GRAPH, REPAIR, answers_of, change_seed, repair, step_of
 from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
 from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import check
-from formulaseed.draft.conversion import drafted, repaired, seed_text
-from formulaseed.draft.prompts import shown
-from formulaseed.draft.report import report
-from formulaseed.draft.session import Attempt, DraftResult, prompt_values
+from formulaseed.draft.checking import check_draft
+from formulaseed.draft.conversion import apply_repair, assemble_draft, convert_draft
+from formulaseed.draft.prompts import format_values
+from formulaseed.draft.report import write_report
+from formulaseed.draft.session import DraftResult, RepairAttempt, repair_values
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
@@ -30,8 +30,11 @@ from hypothesis.strategies import SearchStrategy
 # --- schemas
 
 
-@pytest.mark.parametrize("schema", [wire.CONDITIONS, wire.GRAPH, wire.SEED, wire.REPAIR])
-def test_the_schemas_are_made_for_the_wire(schema: dict[str, Any]) -> None:
+SCHEMAS = {"conditions": wire.CONDITIONS, "graph": wire.GRAPH, "seed": wire.SEED, "repair": wire.REPAIR}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_the_schemas_are_those_of_structured_output(schema: dict[str, Any]) -> None:
     """Closed objects whose keys are all required, at most sixteen unions, no recursion, every reference defined."""
     objects = [value for value in _values(schema) if value.get("type") == "object"]
     assert all(o["additionalProperties"] is False and o["required"] == list(o["properties"]) for o in objects)
@@ -48,7 +51,7 @@ def test_the_schemas_are_made_for_the_wire(schema: dict[str, Any]) -> None:
 
 
 def _unions(schema: Any, definitions: dict[str, Any]) -> int:
-    """Unions of the schema with every reference written out."""
+    """Count the unions of a schema with every reference written out."""
     if isinstance(schema, list):
         return sum(_unions(item, definitions) for item in schema)
     if not isinstance(schema, dict):
@@ -64,15 +67,14 @@ def _values(schema: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("schema", "answer"),
-    [(wire.CONDITIONS, CONDITIONS), (wire.GRAPH, GRAPH), (wire.SEED, BAD_SEED), (wire.REPAIR, REPAIR)],
-    ids=["conditions", "graph", "seed", "repair"],
+    ("schema", "answer"), [*zip(SCHEMAS.values(), (CONDITIONS, GRAPH, BAD_SEED, REPAIR), strict=True)], ids=SCHEMAS
 )
 def test_an_answer_is_checked_against_its_schema(schema: dict[str, Any], answer: dict[str, Any]) -> None:
     """An answer with any value of another kind, or any key left out, is refused."""
     assert wire.read_answer(json.dumps(answer), schema) == answer
-    refused = 0
-    for number in range(len(list(places(answer)))):
+    count = len(list(places(answer)))
+    assert count > 20
+    for number in range(min(count, 60)):
         spoilt = copy.deepcopy(answer)
         holder, key = list(places(spoilt))[number]
         holder[key] = {"nested": [None]}
@@ -82,10 +84,6 @@ def test_an_answer_is_checked_against_its_schema(schema: dict[str, Any], answer:
             del holder[key]
             with pytest.raises(UnusableAnswer, match="does not match its schema"):
                 wire.read_answer(json.dumps(spoilt), schema)
-        refused += 1
-        if refused == 60:
-            break
-    assert refused > 20
 
 
 @pytest.mark.parametrize(
@@ -95,27 +93,29 @@ def test_an_answer_is_checked_against_its_schema(schema: dict[str, Any], answer:
     ids=lambda text: text[:20],
 )  # fmt: skip
 def test_what_is_no_answer_is_refused(text: str) -> None:
-    """Whatever a model sends, it is an answer of the schema or `UnusableAnswer`."""
     with pytest.raises(UnusableAnswer, match="the answer"):
         wire.read_answer(text, wire.GRAPH)
 
 
-def test_steps_are_checked_against_the_schema_of_their_operation() -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"expr": 3}, r"`steps\[9\]\.expr\.expr` must be a string"),
+        ({"op": "eval"}, r"`steps\[9\]` has an unknown `op`"),
+    ],
+)
+def test_steps_are_checked_against_the_schema_of_their_operation(change: dict[str, Any], message: str) -> None:
     """The message is about the operation's own keys, not about all of them."""
-    seed = changed_seed("TRUST_RAW", expr=3)
-    with pytest.raises(UnusableAnswer, match=r"`steps\[9\]\.expr\.expr` must be a string"):
-        wire.read_answer(json.dumps(seed), wire.SEED)
-    seed = changed_seed("TRUST_RAW", op="eval")
-    with pytest.raises(UnusableAnswer, match=r"`steps\[9\]` has an unknown `op`"):
-        wire.read_answer(json.dumps(seed), wire.SEED)
+    with pytest.raises(UnusableAnswer, match=message):
+        wire.read_answer(json.dumps(change_seed("TRUST_RAW", **change)), wire.SEED)
 
 
 # --- conversion and repair
 
 
-def test_a_draft_becomes_the_seed_of_the_specification(tmp_path: Path) -> None:
+def test_a_draft_becomes_the_seed_of_the_specification() -> None:
     """Pairs become maps, tests become conditions, empty parts go, numbers of sentences become sentences."""
-    text, faults = seed_text(drafted(CONDITIONS, good_seed()), G1A)
+    text, faults = convert_draft(assemble_draft(CONDITIONS, GOOD[2]), G1A)
     seed = json.loads(text)
     steps = {step["name"]: step for step in seed["compute"]}
     assert faults == []
@@ -125,22 +125,23 @@ def test_a_draft_becomes_the_seed_of_the_specification(tmp_path: Path) -> None:
     assert (steps["MOST_RECENT_YEAR"]["field"], steps["MOST_RECENT_YEAR"]["default"]) == ("meta.year", 2020)
     assert steps["VERDICT"]["rules"][-1] == {"else": "Critical Risk"}
     assert list(steps["CUISINE_MODIFIER"]["table"].items())[:2] == [("Thai", 2.0), ("Vietnamese", 1.8)]
-    assert all(part["sources"] for part in (*seed["compute"], *seed["extract"]["fields"]))
     texts = {sentence.text for sentence in G1A.sentences}
-    assert all(set(part["sources"]) <= texts for part in (*seed["compute"], *seed["extract"]["fields"]))
+    for part in (*seed["compute"], *seed["extract"]["fields"]):
+        assert part["sources"]
+        assert set(part["sources"]) <= texts
     assert load_seed(seed).task_name == "G1a-v2"
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
-def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
-    """Each task's seed survives the way onto the wire and back, but for what it claims to its tests: the same program."""
-    given_seed = json.loads(path.read_text(encoding="utf-8"))
-    given_seed.pop("properties", None)
-    loaded = load_seed(given_seed)
-    conditions, seed = on_the_wire(given_seed)
+def test_answers_can_express_every_seed_of_the_project(path: Path) -> None:
+    """The answers for each task's seed become the same program; properties are not drafted."""
+    task_seed = json.loads(path.read_text(encoding="utf-8"))
+    task_seed.pop("properties", None)
+    loaded = load_seed(task_seed)
+    conditions, seed = answers_of(task_seed)
     for answer, schema in ((conditions, wire.CONDITIONS), (seed, wire.SEED)):
         assert wire.read_answer(json.dumps(answer), schema) == answer
-    checked = check(drafted(conditions, seed), replace(G1A, name=loaded.task_name))
+    checked = check_draft(assemble_draft(conditions, seed), replace(G1A, name=loaded.task_name))
     assert checked.errors == 0, checked.faults
     assert checked.analysis.program is not None
     assert dump_program(checked.analysis.program) == dump_program(loaded.program)
@@ -161,15 +162,14 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
         {"name": "N", "op": "count", "where": where, "sources": [1]},
         {"name": "A", "op": "expr", "expr": "(context.price_tier or 0) + N", "sources": [1]},
     ]
-    seed = {**good_seed(), "steps": steps, "output": ["A"]}
-    checked = check(drafted(conditions, seed), G1A)
-    made = json.loads(checked.text)
+    checked = check_draft(assemble_draft(conditions, {**GOOD[2], "steps": steps, "output": ["A"]}), G1A)
+    seed = json.loads(checked.text)
     assert not any(checked.defects), checked.faults
-    assert made["context"] == [{"name": "price_tier", "type": "integer", "nullable": True}]
-    assert made["parameters"]["YEAR"] == {
+    assert seed["context"] == [{"name": "price_tier", "type": "integer", "nullable": True}]
+    assert seed["parameters"]["YEAR"] == {
         "type": "integer", "default": 2025, "description": "The year that counts as now", "minimum": 2000
     }  # fmt: skip
-    assert made["compute"][0]["where"]["meta.year"] == {">=": 2020, "<": "param.YEAR"}
+    assert seed["compute"][0]["where"]["meta.year"] == {">=": 2020, "<": "param.YEAR"}
 
 
 @pytest.mark.parametrize(
@@ -184,53 +184,52 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
 def test_what_a_seed_cannot_say_is_a_fault(conditions: list[tuple[str, str, list[int]]], message: str) -> None:
     """Nothing of a draft is dropped in silence: it counts as an error, and goes back to the model."""
     where = [{"subject": subject, "test": test, "values": values} for subject, test, values in conditions]
-    checked = check(drafted(CONDITIONS, changed_seed("N_MILD", where=where)), G1A)
+    checked = check_draft(assemble_draft(CONDITIONS, change_seed("N_MILD", where=where)), G1A)
     assert checked.errors == 1
-    assert message in prompt_values(checked, G1A, None)["diagnostics"][0]["message"]
+    assert message in repair_values(checked, G1A, None)["diagnostics"][0]["message"]
 
 
 def test_a_repair_replaces_adds_moves_and_removes() -> None:
     """Parts are named; what is not named stays as it is, where it is."""
-    draft = drafted(CONDITIONS, good_seed())
+    draft = assemble_draft(CONDITIONS, GOOD[2])
     new = {"name": "EXTRA", "op": "const", "value": 2, "sources": [55]}
-    answer = repair({**step_of(good_seed(), "BASE_RISK"), "value": 2.5}, new)
+    answer = repair({**step_of(GOOD[2], "BASE_RISK"), "value": 2.5}, new)
     answer["steps"][1]["before"] = "RAW_RISK"
     answer |= {
         "removed": [{"name": name, "why": "wrong"} for name in ("N_OLD", "account_type")],
         "output": ["VERDICT"],
         "fields": [{**CONDITIONS["fields"][0], "name": "new"}],
     }
-    found = repaired(draft, answer)
-    names = [step["name"] for step in found["steps"]]
-    before = [step["name"] for step in draft["steps"] if step["name"] != "N_OLD"]
-    at = before.index("RAW_RISK")
-    assert names == [*before[:at], "EXTRA", *before[at:]]
-    assert [field["name"] for field in found["fields"]] == ["incident_severity", "safety_interaction", "new"]
-    assert (found["output"], found["keywords"]) == (["VERDICT"], draft["keywords"])
-    changed = {step["name"]: step for step in found["steps"]}
-    assert changed["BASE_RISK"]["value"] == 2.5
-    assert all(changed[step["name"]] == step for step in draft["steps"] if step["name"] not in ("N_OLD", "BASE_RISK"))
+    repaired = apply_repair(draft, answer)
+    steps = {step["name"]: step for step in repaired["steps"]}
+    expected = [step["name"] for step in draft["steps"] if step["name"] != "N_OLD"]
+    expected.insert(expected.index("RAW_RISK"), "EXTRA")
+    assert [*steps] == [step["name"] for step in repaired["steps"]] == expected
+    assert [field["name"] for field in repaired["fields"]] == ["incident_severity", "safety_interaction", "new"]
+    assert (repaired["output"], repaired["keywords"]) == (["VERDICT"], draft["keywords"])
+    assert steps["BASE_RISK"]["value"] == 2.5
+    assert all(steps[step["name"]] == step for step in draft["steps"] if step["name"] not in ("N_OLD", "BASE_RISK"))
 
 
-def test_all_sentences_go_back_where_a_wrong_part_names_none() -> None:
-    """A part that came from nowhere may come from anywhere."""
-    checked = check(drafted(CONDITIONS, changed_seed("TRUST_RAW", expr="NOTHING", sources=[])), G1A)
-    assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
-    checked = check({**drafted(CONDITIONS, good_seed()), "output": ["NOTHING"]}, G1A)
-    assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
+@pytest.mark.parametrize(
+    "seed", [change_seed("TRUST_RAW", expr="NOTHING", sources=[]), {**GOOD[2], "output": ["NOTHING"]}]
+)
+def test_all_sentences_go_back_if_a_wrong_part_cites_none(seed: dict[str, Any]) -> None:
+    checked = check_draft(assemble_draft(CONDITIONS, seed), G1A)
+    assert checked.errors
+    assert len(repair_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
 
 
-def test_a_part_that_names_no_sentence_goes_back() -> None:
+def test_a_part_that_cites_no_sentence_goes_back() -> None:
     """It is no error, but a draft without it is better: a seed's parts come from somewhere."""
-    seed = good_seed()
-    step_of(seed, "TRUST_RAW")["sources"] = []
+    seed = change_seed("TRUST_RAW", sources=[])
     step_of(seed, "RAW_RISK")["sources"] = [777]
-    checked = check(drafted(CONDITIONS, seed), G1A)
+    checked = check_draft(assemble_draft(CONDITIONS, seed), G1A)
     assert (checked.errors, any(checked.defects)) == (0, True)
     assert str(checked.defects) == "0 errors, 2 parts without a sentence"
-    reported = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
+    reported = [one["part"] for one in repair_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
     assert reported == ["step TRUST_RAW", "step RAW_RISK"]
-    better = check(repaired(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
+    better = check_draft(apply_repair(checked.draft, repair(step_of(GOOD[2], "RAW_RISK"))), G1A)
     assert better.defects < checked.defects
 
 
@@ -271,36 +270,24 @@ TEXTS = [
     "1/0",
     "\x00",
 ]
-ANY = st.fixed_dictionaries(
-    {
-        "conditions": answers(wire.CONDITIONS, wire.CONDITIONS["$defs"]),
-        "graph": answers(wire.GRAPH, wire.GRAPH["$defs"]),
-        "seed": answers(wire.SEED, wire.SEED["$defs"]),
-        "repair": answers(wire.REPAIR, wire.REPAIR["$defs"]),
-    }
-)
+ANY_ANSWERS = st.fixed_dictionaries({name: answers(schema, schema["$defs"]) for name, schema in SCHEMAS.items()})
 
 
-@given(ANY)
-def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict[str, Any]) -> None:
+@given(ANY_ANSWERS)
+def test_any_answers_end_in_a_seed_or_in_diagnostics(drawn: dict[str, Any]) -> None:
     """Any answers of the schemas are converted, checked, fixed, traced and reported; a seed without errors compiles."""
-    for name, schema in (
-        ("conditions", wire.CONDITIONS),
-        ("graph", wire.GRAPH),
-        ("seed", wire.SEED),
-        ("repair", wire.REPAIR),
-    ):
-        assert wire.read_answer(json.dumps(made[name]), schema) == made[name]
-    first = check(drafted(made["conditions"], made["seed"]), G1A)
-    second = check(repaired(first.draft, made["repair"]), G1A)
+    for name, schema in SCHEMAS.items():
+        assert wire.read_answer(json.dumps(drawn[name]), schema) == drawn[name]
+    first = check_draft(assemble_draft(drawn["conditions"], drawn["seed"]), G1A)
+    second = check_draft(apply_repair(first.draft, drawn["repair"]), G1A)
     for checked in (first, second):
-        refused = find_losses(first.draft, checked.draft, made["repair"], G1A)
-        assert (checked is second) or not refused, "a draft is no worse than itself"
-        json.loads(shown(prompt_values(checked, G1A, Attempt(made["repair"], second, refused))))
+        losses = find_losses(first.draft, checked.draft, drawn["repair"], G1A)
+        assert (checked is second) or not losses, "a draft is no worse than itself"
+        json.loads(format_values(repair_values(checked, G1A, RepairAttempt(drawn["repair"], second, losses))))
         assert "FS901" not in [d.code for d in checked.analysis.diagnostics]
         assert layout(canonical(json.loads(checked.text))) == checked.text
         if not checked.errors:
             compile_seed(json.loads(checked.text))
-    notes = tuple(made["seed"]["assumptions"])
-    text = report(DraftResult(G1A, made["graph"], second, (), notes, notes), {}, read_prices())
+    notes = tuple(drawn["seed"]["assumptions"])
+    text = write_report(DraftResult(G1A, drawn["graph"], second, (), notes, notes), {}, read_prices())
     assert text.splitlines()[0].startswith("# Draft of")

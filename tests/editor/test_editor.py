@@ -153,7 +153,7 @@ def with_formula(name: str, formula: str) -> tuple[str, int]:
     return text.replace("|", ""), text.index("|")
 
 
-def inserted(text: str, offset: int) -> Iterator[tuple[str, str]]:
+def insertions(text: str, offset: int) -> Iterator[tuple[str, str]]:
     """Yield each name or function that is offered at a place, and the text with it."""
     document = SeedDocument("seed.json", text)
     start, end = document.word_at(offset)
@@ -176,7 +176,7 @@ def test_every_completion_has_a_meaning_where_it_is_offered(data: st.DataObject,
     if is_cut:
         text = text[:offset] + text[string.end(1) :]
         assume(not any(code.startswith(("FS2", "FS401")) for code in errors(text)))
-    for name, changed in inserted(text, offset):
+    for name, changed in insertions(text, offset):
         assert not [code for code in errors(changed) if code.startswith(("FS2", "FS401"))], (name, changed)
 
 
@@ -225,7 +225,7 @@ def test_an_output_is_offered_once() -> None:
     """The steps with a value that the list does not have yet; filters never."""
     text = EVERY.replace('"X"\n ],', '""\n ],')
     place = text.index('""\n ],') + 1
-    names = {name for name, _ in inserted(text, place)}
+    names = {name for name, _ in insertions(text, place)}
     assert {"N", "USEFUL", "FEE", "X", "BAND"} <= names
     assert not names & {"V", "IS_BAD", "$IS_BAD"}
 
@@ -240,7 +240,7 @@ def test_a_word_is_replaced_with_its_sign() -> None:
 def test_a_call_is_completed_with_its_bracket() -> None:
     """Unless there is one behind the word, all of which is replaced."""
     for formula, expected in (("lo| + 1", "log( + 1"), ("N + lo|g(2)", "N + log(2)")):
-        changed = dict(inserted(*with_formula("X", formula)))["log"]
+        changed = dict(insertions(*with_formula("X", formula)))["log"]
         assert json.loads(changed)["compute"][8]["expr"] == expected
 
 
@@ -397,7 +397,7 @@ RARE = {"shutdown", "nothing", "half a message", "no JSON"}
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.thorough) if n in RARE else n for n in SESSIONS])
 def test_a_session_ends_in_silence(name: str) -> None:
-    """As a real process: status 0, or 1 as the protocol has it for an exit without a shutdown; nothing on standard error."""
+    """A real process ends with status 0, or with 1 for an exit without a shutdown, and writes nothing to standard error."""
     sent, status = SESSIONS[name]
     done = subprocess.run(SERVER, input=sent, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (status, b"")

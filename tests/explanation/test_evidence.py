@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import diff, explain, load_seed
-from formulaseed.explanation.evidence_text import exclusion_texts
+from formulaseed.explanation.evidence_text import describe_exclusions
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change, Evidence
 from formulaseed.pages.values import format_plain, format_value
@@ -224,7 +224,7 @@ def test_reviews_that_one_condition_leaves_out_are_named() -> None:
         ["golden-carp-12: account_type is 'secondhand', not 'firsthand'"]
     ]
     assert [len(each.conditions) for each in severe.excluded if each.near] == [1]
-    assert [*exclusion_texts(severe)] == [
+    assert [*describe_exclusions(severe)] == [
         "not counted: golden-carp-12: account_type is 'secondhand', not 'firsthand'",
         "5 other reviews do not count: neither extraction.incident_severity == 'severe' nor extraction.account_type == "
         "'firsthand' holds for 3; extraction.incident_severity == 'severe' does not hold for 2",
@@ -237,7 +237,7 @@ def test_reviews_that_one_condition_leaves_out_are_named() -> None:
     compute: list[Json] = [{"name": "N", "op": "count", "where": {"meta.stars": 1, "meta.useful": {">": 3}}}]
     rows = [{"review_id": f"r{n}", "meta": {"stars": 1 + n // 8, "useful": 0}} for n in range(12)]
     few = evidence(explain(seed_of(compute, "N"), rows, {}, "b"), "N")
-    assert [*exclusion_texts(few)] == [
+    assert [*describe_exclusions(few)] == [
         "not counted: " + "; ".join(f"r{n}: meta.useful is 0, not > 3" for n in range(5)),
         "7 other reviews do not count: neither meta.stars == 1 nor meta.useful > 3 holds for 4; "
         "meta.useful > 3 does not hold for 3",

@@ -100,12 +100,9 @@ def test_the_story_of_one_restaurant() -> None:
     said = explained("nonna-pia").text
     assert said.startswith("Trattoria Nonna Pia (nonna-pia): Critical Risk\n")
     order = [
-        "FINAL_RISK_SCORE is 11.1634",
-        "The rules of VERDICT",
-        "What would change it",
-        "How it was computed",
+        "FINAL_RISK_SCORE is 11.1634", "The rules of VERDICT", "What would change it", "How it was computed",
         "The reviews behind it",
-    ]
+    ]  # fmt: skip
     assert sorted(order, key=said.index) == order
     assert "Low Risk if review nonna-pia-07 did not count" in said
     assert "'Italian, Wine Bars, Restaurants', which has Italian" in said

@@ -9,7 +9,7 @@ from typing import Any
 import formulaseed as library
 import pytest
 from formulaseed.ir import nodes
-from formulaseed.pages.graph import Graph, dot, graph_of, mermaid
+from formulaseed.pages.graph import Graph, as_dot, as_mermaid, build_graph
 from formulaseed.testing import seeds
 from helpers import TASKS, formulaseed, tiny_seed, write_json
 from hypothesis import given, settings
@@ -37,7 +37,7 @@ def edges_by_name(graph: Graph) -> set[tuple[str, str]]:
 def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
     """Each step is a node, each input in use one more, and edges lead forwards from all that a step mentions."""
     program = library.load_seed(seed).program
-    graph = graph_of(program)
+    graph = build_graph(program)
     steps = program.steps
     assert [node.step for node in graph.nodes if node.step is not None] == [step.name for step in steps]
     assert len({node.symbol for node in graph.nodes}) == len(graph.nodes)
@@ -52,7 +52,7 @@ def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
 
 
 def test_the_example() -> None:
-    graph = graph_of(G1A)
+    graph = build_graph(G1A)
     assert len(graph.nodes) == len(G1A.steps) + 7
     assert {source for source, target in edges_by_name(graph) if target == "N_RECENT"} == {"$IS_INCIDENT", "meta.year"}
     kinds = {node.name: node.kind for node in graph.nodes}
@@ -69,7 +69,7 @@ def test_hoisted_parts_are_in_their_step() -> None:
         "task_name": "T", "extraction_fields": [{"name": "k", "values": ["a", "b"]}],
         "compute_dag": [{"name": "share", "formula": formula}], "output_fields": ["share"],
     }  # fmt: skip
-    graph = graph_of(library.load_seed(seed).program)
+    graph = build_graph(library.load_seed(seed).program)
     assert edges_by_name(graph) == {("meta.year", "share")}
 
 
@@ -79,17 +79,17 @@ def test_hoisted_parts_are_in_their_step() -> None:
 @pytest.mark.parametrize("program", [G1A, hostile()], ids=["example", "hostile"])
 def test_mermaid_and_dot_hold_no_syntax_of_the_seed(program: nodes.Program) -> None:
     """Each line is a node, an edge or our own; a node's text is in quotes that end where they should."""
-    graph = graph_of(program)
+    graph = build_graph(program)
     text = r"(?:[\w .+*/=,:()'-]|#\d+;)*"
     node = rf'  n\d+(?:\(\[|\{{\{{|\[\[?)"{text}<br>{text}"(?:\]\)|\}}\}}|\]\]?)'
-    head, title, *lines = mermaid(graph).splitlines()
+    head, title, *lines = as_mermaid(graph).splitlines()
     assert (head, title) == ("flowchart TB", f"  accTitle: {graph.title}")
     count = len(graph.nodes)
     for line in lines[:count]:
         assert re.fullmatch(node, line), line
     assert all(re.fullmatch(r"  n\d+ --> n\d+", line) for line in lines[count : count + len(graph.edges)])
     assert all(line.startswith("  class") for line in lines[count + len(graph.edges) :])
-    head, _, *lines, last = dot(graph).splitlines()
+    head, _, *lines, last = as_dot(graph).splitlines()
     assert (head, last) == (f'digraph "{graph.title}" {{', "}")
     string = r'"(?:[^"\\]|\\["\\n])*"'
     for line in lines:
@@ -98,7 +98,7 @@ def test_mermaid_and_dot_hold_no_syntax_of_the_seed(program: nodes.Program) -> N
 
 def test_texts_are_shown_whole_or_cut() -> None:
     """A long formula is cut, a character that a terminal acts on is an escape."""
-    graph = graph_of(hostile())
+    graph = build_graph(hostile())
     text = next(node for node in graph.nodes if node.step == "TEXT")
     assert text.text.isprintable()
     assert text.short.endswith("…")
@@ -110,7 +110,7 @@ def test_texts_are_shown_whole_or_cut() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     seed = write_json(tmp_path / "seed.json", tiny_seed())
-    assert formulaseed("graph", seed).out == mermaid(graph_of(library.load_seed(tiny_seed()).program))
+    assert formulaseed("graph", seed).out == as_mermaid(build_graph(library.load_seed(tiny_seed()).program))
     done = formulaseed("graph", seed, "--format", "dot", "--out", tmp_path / "g.dot")
     assert (done.status, done.out) == (0, f"{tmp_path / 'g.dot'}\n")
     assert (tmp_path / "g.dot").read_text(encoding="utf-8").startswith('digraph "Tiny-1" {')

@@ -13,7 +13,7 @@ import formulaseed
 import pytest
 from formulaseed import DataError, FormulaSeed, FormulaSeedError, SeedError, load_evaluator, load_seed
 from formulaseed.cli.extract import extract as command
-from formulaseed.data.jsonl import lines_of
+from formulaseed.data.jsonl import open_lines
 from formulaseed.data.results import Failures
 from formulaseed.errors import ArgumentError
 from formulaseed.extractors import Anthropic, Recorded
@@ -290,7 +290,7 @@ def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> N
     assert len(ran) == len(lines)
     failures = Failures()
     again = evaluate_lines(
-        load_evaluator(seed), lines_of(found, "rows"), failures, trace=trace, parameters=values or None
+        load_evaluator(seed), open_lines(found, "rows"), failures, trace=trace, parameters=values or None
     )
     has_rows = [line for line in ran if "error" not in line or line["error"]["step"] is not None]
     assert [json.dumps(result.to_json()) for result in again] == [json.dumps(line) for line in has_rows]

@@ -17,14 +17,14 @@ from formulaseed.extractors.model import ledger as module
 from formulaseed.extractors.model.ledger import AskedElsewhere, Spent
 from formulaseed.extractors.model.store import Store
 from formulaseed.extractors.model.store_file import MIGRATIONS
-from formulaseed.llm.calls import Attempt, Call, Usage
+from formulaseed.llm.calls import Attempt, ModelCall, Usage
 from helpers import command
 
 USAGE = Usage(10, 20, 30, 4)
 
 
-def call(key: str, model: str = MODEL) -> Call:
-    return Call(key, model, "system", "user", {}, 100)
+def call(key: str, model: str = MODEL) -> ModelCall:
+    return ModelCall(key, model, "system", "user", {}, 100)
 
 
 def needed() -> bool:
@@ -39,7 +39,7 @@ def test_a_question_is_in_flight_once(tmp_path: Path) -> None:
         for store in (one, other):
             with pytest.raises(AskedElsewhere):
                 store.ledger.begin(call("k"), needed)
-        assert other.ledger.in_flight() == [Spent(MODEL, False, 1, call("k").at_most)]
+        assert other.ledger.in_flight() == [Spent(MODEL, False, 1, call("k").max_usage)]
         assert other.ledger.spent() == other.ledger.unknown() == []
         one.ledger.settle(Attempt("k", MODEL, "200", 7, USAGE, "req_1", id=number))
         assert other.ledger.spent() == [Spent(MODEL, False, 1, USAGE)]
@@ -66,7 +66,7 @@ def test_what_an_owner_leaves_in_flight_is_lost_and_free(tmp_path: Path) -> None
     with Store(path) as second:
         assert second.ledger.claim_on("killed") == ""
         assert second.ledger.claim_on("stopped") == "process"
-        bound = call("k").at_most
+        bound = call("k").max_usage
         assert second.ledger.unknown() == [Spent(MODEL, False, 2, bound + bound)]
         second.ledger.begin(call("mine"), needed)
         assert second.ledger.lost == [Spent(MODEL, False, 1, bound)], "whose process is gone"
@@ -119,13 +119,13 @@ def test_a_batch_is_noted_before_it_has_an_id(tmp_path: Path) -> None:
         assert other.ledger.claim_on("a") == "batch"
         with other.ledger.result_of("a", number) as sent:
             assert sent is not None
-            assert (sent.usage, sent.is_bound) == (call("a").at_most, True)
+            assert (sent.usage, sent.is_bound) == (call("a").max_usage, True)
             other.ledger.settle(Attempt("a", MODEL, "succeeded", 1, USAGE, id=sent.id))
         with one.ledger.result_of("a", number) as again:
             assert again is None
         one.ledger.end_batch(number)
         assert one.ledger.open_batches() == []
-        assert other.ledger.unknown() == [Spent(MODEL, True, 1, call("b").at_most)], "its result never came"
+        assert other.ledger.unknown() == [Spent(MODEL, True, 1, call("b").max_usage)], "its result never came"
         unmade, _ = one.ledger.begin_batch("asked", [call("c")])
         one.ledger.not_created(unmade)
         assert (other.ledger.claim_on("c"), other.ledger.open_batches()) == ("", [])

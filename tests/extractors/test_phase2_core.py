@@ -17,13 +17,13 @@ from formulaseed.extractors.model.prompting import PassValues, PromptSpec, major
 from formulaseed.llm.calls import (
     Answer,
     Attempt,
-    Call,
+    ModelCall,
     ModelCapabilities,
     UnusableAnswer,
     Usage,
-    answer_of,
-    cost_text,
-    params,
+    build_request,
+    format_cost,
+    parse_answer,
 )
 from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, RateLimiter
 from formulaseed.llm.prices import Price, Prices, read_prices
@@ -86,7 +86,7 @@ def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.Fi
     asked = questionnaire(of)
     facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
     [question] = asked.questions(about('She said "spicy"\n{review_stars}', **facts))
-    sent = params(asked.call(question, ModelCapabilities(thinking_off=True)))
+    sent = build_request(asked.call(question, ModelCapabilities(thinking_off=True)))
     system = sent.pop("system")
     user = sent.pop("messages")
     assert [*system[0]] == ["type", "text", "cache_control"]
@@ -106,11 +106,11 @@ def test_any_review_is_one_json_object_in_one_user_message(text: str) -> None:
     """The user message reads back as the text without the white space around it, and nothing else of the call changes."""
     asked = ASKED
     [question] = asked.questions(about(text))
-    sent = params(asked.call(question))
+    sent = build_request(asked.call(question))
     [message] = sent["messages"]
     assert message == {"role": "user", "content": message["content"]}
     assert json.loads(message["content"]) == {"review": text.strip()}
-    other = params(asked.call(asked.questions(about(""))[0]))
+    other = build_request(asked.call(asked.questions(about(""))[0]))
     assert {**sent, "messages": None} == {**other, "messages": None}
 
 
@@ -210,7 +210,7 @@ def test_two_questions_have_one_key_exactly_where_they_are_the_same_request_of_t
         asked = questionnaire(given_seed, **options)
         for index, question in enumerate(asked.questions(about(text))):
             count += 1
-            request = json.dumps([index, params(asked.call(question))])
+            request = json.dumps([index, build_request(asked.call(question))])
             assert keys.setdefault(request, question.key) == question.key, (given_seed, options, text)
             assert requests.setdefault(question.key, request) == request, (given_seed, options, text)
     assert 15 < len(keys) < count - 10, "some of them are the same request, and some are not"
@@ -290,7 +290,7 @@ def test_what_is_no_message_is_reported() -> None:
     usage = {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}
     content = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "{"}, {"type": "text", "text": "}"}]
     whole = {"content": content, "stop_reason": "end_turn", "usage": usage}
-    assert answer_of(json.dumps(whole).encode(), "req") == Answer("{}", "end_turn", Usage(1, 0, 0, 2), "req")
+    assert parse_answer(json.dumps(whole).encode(), "req") == Answer("{}", "end_turn", Usage(1, 0, 0, 2), "req")
     for wrong in (
         b"",
         b"{}",
@@ -301,7 +301,7 @@ def test_what_is_no_message_is_reported() -> None:
         {**whole, "content": [{"type": "text"}]},
     ):
         with pytest.raises(ValueError, match="not a message"):
-            answer_of(wrong)
+            parse_answer(wrong)
 
 
 WORDS = st.sampled_from(["the", "soup", "soups", "a", "aa", "so", "so.", "É", "x\u2028y", "ok"])
@@ -365,8 +365,8 @@ def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequ
 # --- costs and speed
 
 
-def call(key: str = "k", user: str = "u" * 100) -> Call:
-    return Call(key, MODEL, "s" * 100, user, {}, 100)
+def call(key: str = "k", user: str = "u" * 100) -> ModelCall:
+    return ModelCall(key, MODEL, "s" * 100, user, {}, 100)
 
 
 def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_path: Path) -> None:
@@ -379,8 +379,8 @@ def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_pat
     assert own.cost("unlisted", usage) is None
     assert own.cost(MODEL, Usage(input=100_001)) is None
     assert own.cost(MODEL, Usage(input=100_001), calls=2) is not None
-    assert cost_text(None) == "an unknown cost"
-    assert [cost_text(cost) for cost in (0.0, 4e-5, 0.0012, 12.345)] == ["$0.0000", "$0.000040", "$0.0012", "$12.35"]
+    assert format_cost(None) == "an unknown cost"
+    assert [format_cost(cost) for cost in (0.0, 4e-5, 0.0012, 12.345)] == ["$0.0000", "$0.000040", "$0.0012", "$12.35"]
     given = {"as_of": "2031-01-01", "models": {"mine": {"input": 1, "output": 2}}, "batch": 0.25}
     mine = read_prices(write_json(tmp_path / "prices.json", given))
     assert mine.cost("mine", Usage(input=1_000_000, output=500_000), is_batch=True) == pytest.approx(0.5)
@@ -412,13 +412,13 @@ def test_no_call_costs_more_than_its_bound(text: str) -> None:
     prompt = len(asked.system + asked.user + json.dumps(asked.schema))
     prices = read_prices()
     worst = prices.cost(MODEL, Usage(cache_write=prompt, output=asked.max_tokens))
-    assert (worst or 9) <= (prices.at_most(asked) or 0)
+    assert (worst or 9) <= (prices.max_cost(asked) or 0)
 
 
 def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
     """A call that does not fit beside others waits for them to end; one that fits with none is refused at once."""
     prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
-    bound = prices.at_most(call()) or 0.0
+    bound = prices.max_cost(call()) or 0.0
 
     async def scenario() -> list[str]:
         budget, log = CostBudget(prices, 2.5 * bound), []
@@ -429,11 +429,11 @@ def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
                 return
             log.append(f"{name} goes")
             await asyncio.sleep(0)
-            budget.attempted(Attempt(name, MODEL, "200", 1, Usage(input=cost)))
+            budget.charge(Attempt(name, MODEL, "200", 1, Usage(input=cost)))
             budget.settle(call(name))
 
         await asyncio.gather(*(one(name, 10) for name in "abcd"))
-        budget.attempted(Attempt("e", MODEL, "200", 1, Usage(input=round(2 * bound))))
+        budget.charge(Attempt("e", MODEL, "200", 1, Usage(input=round(2 * bound))))
         assert budget.may_retry()
         await one("f", 0)
         return log
@@ -444,23 +444,23 @@ def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
 def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None:
     """A 429 and a server that was not reached cost nothing; what broke may have cost all, so the next one is not sent."""
     prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
-    bound = prices.at_most(call()) or 0.0
+    bound = prices.max_cost(call()) or 0.0
 
     async def scenario() -> None:
         budget = CostBudget(prices, 1.5 * bound)
         assert await budget.reserve(call())
-        budget.attempted(Attempt("k", MODEL, "429", 1))
+        budget.charge(Attempt("k", MODEL, "429", 1))
         assert budget.may_retry()
-        budget.attempted(Attempt("k", MODEL, "no connection", 1))
+        budget.charge(Attempt("k", MODEL, "no connection", 1))
         assert budget.may_retry()
-        budget.attempted(Attempt("k", MODEL, "no answer", 1, call().at_most, is_bound=True))
+        budget.charge(Attempt("k", MODEL, "no answer", 1, call().max_usage, is_bound=True))
         assert not budget.may_retry()
         budget.settle(call())
         assert not await budget.reserve(call())
         unknown = CostBudget(prices, 1.0)
-        other = Call("k", "unlisted", "", "", {}, 1)
+        other = ModelCall("k", "unlisted", "", "", {}, 1)
         assert not await unknown.reserve(other)
-        assert "unknown" in unknown.refusal(other)
+        assert "unknown" in unknown.explain_refusal(other)
         assert await CostBudget(prices, None).reserve(other)
 
     asyncio.run(scenario())
@@ -491,7 +491,7 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
         async def one() -> None:
             nonlocal most, done
             async with gate:
-                most = max(most, gate.inside)
+                most = max(most, gate.active)
                 await asyncio.sleep(0.001)
                 done += 1
 
@@ -500,7 +500,7 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
         for task in tasks[5:30:2]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert (gate.inside, len(gate._waiting)) == (0, 0)
+        assert (gate.active, len(gate._waiting)) == (0, 0)
         return most, done
 
     assert asyncio.run(scenario()) == (3, 40 - 13)
@@ -520,7 +520,7 @@ def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> No
                 await asyncio.sleep(0.02)
 
         await asyncio.gather(*(one(0.01 if n % 2 else 5) for n in range(8)), return_exceptions=True)
-        return gate.inside, len(gate._waiting)
+        return gate.active, len(gate._waiting)
 
     assert asyncio.run(scenario()) == (0, 0)
 

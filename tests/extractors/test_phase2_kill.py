@@ -17,7 +17,7 @@ import forking
 import pytest
 from asking import Kitchen, killed, questionnaire, restaurants, seed
 from formulaseed.data.results import ReviewInput
-from formulaseed.llm.calls import cost_text
+from formulaseed.llm.calls import format_cost
 from helpers import command, needs
 from loopback import loopback
 from loopback_routes import BATCHES
@@ -139,7 +139,7 @@ def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path) -> None:
             batch.ends = batch.began
         done = kitchen.run("--batch", "--poll", 0.05)
         assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 20)
-        assert f"paid {cost_text(kitchen.billed())} for 20 calls" in done.err
+        assert f"paid {format_cost(kitchen.billed())} for 20 calls" in done.err
         assert "the store saved 0 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert kitchen.sql("SELECT COUNT(*), COUNT(input) FROM attempts") == [(20, 20)]
@@ -175,7 +175,7 @@ def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path
         assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 300)
         assert ("found msgbatch_00000001, whose creation was cut off: 300 calls" in done.err) == (name == "SIGKILL")
         seen = server.seen(False)
-        assert f"paid {cost_text(kitchen.billed())} for 300 calls" in done.err
+        assert f"paid {format_cost(kitchen.billed())} for 300 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert (len(seen["charged"]), set(seen["charged"].values())) == (300, {1})
 

@@ -24,7 +24,7 @@ from formulaseed.data.results import ReviewInput
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.store import Store, StoredAnswer, default_path
 from formulaseed.extractors.model.store_file import MIGRATIONS, StoreError
-from formulaseed.llm.calls import Answer, Attempt, Call, Usage
+from formulaseed.llm.calls import Answer, Attempt, ModelCall, Usage
 from formulaseed.llm.prices import read_prices
 from helpers import Outcome, command, needs, read_lines, write_lines
 from loopback import loopback
@@ -33,8 +33,8 @@ from loopback_script import MESSAGES, Script
 USAGE = Usage(10, 20, 30, 4)
 
 
-def call(key: str) -> Call:
-    return Call(key, MODEL, "", "", {}, 100)
+def call(key: str) -> ModelCall:
+    return ModelCall(key, MODEL, "", "", {}, 100)
 
 
 @pytest.fixture

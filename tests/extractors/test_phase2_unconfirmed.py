@@ -16,7 +16,7 @@ from formulaseed.extractors.model import batching
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.batching import BatchExtractor
 from formulaseed.extractors.model.store import Store
-from formulaseed.llm.calls import Call, ModelCapabilities
+from formulaseed.llm.calls import ModelCall, ModelCapabilities
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.prices import read_prices
 from helpers import Outcome, command, needs
@@ -76,7 +76,7 @@ def creations(server: Loopback) -> int:
     return sum(is_creation(Ask(one.method, one.path, {}, None, "", 0)) for one in server.requests)
 
 
-def batch_calls() -> list[Call]:
+def batch_calls() -> list[ModelCall]:
     """The calls of a kitchen's batch."""
     asked = questionnaire(seed())
     texts = [review["text"] for review in restaurants(1, CALLS)[0]["reviews"]]
@@ -84,9 +84,9 @@ def batch_calls() -> list[Call]:
     return [asked.call(question, ModelCapabilities(thinking_off=True)) for question in questions]
 
 
-def bound_of(calls: list[Call]) -> float:
+def bound_of(calls: list[ModelCall]) -> float:
     """What a batch of these calls costs at most."""
-    return sum(read_prices().at_most(call, is_batch=True) or 0.0 for call in calls)
+    return sum(read_prices().max_cost(call, is_batch=True) or 0.0 for call in calls)
 
 
 def billed(kitchen: Kitchen) -> float:

@@ -11,7 +11,7 @@ import pytest
 from asking import Kitchen, questionnaire, restaurant, seed
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.prompting import PromptSpec, UnverifiedQuote
-from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, params
+from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, build_request
 from helpers import command, needs, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -188,11 +188,11 @@ def test_what_was_wrong_is_one_json_string(words: str) -> None:
         reason = ""
     except UnusableAnswer as error:
         reason = str(error)
-    sent = params(spec.call(question, ModelCapabilities(), 2, reason))
+    sent = build_request(spec.call(question, ModelCapabilities(), 2, reason))
     _, remark = sent["messages"][0]["content"]
     quoted = remark["text"].removeprefix("Your last answer to this was rejected: ")
     assert json.JSONDecoder().raw_decode(quoted)[0] == reason
-    assert params(spec.call(question))["messages"][0]["content"] == question.user
+    assert build_request(spec.call(question))["messages"][0]["content"] == question.user
 
 
 def _review(text: str) -> Any:

@@ -15,8 +15,8 @@ from formulaseed.language.hints import FOREIGN_CALLS, HINTS
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operation, Spelling, domain_failure, number_type
 from formulaseed.language.parser import parse_formula, parse_v1_formula
-from formulaseed.reference.document import reference_json
-from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.document import build_document
+from formulaseed.reference.restaurant import build_restaurant_reference
 from formulaseed.seed.json_schema import seed_schema
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
@@ -78,7 +78,7 @@ def test_a_function_added_to_the_table_is_known_everywhere(monkeypatch: pytest.M
             evaluate([], {})
 
     assert "| `acosh(value)` | The inverse hyperbolic cosine" in function_table()
-    assert reference_json(restaurant_reference())["functions"]["acosh"]["example"] == "acosh(1)"
+    assert build_document(build_restaurant_reference())["functions"]["acosh"]["example"] == "acosh(1)"
     assert "`acosh(value)`" in json.dumps(seed_schema())
     assert "acosh(value)" in system_prompt(SEED)
 

@@ -1,8 +1,8 @@
-"""Reports in a browser: sorted, filtered and read with a mouse and with a keyboard, wide and narrow, light, dark, printed."""
+"""Reports work in a browser: with a mouse and a keyboard, wide and narrow, light, dark and printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +22,35 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the examples."""
-    return made(tmp_path_factory.mktemp("report"), *restaurants())
+    return write_report(tmp_path_factory.mktemp("report"), *restaurants())
 
 
-def made(folder: Path, *lines: object) -> Path:
-    rows, out = write_lines(folder / "rows.jsonl", *lines), folder / "report.html"
-    assert formulaseed("report", SEED, "--rows", rows, "--out", out).status == 0
-    return out
+def write_report(folder: Path, *lines: object) -> Path:
+    rows = write_lines(folder / "rows.jsonl", *lines)
+    assert formulaseed("report", SEED, "--rows", rows, "--out", folder / "report.html").status == 0
+    return folder / "report.html"
 
 
-def test_the_table_is_sorted_by_its_heads(browser: Any, report: Path) -> None:
+@pytest.fixture
+def open_tab(browser: Any) -> Iterator[Callable[..., Tab]]:
+    """Open pages, and fail at the end if one of them logged, or requested, anything."""
+    tabs: list[Tab] = []
+
+    def open_page(file: Path, address: str = "", **options: Any) -> Tab:
+        tabs.append(Tab(browser, file, address, **options))
+        return tabs[-1]
+
+    yield open_page
+    for tab in tabs:
+        tab.close()
+
+
+def test_the_table_is_sorted_by_its_heads(open_tab: Callable[..., Tab], report: Path) -> None:
     """A click or Enter on a head sorts by it, another one the other way; `aria-sort` says so."""
-    tab = Tab(browser, report)
+    tab = open_tab(report)
     head = tab.page.locator('th[data-key="number"]')
-    assert (head.get_attribute("aria-sort"), tab.names[0], tab.names[-1]) == (
-        "descending",
-        "Lotus Garden",
-        "Saigon Lantern",
-    )
+    assert head.get_attribute("aria-sort") == "descending"
+    assert (tab.names[0], tab.names[-1]) == ("Lotus Garden", "Saigon Lantern")
     head.get_by_role("button").click()
     assert (head.get_attribute("aria-sort"), tab.names[0]) == ("ascending", "Saigon Lantern")
     name = tab.page.locator('th[data-key="name"]')
@@ -52,12 +63,11 @@ def test_the_table_is_sorted_by_its_heads(browser: Any, report: Path) -> None:
     tab.page.locator('th[data-key="changed"]').get_by_role("button").click()
     changed = [int(text.split()[0]) for text in tab.page.locator("#table td:last-child").all_inner_texts()]
     assert changed == sorted(changed)
-    tab.close()
 
 
-def test_the_table_is_filtered(browser: Any, report: Path) -> None:
+def test_the_table_is_filtered(open_tab: Callable[..., Tab], report: Path) -> None:
     """By words of names and ids, and by a verdict, chosen in the list or by its bar; the number that is left is announced."""
-    tab = Tab(browser, report)
+    tab = open_tab(report)
     status = tab.page.get_by_role("status")
     assert status.inner_text() == "14 of 14 restaurants"
     tab.page.get_by_label("Search").fill("NONNA tratt")
@@ -67,27 +77,24 @@ def test_the_table_is_filtered(browser: Any, report: Path) -> None:
     bar.focus()
     tab.page.keyboard.press("Enter")
     assert tab.names == ["Marigold Bakehouse", "Hank's Blue Plate"]
-    assert (bar.get_attribute("aria-pressed"), tab.page.get_by_label("VERDICT", exact=True).input_value()) == (
-        "true",
-        "1",
-    )
+    verdict = tab.page.get_by_label("VERDICT", exact=True)
+    assert (bar.get_attribute("aria-pressed"), verdict.input_value()) == ("true", "1")
     bar.click()
     assert (bar.get_attribute("aria-pressed"), len(tab.names)) == ("false", 14)
-    tab.page.get_by_label("VERDICT", exact=True).select_option("Critical Risk")
+    verdict.select_option("Critical Risk")
     tab.page.get_by_label("Search").fill("l")
     assert {"Lotus Garden", "Golden Carp House", "El Farol Azul"} == set(tab.names)
     tab.page.get_by_label("Search").fill("nobody")
     assert (tab.names, status.inner_text()) == ([], "0 of 14 restaurants")
-    tab.close()
 
 
-def test_another_number_is_chosen(browser: Any, report: Path) -> None:
+def test_another_number_is_chosen(open_tab: Callable[..., Tab], report: Path) -> None:
     """Its histogram is shown, the table has its values and is sorted by them."""
-    tab = Tab(browser, report)
-    drawn = tab.page.locator("figure.histogram:visible [role=img]")
-    assert "Histogram of FINAL_RISK_SCORE: 14 restaurants from 0 to 20" in (drawn.get_attribute("aria-label") or "")
+    tab = open_tab(report)
+    chart = tab.page.locator("figure.histogram:visible [role=img]")
+    assert "Histogram of FINAL_RISK_SCORE: 14 restaurants from 0 to 20" in chart.get_attribute("aria-label")
     tab.page.get_by_label("Values of").select_option("TRUST_SCORE")
-    assert "Histogram of TRUST_SCORE" in (drawn.get_attribute("aria-label") or "")
+    assert "Histogram of TRUST_SCORE" in chart.get_attribute("aria-label")
     values = [float(text) for text in tab.page.locator("#table td.number:not(.wide)").all_inner_texts()]
     assert values == sorted(values, reverse=True)
     assert max(values) == 1
@@ -95,49 +102,45 @@ def test_another_number_is_chosen(browser: Any, report: Path) -> None:
     tab.page.locator("figure.histogram:visible summary").click()
     counts = tab.page.locator("figure.histogram:visible td").all_inner_texts()
     assert sum(map(int, counts)) == 14
-    tab.close()
 
 
-def test_an_explanation_is_opened_and_left(browser: Any, report: Path) -> None:
+def test_an_explanation_is_opened_and_left(open_tab: Callable[..., Tab], report: Path) -> None:
     """By click and by keyboard; the heading has the focus, Escape leads back to the link, and the address names it."""
-    tab = Tab(browser, report)
+    tab = open_tab(report)
     tab.page.get_by_role("link", name="Trattoria Nonna Pia").click()
-    tab.opened("Trattoria Nonna Pia")
+    tab.wait_for_restaurant("Trattoria Nonna Pia")
     assert tab.focused == "Trattoria Nonna Pia"
     assert tab.page.url.endswith("#/nonna-pia")
     assert tab.page.title() == "Trattoria Nonna Pia · G1a-v2"
     tab.page.keyboard.press("Escape")
-    tab.listed()
+    tab.wait_for_list()
     assert tab.focused == "Trattoria Nonna Pia"
     tab.page.keyboard.press("Enter")
-    tab.opened("Trattoria Nonna Pia")
+    tab.wait_for_restaurant("Trattoria Nonna Pia")
     tab.page.get_by_role("link", name="Previous").click()
-    tab.opened("Saffron Junction")
+    tab.wait_for_restaurant("Saffron Junction")
     tab.page.go_back()
-    tab.opened("Trattoria Nonna Pia")
+    tab.wait_for_restaurant("Trattoria Nonna Pia")
     tab.page.keyboard.press("Shift+Tab")
     assert tab.focused == "Next"
     tab.page.keyboard.press("Enter")
-    tab.opened("El Farol Azul")
+    tab.wait_for_restaurant("El Farol Azul")
     tab.page.get_by_role("link", name="All restaurants").click()
-    tab.listed()
-    tab.close()
+    tab.wait_for_list()
 
 
-def test_an_address_names_a_restaurant(browser: Any, report: Path) -> None:
+def test_an_address_names_a_restaurant(open_tab: Callable[..., Tab], report: Path) -> None:
     """One that names none shows the list."""
-    tab = Tab(browser, report, "#/golden-carp")
-    tab.opened("Golden Carp House")
-    tab.close()
+    tab = open_tab(report, "#/golden-carp")
+    tab.wait_for_restaurant("Golden Carp House")
     for address in ("#/%", "#/nobody"):
-        tab = Tab(browser, report, address)
-        tab.listed()
-        tab.close()
+        tab = open_tab(report, address)
+        tab.wait_for_list()
 
 
-def test_the_computation_is_opened_by_keyboard(browser: Any, report: Path) -> None:
+def test_the_computation_is_opened_by_keyboard(open_tab: Callable[..., Tab], report: Path) -> None:
     """A step opens and closes with Enter; what it uses is inside."""
-    tab = Tab(browser, report, "#/nonna-pia")
+    tab = open_tab(report, "#/nonna-pia")
     step = tab.page.locator("summary", has_text="INCIDENT_IMPACT").first
     inside = tab.page.locator("summary", has_text="ADJUSTED_INCIDENT_SCORE")
     assert not inside.is_visible()
@@ -147,29 +150,30 @@ def test_the_computation_is_opened_by_keyboard(browser: Any, report: Path) -> No
     assert "= 6.2 * 0.7 * 0.3 * 5.0794" in tab.page.locator("#article ul.items").nth(1).inner_text()
     tab.page.keyboard.press("Enter")
     assert not inside.is_visible()
-    tab.close()
 
 
-def test_a_report_shows_what_the_page_of_an_explanation_shows(browser: Any, report: Path) -> None:
+def test_a_report_shows_what_the_page_of_an_explanation_shows(
+    browser: Any, open_tab: Callable[..., Tab], report: Path
+) -> None:
     """Element by element."""
     seed = load_seed(SEED)
-    tab, alone = Tab(browser, report), browser.new_page()
+    tab = open_tab(report)
+    alone = browser.new_page()
     for line in restaurants():
         tab.evaluate("(id) => { location.hash = `#/${id}` }", line["business_id"])
-        tab.opened(line["context"]["name"])
+        tab.wait_for_restaurant(line["context"]["name"])
         alone.set_content(explain(seed, line["rows"], line["context"], line["business_id"]).html)
         html = "document.querySelector('main article').innerHTML.trim()"
         assert tab.evaluate(html) == alone.evaluate(html)
     alone.close()
-    tab.close()
 
 
-def test_markup_in_data_is_shown_as_text(browser: Any, tmp_path: Path) -> None:
-    """No script of a name, an id or a review runs, no element comes of it, and it is there to be read."""
+def test_markup_in_data_is_shown_as_text(open_tab: Callable[..., Tab], tmp_path: Path) -> None:
+    """No script of a name, an id or a review runs, none becomes an element, and all can be read."""
     lines = hostile_restaurants()
-    tab = Tab(browser, made(tmp_path, *lines))
+    tab = open_tab(write_report(tmp_path, *lines))
     for line, text in zip(lines, HOSTILE, strict=True):
-        tab.listed()
+        tab.wait_for_list()
         tab.page.locator(f'#table tr[data-at="{lines.index(line)}"] a').click()
         tab.page.locator("#article h1").wait_for()
         assert tab.evaluate("document.querySelector('#article').textContent").count(text) > 3
@@ -177,28 +181,26 @@ def test_markup_in_data_is_shown_as_text(browser: Any, tmp_path: Path) -> None:
         assert tab.evaluate("document.querySelectorAll('#article :is(script, img, [onload], style)').length") == 0
         tab.page.keyboard.press("Escape")
     assert tab.evaluate("window.taken") is None
-    tab.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
-def test_it_is_readable(browser: Any, report: Path, scheme: str, width: int) -> None:
+def test_it_is_readable(open_tab: Callable[..., Tab], report: Path, scheme: str, width: int) -> None:
     """In both schemes texts have the contrast of WCAG's level AA; nothing is wider than the window."""
-    tab = Tab(browser, report, color_scheme=scheme, viewport={"width": width, "height": 700})
+    tab = open_tab(report, color_scheme=scheme, viewport={"width": width, "height": 700})
     background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     for address in ("", "#/lotus-garden"):
         tab.evaluate("(to) => { location.hash = to }", address)
         tab.page.locator("#article" if address else "#all").wait_for()
-        tab.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-        assert tab.width_beyond() <= 0
+        tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+        assert tab.overflow() <= 0
         assert tab.faint_texts() == []
-    tab.close()
 
 
-def test_everything_is_printed(browser: Any, report: Path) -> None:
+def test_everything_is_printed(open_tab: Callable[..., Tab], report: Path) -> None:
     """On paper closed parts are open, controls are gone, and the colours are those of the light scheme."""
-    tab = Tab(browser, report, "#/nonna-pia", color_scheme="dark")
+    tab = open_tab(report, "#/nonna-pia", color_scheme="dark")
     deep = tab.page.locator("#article summary", has_text="INCIDENT_AGE").first
     assert not deep.is_visible()
     tab.page.emulate_media(media="print")
@@ -207,13 +209,11 @@ def test_everything_is_printed(browser: Any, report: Path) -> None:
     assert not tab.page.locator("nav").is_visible()
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.page.pdf().startswith(b"%PDF")
-    tab.close()
 
 
-def test_without_scripts_the_overview_is_there(browser: Any, report: Path) -> None:
+def test_without_scripts_the_overview_is_there(open_tab: Callable[..., Tab], report: Path) -> None:
     """The table, the verdicts and the histogram need no script, and a line says what does."""
-    tab = Tab(browser, report, java_script_enabled=False)
+    tab = open_tab(report, java_script_enabled=False)
     assert len(tab.names) == 14
     assert tab.page.locator("figure.histogram:visible [role=img]").count() == 1
     assert "need JavaScript" in tab.page.locator("body").inner_text()
-    tab.close()

@@ -20,16 +20,16 @@ from formulaseed.errors import DataError, SeedError, UnreadableError
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.pipeline import require_valid
-from formulaseed.reference.database import database_reference
-from formulaseed.reference.document import change, document_text, next_version, reference_json
-from formulaseed.reference.model import DatabaseLayout
+from formulaseed.reference.database import reflect_database
+from formulaseed.reference.document import build_document, compare_references, format_document, next_version
+from formulaseed.reference.model import DatabaseLayout, Reference
 from formulaseed.reference.read import lower_layout, lower_reference
-from formulaseed.reference.rendering import estimate_tokens, reference_markdown, reference_prompt
-from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.rendering import estimate_tokens, render_markdown, render_prompt
+from formulaseed.reference.restaurant import build_restaurant_reference
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
-from formulaseed.testing.formulas import integers
+from formulaseed.testing.scalars import integers
 from helpers import EXAMPLES, ROOT, TASKS, command, places, write_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,7 +121,7 @@ def test_the_schema_of_references(document: dict[str, Any]) -> None:
 def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> None:
     """What is published has the keys of a real reference, section by section; so has the real one read and published."""
     real = json.loads(REAL.read_text(encoding="utf-8"))
-    again = reference_json(load_reference(REAL))
+    again = build_document(load_reference(REAL))
     for ours in (document, again):
         assert ours.keys() == real.keys() - {"generated_at"}
         assert ours["entities"].keys() == real["entities"].keys()
@@ -133,23 +133,27 @@ def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> Non
         assert again[section] == real[section]
     for name, entity in real["entities"].items():
         assert again["entities"][name]["fields"].keys() == entity["fields"].keys()
+    for function in real["functions"].values():
+        assert analyse_formula(function["example"], load_reference(REAL)).program is not None
+
+
+def check_examples(reference: Reference) -> None:
+    """Assert that every formula in a published reference has no errors: of examples, patterns and functions."""
+    document = build_document(reference)
+    formulas = [example["formula"] for example in document["examples"].values()]
+    formulas += [text for pattern in document["syntax_patterns"].values() for text in pattern["examples"]]
+    formulas += [function["example"] for function in document["functions"].values()]
+    assert formulas
+    for text in formulas:
+        assert analyse_formula(text, reference).program is not None, text
 
 
 def test_every_example_of_a_reference_is_a_formula(document: dict[str, Any]) -> None:
-    """What a reference shows, checks: examples, patterns and functions' examples, of every source."""
-    for reference in (load_reference(REFERENCE), load_reference(SCHEMA), restaurant_reference()):
-        made = reference_json(reference)
-        shown = [example["formula"] for example in made["examples"].values()]
-        shown += [text for pattern in made["syntax_patterns"].values() for text in pattern["examples"]]
-        shown += [function["example"] for function in made["functions"].values()]
-        assert shown
-        for text in shown:
-            assert analyse_formula(text, reference).program is not None, text
-
-
-def test_reading_and_publishing_is_one(document: dict[str, Any]) -> None:
-    """A reference that is read and published again is the same."""
-    assert reference_json(load_reference(REFERENCE)) == document
+    """Examples of every source check, and a reference that is read and published again is the same."""
+    for source in (REFERENCE, SCHEMA):
+        check_examples(load_reference(source))
+    check_examples(build_restaurant_reference())
+    assert build_document(load_reference(REFERENCE)) == document
 
 
 # --- sources
@@ -176,7 +180,7 @@ def test_the_example_database_is_made_the_same(tmp_path: Path) -> None:
 
 def test_a_schema_file() -> None:
     """The short form: types alone, the root by name; the rest follows."""
-    made = reference_json(load_reference(SCHEMA))
+    made = build_document(load_reference(SCHEMA))
     assert made["entities"]["shop"]["access_pattern"] == "Direct field access (e.g., shop.price or just price)"
     assert made["entities"]["owner"]["note"] == "There may be no owner: then all its fields are null"
     assert made["entities"]["shop"]["fields"]["price"] == {
@@ -186,16 +190,14 @@ def test_a_schema_file() -> None:
 
 def test_the_restaurant_and_a_seed() -> None:
     """Without a source it is the restaurant's; of a seed its own fields and parameters are in it."""
-    plain = json.loads(command("reference").out)
+    plain = json.loads(command("reference", "--generated-at").out)
+    assert list(plain)[:2] == ["version", "generated_at"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", plain["generated_at"])
     assert list(plain["entities"]) == ["context", "meta"]
     of_seed = json.loads(command("reference", TASKS / "wait_times" / "seed.json").out)
     assert list(of_seed["entities"]) == ["context", "meta", "extraction", "param"]
-    assert of_seed["entities"]["extraction"]["fields"]["outcome"]["values"] == [
-        "none",
-        "stayed",
-        "walked_out",
-        "compensated",
-    ]
+    outcome = of_seed["entities"]["extraction"]["fields"]["outcome"]
+    assert outcome["values"] == ["none", "stayed", "walked_out", "compensated"]
     fields = [field for entity in plain["entities"].values() for field in entity["fields"].values()]
     assert all(field["description"] for field in fields)
 
@@ -269,10 +271,8 @@ def test_a_database_of_another_domain(tmp_path: Path) -> None:
 
 def test_a_foreign_key_to_a_table_that_there_is_not(tmp_path: Path) -> None:
     """Its entity is left out by name, and the rest of the database is read: SQLite lets tables be dropped."""
-    url = make_database(
-        tmp_path / "x.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER, a_id REFERENCES gone)"
-    )
-    found = command("reference", "--database", url)
+    statement = "CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER, a_id REFERENCES gone)"
+    found = command("reference", "--database", make_database(tmp_path / "x.db", statement))
     assert found.status == 0
     assert list(json.loads(found.out)["entities"]) == ["item"]
     assert found.err == "left out: the entity of item.a_id → gone, as there is no table `gone`\n"
@@ -316,9 +316,9 @@ def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
         "CREATE VIEW sizes AS SELECT size FROM drive",
         "CREATE VIEW broken AS SELECT gone FROM nowhere",
     )
-    made = reference_json(database_reference(url, DatabaseLayout())[0])
+    made = build_document(reflect_database(url, DatabaseLayout())[0])
     assert list(made["custom_fields"]) == ["first", "second"]
-    view = reference_json(database_reference(url, DatabaseLayout(root="sizes"))[0])
+    view = build_document(reflect_database(url, DatabaseLayout(root="sizes"))[0])
     assert list(view["entities"]["sizes"]["fields"]) == ["size"]
 
 
@@ -364,13 +364,11 @@ def clashes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     reflected = command("reference", "--database", url)
     assert reflected.status == 0
+    advice = ": name it under `database.entities` of a schema file"
     assert reflected.err.splitlines()[:4] == [
-        "left out: the entity of listing.shop_id → shop, as another entity is called `shop`: name it under "
-        "`database.entities` of a schema file",
-        "left out: the entity of listing.in_id → shop, as no formula can name `in`: name it under `database.entities` of a "
-        "schema file",
-        "left out: the entity of listing.listing_id → listing, as another entity is called `listing`: name it under "
-        "`database.entities` of a schema file",
+        f"left out: the entity of listing.shop_id → shop, as another entity is called `shop`{advice}",
+        f"left out: the entity of listing.in_id → shop, as no formula can name `in`{advice}",
+        f"left out: the entity of listing.listing_id → listing, as another entity is called `listing`{advice}",
         "left out: the second definition of shop.custom_fields.rank",
     ]
     published = command("reference", "--schema", write_json(folder / "schema.json", schema))
@@ -422,16 +420,13 @@ def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path
 def test_what_a_clash_publishes_is_right(source: str, clashes: dict[str, Path]) -> None:
     """The reference says which fields need their prefix, for people and for models; all that it shows checks."""
     reference = load_reference(clashes[source])
-    made = reference_json(reference)
+    made = build_document(reference)
     needed = "only with its prefix: listing.shop, listing.listing, listing.null, listing.in, listing.max"
     assert made["entities"]["listing"]["access_pattern"].endswith(f"; {needed}")
-    assert f"also without its prefix; {needed}\n" in reference_prompt(made)
-    assert needed in reference_markdown(made)
-    shown = [example["formula"] for example in made["examples"].values()]
-    shown += [text for pattern in made["syntax_patterns"].values() for text in pattern["examples"]]
-    for text in shown:
-        assert analyse_formula(text, reference).program is not None, text
-    assert reference_json(load_reference(made)) == made
+    assert f"also without its prefix; {needed}\n" in render_prompt(made)
+    assert needed in render_markdown(made)
+    check_examples(reference)
+    assert build_document(load_reference(made)) == made
 
 
 def test_an_entity_that_is_always_there_hides_a_field() -> None:
@@ -447,7 +442,7 @@ def test_entities_are_no_words_of_the_language(name: str, tmp_path: Path) -> Non
     assert problems_of({"entities": {name: {"fields": {"x": "integer"}}}})[0] == ["FS206"]
     url = make_database(tmp_path / "x.db", f'CREATE TABLE "{name}" (x INTEGER)')
     with pytest.raises(DataError, match=f"formulas cannot name the table `{name}`"):
-        database_reference(url, DatabaseLayout())
+        reflect_database(url, DatabaseLayout())
 
 
 def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
@@ -455,7 +450,7 @@ def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
     before = {"root": "a", "entities": {"a": {"fields": {"b": "integer"}}}}
     after = {**before, "entities": {**before["entities"], "b": {"fields": {"c": "integer"}}}}  # type: ignore[dict-item]
     old, new = load_reference(before), load_reference(after)
-    assert str(change(old, reference_json(old), new, reference_json(new))) == "major: a.b needs its prefix"
+    assert str(compare_references(old, build_document(old), new, build_document(new))) == "major: a.b needs its prefix"
 
 
 @pytest.mark.parametrize(
@@ -480,18 +475,16 @@ def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
     ],
     ids=["itself", "itself by id", "two of itself", "a cycle", "one key twice", "two composite keys", "custom_fields"],
 )  # fmt: skip
-def test_keys_of_every_kind(
-    statements: tuple[str, ...], entities: list[str], left_out: list[str], tmp_path: Path
-) -> None:
+def test_keys_of_every_kind(statements: Any, entities: list[str], left_out: list[str], tmp_path: Path) -> None:
     """Keys to the table itself, two to one table, cycles: each is an entity, or is said to be none, and never lost."""
-    found, dropped = database_reference(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
-    made = reference_json(found)
+    found, dropped = reflect_database(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
+    made = build_document(found)
     assert list(made["entities"]) == entities
     assert len(dropped) == len(left_out)
     for reason, said in zip(dropped, left_out, strict=True):
         assert said in reason
-    assert reference_json(load_reference(made)) == made
-    assert reference_prompt(made)
+    assert build_document(load_reference(made)) == made
+    assert render_prompt(made)
 
 
 @pytest.mark.parametrize(
@@ -508,31 +501,23 @@ def test_keys_of_every_kind(
          DatabaseLayout(root="a", custom_table="d", custom_columns=(("entity", "z"),)), "the table `d` has no column `z`"),
     ],
 )  # fmt: skip
-def test_databases_that_are_unclear(
-    statements: tuple[str, ...], layout: DatabaseLayout, message: str, tmp_path: Path
-) -> None:
-    """What cannot be decided is asked, by name."""
+def test_databases_that_are_unclear(statements: Any, layout: DatabaseLayout, message: str, tmp_path: Path) -> None:
+    """An ambiguous or wrong layout is refused by name."""
     with pytest.raises(DataError, match=re.escape(message)):
-        database_reference(make_database(tmp_path / "x.db", *statements), layout)
+        reflect_database(make_database(tmp_path / "x.db", *statements), layout)
 
 
 def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
     """No URL, no driver, no file, no database: one line each, and nothing is made."""
     (tmp_path / "text.db").write_text("no database at all, whatever it is called" * 100, encoding="utf-8")
-    for url in (
-        "",
-        "nonsense",
-        "sqlite",
-        "what://host/x",
-        f"sqlite:///{tmp_path}/none.db",
-        f"sqlite:///{tmp_path}/text.db",
-    ):
+    files = [f"sqlite:///{tmp_path}/{name}.db" for name in ("none", "text")]
+    for url in ("", "nonsense", "sqlite", "what://host/x", *files):
         found = command("reference", "--database", url)
         assert found.status in (1, 2), url
         assert len(found.err.splitlines()) == 1
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(UnreadableError):
-        database_reference(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
+        reflect_database(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
     secret = command("reference", "--database", "what://user:secret@host/x")
     assert "secret" not in secret.out + secret.err
 
@@ -541,7 +526,7 @@ def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the extra is not installed, the command says what to install."""
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(DataError, match=r"pip install 'formulaseed\[database\]'"):
-        database_reference(f"sqlite:///{DATABASE}", DatabaseLayout())
+        reflect_database(f"sqlite:///{DATABASE}", DatabaseLayout())
 
 
 @pytest.mark.skipif(not POSTGRES, reason="FORMULASEED_POSTGRES_URL names no PostgreSQL server")
@@ -566,8 +551,8 @@ def test_postgresql() -> None:
         with engine.begin() as connection:
             for statement in statements:
                 connection.execute(sqlalchemy.text(statement))
-        found, dropped = database_reference(POSTGRES, DatabaseLayout(schema=schema))
-        made = reference_json(found)
+        found, dropped = reflect_database(POSTGRES, DatabaseLayout(schema=schema))
+        made = build_document(found)
     finally:
         with engine.begin() as connection:
             connection.execute(sqlalchemy.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
@@ -626,12 +611,10 @@ FIELD = {"type": "integer", "description": "", "nullable": False, "example": "cp
         (("custom_fields", "listing"), [], "major", "2.0.0"),
     ],
 )
-def test_versions(
-    path: tuple[str, ...], to: object, kind: str, version: str, document: dict[str, Any], tmp_path: Path
-) -> None:
+def test_versions(path: Any, to: object, kind: str, version: str, document: dict[str, Any]) -> None:
     """A reworded reference gets a patch, one with something new a minor, one that may break a formula a major version."""
     after = load_reference(changed(document, *path, to=to))
-    found = change(load_reference(document), document, after, reference_json(after))
+    found = compare_references(load_reference(document), document, after, build_document(after))
     assert (found.kind, next_version("1.0.0", found.kind)) == (kind, version)
     assert found.reasons
 
@@ -640,9 +623,9 @@ def test_functions_count_too(document: dict[str, Any]) -> None:
     """A function or operator that the file does not have yet is new; one that is gone breaks formulas."""
     reference = load_reference(document)
     fewer = changed(changed(document, "functions", "log"), "operators", "comparison", "in")
-    assert change(reference, fewer, reference, document).reasons == ("in added", "log added")
+    assert compare_references(reference, fewer, reference, document).reasons == ("in added", "log added")
     more = changed(document, "functions", "median", to={"signature": "median(a)"})
-    assert str(change(reference, more, reference, document)) == "major: median removed"
+    assert str(compare_references(reference, more, reference, document)) == "major: median removed"
 
 
 def test_out_writes_versions(tmp_path: Path) -> None:
@@ -675,13 +658,6 @@ def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:
     assert other.read_bytes() == before
 
 
-def test_the_time_is_shown_where_asked_for() -> None:
-    """generated_at stands behind the version, and only with the option."""
-    made = json.loads(command("reference", "--generated-at").out)
-    assert list(made)[:2] == ["version", "generated_at"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made["generated_at"])
-
-
 # --- for people and for models
 
 
@@ -704,7 +680,7 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_a_prompt_has_a_line_for_each_entity_field_function_and_example(document: dict[str, Any]) -> None:
     """Fields with their values and meanings, `?` where they may be null; nothing is left out."""
-    text = reference_prompt(document)
+    text = render_prompt(document)
     lines = text.splitlines()
     assert "listing.condition: enum (new|refurb|used)  # Listing item condition" in lines
     assert "listing.custom_fields.cosmetic_grade?: enum (mint|good|worn)  # Physical appearance of the device" in lines
@@ -781,17 +757,14 @@ def test_any_damage_to_a_reference_is_reported(data: st.DataObject) -> None:
     value = json.loads(REFERENCE.read_text(encoding="utf-8"))
     for _ in range(data.draw(st.integers(1, 3))):
         holder, key = data.draw(st.sampled_from(list(places(value))))
-        holder[key] = data.draw(
-            st.one_of(
-                st.none(), st.booleans(), integers(), st.text(max_size=5), st.just([]), st.just({}), st.just([{}])
-            )
-        )
+        empty = st.sampled_from([None, True, False, [], {}, [{}]])
+        holder[key] = deepcopy(data.draw(empty | integers() | st.text(max_size=5)))
     codes, reference = problems_of(value)
     assert "FS901" not in codes
     if reference is not None and not codes:
-        made = reference_json(reference)
-        assert json.loads(document_text(made)) == made
-        assert reference_prompt(made)
+        made = build_document(reference)
+        assert json.loads(format_document(made)) == made
+        assert render_prompt(made)
         for text in ("ram_gb * 2", "cpu.cores if cpu else 0", "condition == 'new'"):
             assert "FS901" not in {d.code for d in analyse_formula(text, reference).diagnostics}
 
@@ -809,14 +782,10 @@ def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--check"],
-        ["seed.json", "--schema", "x.json"],
-        ["--root", "a"],
-        ["--format", "yaml"],
-        ["--schema", "none.json"],
-        ["none.json"],
+        ["--check"], ["seed.json", "--schema", "x.json"], ["--root", "a"], ["--format", "yaml"],
+        ["--schema", "none.json"], ["none.json"],
     ],
-)
+)  # fmt: skip
 def test_wrong_usage(arguments: list[str]) -> None:
     """Options that do not go together, and files that are not there, are reported with status 2."""
     assert command("reference", *arguments).status == 2

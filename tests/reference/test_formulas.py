@@ -13,7 +13,7 @@ from formulaseed import DataError, EvaluationError, Formula, FormulaSeedError, S
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import analyse_formula, load_reference
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.reference.evaluation import STAGES, stage_of, stages
+from formulaseed.reference.evaluation import STAGES, find_stage, summarize_stages
 from formulaseed.reference.model import Reference
 from helpers import EXAMPLES, ROOT, formulaseed, write_json
 from hypothesis import given
@@ -64,19 +64,14 @@ def test_documented_formula(documented: Documented, listing: Reference) -> None:
     assert all(d.severity == "warning" for d in formula.diagnostics)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_text_stays_a_text(text: str, listing: Reference) -> None:
-    """A field that is a text can be read alone; null is no text."""
-    formula = compile_formula(text, reference=listing)
-    assert formula.evaluate(FULL) == TEXTS[text]
-    assert outcome(formula, BARE) == "null"
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_the_documentation_assigns_is_refused(text: str, listing: Reference) -> None:
-    """There are no assignments: the one is reported as such, and what it would name is no field."""
-    (found,) = refused(text, listing)
-    assert (found.code, stage_of(found)) == REFUSED[text]
+def test_strings_and_assignments_of_the_documentation(listing: Reference) -> None:
+    """A string field can be read alone, and null is no string; an assignment is refused, and so is the name it would define."""
+    for text, value in TEXTS.items():
+        formula = compile_formula(text, reference=listing)
+        assert (formula.evaluate(FULL), outcome(formula, BARE)) == (value, "null")
+    for text, expected in REFUSED.items():
+        (fault,) = refused(text, listing)
+        assert (fault.code, find_stage(fault)) == expected
 
 
 def test_warnings_are_errors_where_asked_for() -> None:
@@ -113,34 +108,22 @@ def test_the_real_reference() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "cpu.cores if cpu else 0",
-        "cpu.cores if cpu != None else 0",
-        "0 if cpu == None else cpu.cores + 1",
-        "cpu and cpu.cores > 4 or False",
-        "cpu.cores * 2 if cpu.cores else 0",
-        "cpu.cores * 2 if cpu.cores != None else 0",
-        "(cpu.cores or 0) * 2",
-        "coalesce(cpu.cores, 1) * 2",
-        "10 if cpu.cores != None and cpu.cores > 4 else 0",
-        "1 if not cpu or cpu.cores > 4 else 0",
+        "cpu.cores if cpu else 0", "cpu.cores if cpu != None else 0", "0 if cpu == None else cpu.cores + 1",
+        "cpu and cpu.cores > 4 or False", "cpu.cores * 2 if cpu.cores else 0",
+        "cpu.cores * 2 if cpu.cores != None else 0", "(cpu.cores or 0) * 2", "coalesce(cpu.cores, 1) * 2",
+        "10 if cpu.cores != None and cpu.cores > 4 else 0", "1 if not cpu or cpu.cores > 4 else 0",
         "5 if cpu and not gpu else 0",
     ],
-)
+)  # fmt: skip
 def test_guards_silence(text: str, listing: Reference) -> None:
     """A guard on the way, of the field or of its entity, and there is no warning of null."""
     assert [d.code for d in compile_formula(text, reference=listing).diagnostics] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["cpu.cores if gpu else 0", "cpu.cores * 2 if not cpu else 0", "cpu.cores if cpu.tdp_w else 0"]
-)
-def test_other_tests_are_no_guards(text: str, listing: Reference) -> None:
-    """The test of something else, or the wrong way round, guards nothing."""
-    assert "FS305" in {d.code for d in analyse_formula(text, listing).diagnostics}
-
-
-def test_an_entity_that_is_there_with_nothing_in_it(listing: Reference) -> None:
-    """A test of the entity lets a field pass that is null all the same: that is an error when it happens, never 0."""
+def test_other_tests_are_no_guards(listing: Reference) -> None:
+    """The test of something else, or the wrong way round, guards nothing; a null field of a present entity is an error."""
+    for text in ("cpu.cores if gpu else 0", "cpu.cores * 2 if not cpu else 0", "cpu.cores if cpu.tdp_w else 0"):
+        assert "FS305" in {d.code for d in analyse_formula(text, listing).diagnostics}
     formula = compile_formula("cpu.cores * 2 if cpu else 0", reference=listing)
     assert formula.evaluate(BARE) == 0.0
     with pytest.raises(EvaluationError, match=r"formula: null: cpu\.cores is null"):
@@ -179,26 +162,15 @@ def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str
     """A name that there is not is refused in the stage of fields, with what was probably meant."""
     found = refused(text, listing)[0]
     assert (found.code, found.message, found.help) == ("FS204", message, help)
-    assert stage_of(found) == "fields"
+    assert find_stage(found) == "fields"
 
 
-def test_something_else_gets_the_list(listing: Reference) -> None:
-    """A name that is near to nothing is met with what there is, the root's fields first."""
+def test_lists_unquoted_strings_and_duplicates(listing: Reference) -> None:
+    """A dissimilar name gets a list, an unquoted string is recognized, and each wrong name is reported once."""
     assert only("zzz", listing).help.startswith("fields: `title`, `price_usd`, ")
-
-
-def test_an_unquoted_text_is_recognized(listing: Reference) -> None:
-    """A text without quotes beside an enum is reported as that."""
     assert only("condition == nwe", listing).help == "did you mean `'new'`? a string is in quotes"
-
-
-def test_each_wrong_name_is_reported(listing: Reference) -> None:
-    """All problems come in one go, a duplicate name once."""
-    found = refused("ram_gbs + ram_gbs + cpu.coers + condition", listing)
-    assert [d.message for d in found if d.code == "FS204"] == [
-        "no field is called `ram_gbs`",
-        "`cpu` has no field `coers`",
-    ]
+    messages = [d.message for d in refused("ram_gbs + ram_gbs + cpu.coers + condition", listing) if d.code == "FS204"]
+    assert messages == ["no field is called `ram_gbs`", "`cpu` has no field `coers`"]
 
 
 # --- types
@@ -223,7 +195,7 @@ def test_each_wrong_name_is_reported(listing: Reference) -> None:
 def test_types(text: str, code: str, message: str, listing: Reference) -> None:
     """What does not fit a field's type is refused in the stage of types."""
     found = refused(text, listing)[0]
-    assert (found.code, found.message, stage_of(found)) == (code, message, "types")
+    assert (found.code, found.message, find_stage(found)) == (code, message, "types")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +209,7 @@ def test_types(text: str, code: str, message: str, listing: Reference) -> None:
 def test_nothing_but_the_language(text: str, listing: Reference) -> None:
     """Syntax and functions that the language does not have are refused before anything is looked up."""
     found = refused(text, listing)
-    assert {stage_of(d) for d in found} <= {"syntax", "security", "fields"}
+    assert {find_stage(d) for d in found} <= {"syntax", "security", "fields"}
     assert all("seed" not in d.help and "step" not in d.help for d in found)
 
 
@@ -255,20 +227,14 @@ def test_nothing_but_the_language(text: str, listing: Reference) -> None:
         ({"ram_gb": 2**70}, f"`ram_gb` is out of range: {2**70}"),
         ({"ram_gb": float("nan")}, "`ram_gb` must be of type integer, not nan"),
         ({"ram_gb": [32]}, "`ram_gb` must be of type integer, not [32]"),
-        (
-            {"ram_gb": 1, "listing": {"ram_gb": 2}},
-            "`ram_gb` and `listing.ram_gb` are one field, and their values differ",
-        ),
+        ({"ram_gb": 1, "listing": {"ram_gb": 2}}, "`ram_gb` and `listing.ram_gb` are one field, and their values differ"),
         ({"ram_gb": 1, "cpu": 5}, "`cpu` must be an object or null, not 5"),
         ({"ram_gb": 1, "cpu": {"cores": "8"}}, "`cpu.cores` must be of type integer or null, not '8'"),
-        (
-            {"ram_gb": 1, "condition": "broken"},
-            "`condition` must be of type enum ('new', 'refurb', 'used'), not 'broken'",
-        ),
+        ({"ram_gb": 1, "condition": "broken"}, "`condition` must be of type enum ('new', 'refurb', 'used'), not 'broken'"),
         ({"ram_gb": 1, "cpu.cores": 8, "cpu": 3}, "`cpu.cores` is given, and `cpu` is no object"),
         ({"ram_gb": 1, "cpu.cores": 8, "cpu": {"cores": 9}}, "`cpu.cores` is given twice, with different values"),
     ],
-)
+)  # fmt: skip
 def test_values_that_do_not_fit(values: dict[str, Any], message: str, listing: Reference) -> None:
     """A value that is not what the reference says is refused by name."""
     formula = compile_formula("ram_gb + (cpu.cores or 0) if condition == 'new' else 1", reference=listing)
@@ -455,15 +421,11 @@ def test_variables_that_would_mean_something_else(variables: Any, message: str, 
     assert str(found.value) == message
 
 
-def test_only_declared_variables_have_values() -> None:
-    """Of variables alone the declared ones are known, whatever they are called."""
+def test_only_declared_variables_have_values(listing: Reference) -> None:
+    """Without a reference only the declared variables are known; otherwise they are further names of its root."""
     assert compile_formula("variables * a", variables=["variables", "a"]).evaluate({"variables": 3, "a": 2}) == 6.0
     with pytest.raises(DataError, match=r"`c` is no field; fields: `a`, `b`$"):
         compile_formula("a", variables=["a", "b"]).evaluate({"a": 1, "c": 2})
-
-
-def test_variables_beside_a_reference(listing: Reference) -> None:
-    """Variables are further names of the reference's root."""
     formula = compile_formula("ram_gb * rate", reference=listing, variables={"rate": "number"})
     assert formula.evaluate({"ram_gb": 4, "rate": 2.5}) == 10.0
 
@@ -509,10 +471,8 @@ def test_the_command_prints_the_value() -> None:
 def test_the_command_checks_where_there_are_no_values() -> None:
     """A formula that reads fields is only checked without --vars."""
     found = formulaseed("formula", "ram_gb * 2", "--reference", REFERENCE)
-    assert (found.status, found.out) == (0, "")
-    assert (
-        found.err == "no problems; syntax passed, security passed, fields passed, types passed, execution not reached\n"
-    )
+    stages = "no problems; syntax passed, security passed, fields passed, types passed, execution not reached\n"
+    assert (found.status, found.out, found.err) == (0, "", stages)
 
 
 def test_the_command_names_the_stages() -> None:
@@ -535,29 +495,16 @@ def test_the_command_names_the_stages() -> None:
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        (["1", "--vars", "{"], 1),
-        (["1", "--vars", "[1]"], 1),
-        (["1", "--vars", '{"x": NaN}'], 1),
-        (["1", "--vars", "@none.json"], 2),
-        (["1", "--vars", "[" * 100_000], 1),
-        (["1", "--reference", "none.json"], 2),
-        (["x", "--vars", '{"x": {"y": {"z": {}}}}'], 1),
-        (["x", "--vars", '{"x": 5, "x.y": 1}'], 1),
-        (["x.y + 1", "--vars", '{"x.y": 1, "x": 5}'], 1),
-        (["x.y", "--vars", '{"x.y.z": 1}'], 1),
-        (["x", "--vars", '{"x": "a", "": 1}'], 1),
-        ([], 2),
-        (["1", "--file", "x.json"], 2),
-        (["--file", "none.json"], 2),
-        ([""], 1),
-        (["1 +"], 1),
-        (["\udcff"], 1),
-        (["9**9**9"], 1),
-        (["(" * 500], 1),
+        (["1", "--vars", "{"], 1), (["1", "--vars", "[1]"], 1), (["1", "--vars", '{"x": NaN}'], 1),
+        (["1", "--vars", "@none.json"], 2), (["1", "--vars", "[" * 100_000], 1), (["1", "--reference", "none.json"], 2),
+        (["x", "--vars", '{"x": {"y": {"z": {}}}}'], 1), (["x", "--vars", '{"x": 5, "x.y": 1}'], 1),
+        (["x.y + 1", "--vars", '{"x.y": 1, "x": 5}'], 1), (["x.y", "--vars", '{"x.y.z": 1}'], 1),
+        (["x", "--vars", '{"x": "a", "": 1}'], 1), ([], 2), (["1", "--file", "x.json"], 2),
+        (["--file", "none.json"], 2), ([""], 1), (["1 +"], 1), (["\udcff"], 1), (["9**9**9"], 1), (["(" * 500], 1),
         (["1" * 20_000], 1),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
     """Whatever is wrong is reported with the right exit status, and without a traceback."""
     raw = [argument.encode("utf-8", "surrogateescape") for argument in arguments]
@@ -589,28 +536,21 @@ def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
 def test_the_stage_of_a_fault(text: str, stage: str, listing: Reference) -> None:
     """A typo in a function is an unknown name and `=` is syntax; security is for what formulas must not do."""
     first = next(found for found in refused(text, listing) if found.severity == "error")
-    assert stage_of(first) == stage
+    assert find_stage(first) == stage
 
 
 def test_stages_behind_a_failure_are_not_reached() -> None:
     """Without diagnostics all pass; what failed at evaluation is the execution."""
-    assert set(stages((), is_evaluated=True, has_failed=False).values()) == {"passed"}
-    assert stages((), is_evaluated=True, has_failed=True)["execution"] == "failed"
-    assert stages((), is_evaluated=False, has_failed=False)["execution"] == "not reached"
+    assert set(summarize_stages((), is_evaluated=True, has_failed=False).values()) == {"passed"}
+    assert summarize_stages((), is_evaluated=True, has_failed=True)["execution"] == "failed"
+    assert summarize_stages((), is_evaluated=False, has_failed=False)["execution"] == "not reached"
 
 
 # --- anything at all
 
 NAMES = st.sampled_from(["ram_gb", "price_usd", "cpu.cores", "cpu", "condition", "listing.ram_gb", "cpu.nope", "x"])
-PIECES = st.one_of(
-    NAMES,
-    st.sampled_from(
-        ["+", "-", "*", "/", "//", "**", "%", "(", ")", " if ", " else ", " and ", " or ", "not ", ",", "=="]
-    ),
-    st.sampled_from(
-        ["<", "1", "0", "2.5", "'new'", "None", "True", *(f"{name}(" for name in FUNCTIONS), "[", "]", "$", "."]
-    ),
-)
+TOKENS = "+ - * / // ** % ( ) if else and or not , == < 1 0 2.5 'new' None True [ ] $ ."
+PIECES = NAMES | st.sampled_from(TOKENS.split()) | st.sampled_from([f"{name}(" for name in FUNCTIONS])
 
 
 @given(st.lists(PIECES, max_size=20).map(" ".join), st.sampled_from(LISTINGS))

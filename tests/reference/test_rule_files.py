@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -42,12 +43,6 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # --- modules
-
-
-def test_the_module_of_the_example_is_current() -> None:
-    """generated/rules.py is what examples/rules.json compiles to, and examples/formula_reference.json what it is over."""
-    found = command("compile", "--check", "examples/rules.json")
-    assert (found.status, found.out) == (0, "generated/rules.py: current\n")
 
 
 def test_modules_agree_with_the_interpreter(documented: Path) -> None:
@@ -116,16 +111,7 @@ def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> 
 
 def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
     """Names and descriptions that look like code or like orders to tools change nothing of what a module does."""
-    nasty = [
-        '"""\nimport os\n"""# type: ignore',
-        "noqa",
-        "{{ rules }}",
-        "\\",
-        "a\u2028b",
-        '"',
-        "'''",
-        "}} {% raw %}",
-    ]
+    nasty = ['"""\nimport os\n"""# type: ignore', "noqa", "{{ rules }}", "\\", "a\u2028b", '"', "'''", "}} {% raw %}"]
     plain = [{"name": f"r{n}", "formula": "ram_gb * 2.5"} for n in range(len(nasty))]
     described = [{**rule, "description": text} for rule, text in zip(plain, nasty, strict=True)]
     trees = []
@@ -150,10 +136,7 @@ def test_any_name_makes_a_function(name: str, tmp_path: Path) -> None:
     """Whatever a rule is called, the module has a function for it that hides nothing of the module's own."""
     rules = [{"name": name, "formula": "ram_gb * 2"}, {"name": "other", "formula": "log(ram_gb + 1)"}]
     module = compiled(write_json(tmp_path / "rules.json", rules))
-    assert module.evaluate(module.parse_record({"ram_gb": 3})) == {
-        name: 6.0,
-        "other": pytest.approx(1.3862943611198906),
-    }
+    assert module.evaluate(module.parse_record({"ram_gb": 3})) == {name: 6.0, "other": math.log(4)}
 
 
 def test_odd_fields_make_a_record(tmp_path: Path) -> None:
@@ -178,20 +161,12 @@ def test_modules_are_the_same_every_time(tmp_path: Path) -> None:
 
 def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
     """Every rule's problems come together, each at its place inside the file."""
-    path = write_json(
-        tmp_path / "rules.json",
-        [
-            {"name": "a", "formula": "ram_gbs * 2"},
-            {"name": "a", "formula": "cpu.cores * 2"},
-            {"name": "c", "formula": "1 +"},
-            {"name": "d", "formulas": "1"},
-            {"formula": "2"},
-            {"name": "f", "formula": "ram_spec.ddr_generation"},
-            5,
-            {"name": "", "formula": "1"},
-            {"name": "i", "formula": 5},
-        ],
-    )
+    rules: list[Any] = [
+        {"name": "a", "formula": "ram_gbs * 2"}, {"name": "a", "formula": "cpu.cores * 2"}, {"name": "c", "formula": "1 +"},
+        {"name": "d", "formulas": "1"}, {"formula": "2"}, {"name": "f", "formula": "ram_spec.ddr_generation"}, 5,
+        {"name": "", "formula": "1"}, {"name": "i", "formula": 5},
+    ]  # fmt: skip
+    path = write_json(tmp_path / "rules.json", rules)
     found = command("check", path, "--reference", REFERENCE, "--format", "json")
     assert found.status == 1
     reported = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
@@ -206,19 +181,16 @@ def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "expected"),
     [
-        ({"rules": []}, ["FS509"]),
-        ({"rules": 5}, ["FS503"]),
+        ({"rules": []}, ["FS509"]), ({"rules": 5}, ["FS503"]),
         ({"rules": [{"name": "a", "formula": "1"}], "extra": 1}, ["FS501"]),
         ({"rules": [{"name": "a", "formula": "1"}], "reference": "none.json"}, ["FS509"]),
         ({"rules": [{"name": "a", "formula": "1"}], "description": "Prices"}, []),
-        ([{"name": "a", "formula": "stars * 2"}], []),
-        ([{"name": "a" * 256, "formula": "1"}], ["FS206"]),
-        ([{"name": "a\nb", "formula": "1"}], ["FS206"]),
-        ([{"name": "a", "formula": "x" * 20_000}], ["FS104"]),
+        ([{"name": "a", "formula": "stars * 2"}], []), ([{"name": "a" * 256, "formula": "1"}], ["FS206"]),
+        ([{"name": "a\nb", "formula": "1"}], ["FS206"]), ([{"name": "a", "formula": "x" * 20_000}], ["FS104"]),
         ([{"name": f"r{n}", "formula": "1"} for n in range(1001)], ["FS510"]),
     ],
     ids=lambda value: json.dumps(value)[:60],
-)
+)  # fmt: skip
 def test_the_format(document: Any, expected: list[str], tmp_path: Path) -> None:
     """What a file of rules may look like; without a reference its names are the restaurant's."""
     assert codes(write_json(tmp_path / "rules.json", document), None) == expected
@@ -247,11 +219,13 @@ def test_strict_rules(tmp_path: Path) -> None:
 
 
 def test_fix_leaves_rules_alone(tmp_path: Path) -> None:
-    """--fix changes seeds and requests; a file of rules stays as it is."""
+    """--fix changes seeds and requests; a file of rules stays as it is. Its errors raise the exception of seeds."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "ram_gbs * 2"}])
     before = path.read_bytes()
     assert command("check", "--fix", path, "--reference", REFERENCE).status == 1
     assert path.read_bytes() == before
+    with pytest.raises(SeedError, match="FS204"):
+        require_valid(analyse_rules(path, REFERENCE))
 
 
 def test_one_rule_that_fails(tmp_path: Path) -> None:
@@ -262,14 +236,6 @@ def test_one_rule_that_fails(tmp_path: Path) -> None:
         evaluate_steps(require_valid(analyse_rules(path, REFERENCE)).program, BARE)
     assert (failed.value.step, failed.value.kind) == ("bad one", "division_by_zero")
     assert failed.value.place == f"{path}:8:17"
-
-
-def test_errors_of_rules_are_seed_errors(tmp_path: Path) -> None:
-    """Rules with errors raise the exception that seeds raise, with every diagnostic."""
-    path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "b"}])
-    with pytest.raises(SeedError) as refused:
-        require_valid(analyse_rules(path, REFERENCE))
-    assert [d.code for d in refused.value.diagnostics] == ["FS204"]
 
 
 def test_a_misspelt_field_of_a_record_is_refused(tmp_path: Path) -> None:

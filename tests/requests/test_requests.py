@@ -15,7 +15,7 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import analyse_file, analyse_requests
 from formulaseed.pipeline import compile
 from formulaseed.requests import model as ir
-from formulaseed.requests.groups import GROUPS, fits, group_of
+from formulaseed.requests.groups import GROUPS, find_benchmark_group, has_group_pattern
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span
 from helpers import EXAMPLES, TASKS, formulaseed, write_lines
@@ -29,17 +29,12 @@ SPAN = Span(Source("requests.jsonl", ""), 0, 0)
 def request(id: str = "R01", evidence: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """A request with one condition, of the group that its id says."""
     evidence = evidence or {"kind": "item_meta", "path": ["attributes", "HasTV"], "true": "False"}
-    group = group_of(id) or "G01"
+    group = find_benchmark_group(id) or "G01"
     group = "G09" if "social_filter" in evidence and group not in ("G09", "G10") else group
     line = {
-        "id": id,
-        "group": group,
-        "scenario": "Night Reader",
-        "text": "No screens, please.",
-        "shorthand": "AND(no_tv)",
-        "structure": {"op": "AND", "args": [{"aspect": "no_tv", "evidence": evidence}]},
-        "gold_restaurant": "lotus",
-    }
+        "id": id, "group": group, "scenario": "Night Reader", "text": "No screens, please.", "shorthand": "AND(no_tv)",
+        "structure": {"op": "AND", "args": [{"aspect": "no_tv", "evidence": evidence}]}, "gold_restaurant": "lotus",
+    }  # fmt: skip
     return {**line, **changes}
 
 
@@ -191,17 +186,13 @@ def test_places_are_those_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("a.jsonl", json.dumps(request(" R1")), "FS811"),
-        ("a.json", json.dumps(request(" R1")), "FS811"),
+        ("a.jsonl", json.dumps(request(" R1")), "FS811"), ("a.json", json.dumps(request(" R1")), "FS811"),
         ("a.txt", json.dumps(request(" R1")) + "\n" + json.dumps(request("R02")), "FS811"),
-        ("a.json", json.dumps(request(" R1"), indent=2), "FS811"),
-        ("a.json", json.dumps([request(" R1")]), "FS811"),
-        ("a.jsonl", "", "FS509"),
-        ("a.json", '{"task_name": "x"}', "FS502"),
-        ("a.json", '{"task_name": "x", "structure": {}}', "FS501"),
-        ("a.json", "", "FS001"),
+        ("a.json", json.dumps(request(" R1"), indent=2), "FS811"), ("a.json", json.dumps([request(" R1")]), "FS811"),
+        ("a.jsonl", "", "FS509"), ("a.json", '{"task_name": "x"}', "FS502"),
+        ("a.json", '{"task_name": "x", "structure": {}}', "FS501"), ("a.json", "", "FS001"),
     ],
-)
+)  # fmt: skip
 def test_formats_are_distinguished(name: str, content: str, code: str, tmp_path: Path) -> None:
     """By the name, else by the keys of the first line: a seed is reported as a seed, requests as requests."""
     path = tmp_path / name
@@ -340,26 +331,18 @@ ONE_HOP, TWO_HOPS = (condition(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",),
 @pytest.mark.parametrize(
     ("groups", "structure"),
     [
-        ({"G01"}, all_of(A, A, A)),
-        ({"G01", "G02", "G04"}, all_of(A, REVIEWED)),
-        ({"G01", "G03"}, all_of(OPEN, A)),
-        ({"G02", "G03"}, all_of(A, any_of(A, A))),
-        ({"G02", "G03", "G05"}, all_of(A, any_of(A, A, A))),
-        ({"G02", "G03", "G05"}, any_of(A, A, A)),
-        ({"G06"}, all_of(A, any_of(all_of(A, A), all_of(A, A)))),
-        ({"G06"}, any_of(all_of(A, A), all_of(A, A))),
-        ({"G07"}, all_of(A, any_of(A, A), any_of(A, A))),
-        ({"G07"}, all_of(any_of(A, A), any_of(A, A))),
-        ({"G08"}, all_of(A, any_of(A, all_of(A, A)))),
-        ({"G01", "G02", "G04", "G09"}, all_of(ONE_HOP)),
-        ({"G01", "G02", "G04", "G10"}, all_of(A, TWO_HOPS)),
-        (set(), any_of(A, all_of(A, any_of(A, A)))),
-        ({"G01"}, A),
+        ({"G01"}, all_of(A, A, A)), ({"G01", "G02", "G04"}, all_of(A, REVIEWED)), ({"G01", "G03"}, all_of(OPEN, A)),
+        ({"G02", "G03"}, all_of(A, any_of(A, A))), ({"G02", "G03", "G05"}, all_of(A, any_of(A, A, A))),
+        ({"G02", "G03", "G05"}, any_of(A, A, A)), ({"G06"}, all_of(A, any_of(all_of(A, A), all_of(A, A)))),
+        ({"G06"}, any_of(all_of(A, A), all_of(A, A))), ({"G07"}, all_of(A, any_of(A, A), any_of(A, A))),
+        ({"G07"}, all_of(any_of(A, A), any_of(A, A))), ({"G08"}, all_of(A, any_of(A, all_of(A, A)))),
+        ({"G01", "G02", "G04", "G09"}, all_of(ONE_HOP)), ({"G01", "G02", "G04", "G10"}, all_of(A, TWO_HOPS)),
+        (set(), any_of(A, all_of(A, any_of(A, A)))), ({"G01"}, A),
     ],
-)
+)  # fmt: skip
 def test_group_patterns(groups: set[str], structure: ir.Node) -> None:
     """The patterns of the reference, with one anchor, several or none."""
-    assert {group for group in GROUPS if fits(group, structure)} == groups
+    assert {group for group in GROUPS if has_group_pattern(group, structure)} == groups
 
 
 @pytest.mark.parametrize(
@@ -367,7 +350,7 @@ def test_group_patterns(groups: set[str], structure: ir.Node) -> None:
 )
 def test_groups_of_ids(id: str, group: str) -> None:
     """Ten ids a group."""
-    assert group_of(id) == group
+    assert find_benchmark_group(id) == group
 
 
 json_values = st.recursive(

@@ -12,7 +12,7 @@ import click
 import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
-from formulaseed.requests.validate import status_of
+from formulaseed.requests.validate import determine_status
 from helpers import EXAMPLES, Outcome, command, formulaseed, on_terminal, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
@@ -50,13 +50,9 @@ PLACES = [
     restaurant("cow", TV="False", Kids="True"),
 ]
 LINES = [
-    request("R01", "ant", TV, WIFI, DOGS),
-    request("R02", "ant", TV, WIFI),
-    request("R03", "cow", TV, DOGS),
-    request("R04", "cow", KIDS, WIFI),
-    request("R05", "yak", KIDS),
-    request("R06", "cow", TV),
-]
+    request("R01", "ant", TV, WIFI, DOGS), request("R02", "ant", TV, WIFI), request("R03", "cow", TV, DOGS),
+    request("R04", "cow", KIDS, WIFI), request("R05", "yak", KIDS), request("R06", "cow", TV),
+]  # fmt: skip
 STATUSES = ["ok", "multi_match", "gold_not_match", "no_match", "gold_not_match", "gold_not_match"]
 
 
@@ -131,7 +127,7 @@ def test_statuses(files: tuple[Path, Path]) -> None:
 )  # fmt: skip
 def test_status_of(matches: list[str], status: str) -> None:
     """The definition."""
-    assert status_of("g", matches) == status
+    assert determine_status("g", matches) == status
 
 
 def test_reasons(files: tuple[Path, Path]) -> None:
@@ -291,15 +287,11 @@ def test_groups_are_chosen() -> None:
 
 
 BROKEN: list[Any] = [
-    {**LINES[0], "id": " R1"},
-    request("R07", "ant", {"aspect": "x", "evidence": {"kind": "item_metaa"}}),
-    b'{"id": "R08", "group": "G01"',
-    {**LINES[1], "id": "R03"},
-    {**LINES[1], "id": "R10", "more": 1},
-    {"id": "R11", "group": "G02"},
-    b"[1]",
+    {**LINES[0], "id": " R1"}, request("R07", "ant", {"aspect": "x", "evidence": {"kind": "item_metaa"}}),
+    b'{"id": "R08", "group": "G01"', {**LINES[1], "id": "R03"}, {**LINES[1], "id": "R10", "more": 1},
+    {"id": "R11", "group": "G02"}, b"[1]",
     {**LINES[1], "id": "R09", "gold_restaurant": 7, "scenario": "\x1b[31m" + "long" * 30},
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -560,14 +552,10 @@ def test_invalid_requests_from_python() -> None:
 @pytest.mark.parametrize(
     "hostile",
     [
-        "__import__('os').system('x')",
-        "{" * 50_000,
-        "{'a': " * 300,
-        "u'" + "\\" * 999,
-        "\x00",
+        "__import__('os').system('x')", "{" * 50_000, "{'a': " * 300, "u'" + "\\" * 999, "\x00",
         "{'a': 9" + "9" * 1900 + "}",
     ],
-)
+)  # fmt: skip
 def test_hostile_attributes_are_texts(hostile: str) -> None:
     """Whatever an attribute holds is compared, never run, and never fails."""
     found = validate_requests(

@@ -1,4 +1,4 @@
-"""A module that is not as its seed compiles is not run unnoticed: as a command and from Python."""
+"""A module that is not as its seed compiles does not run unnoticed: as a command and from Python."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def folder(tmp_path: Path) -> Path:
 def edit(folder: Path, change: Edit) -> None:
     path = folder / "tiny_1.py"
     source = path.read_text(encoding="utf-8")
-    path.write_text(change(source), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") != source
+    edited = change(source)
+    assert edited != source
+    path.write_text(edited, encoding="utf-8")
 
 
 def evaluate(folder: Path, *options: str) -> Outcome:
@@ -43,26 +44,23 @@ def run(folder: Path, *options: str) -> Outcome:
     return command("run", "tiny_1.py", "--contexts", "contexts.jsonl", *options, cwd=folder)
 
 
-def threshold(source: str) -> str:
-    assert "share > 0.5" in source
+def change_threshold(source: str) -> str:
     return source.replace("share > 0.5", "share > 0.25")
 
 
+EDITED = "was edited after it was compiled"
 EDITS: dict[str, tuple[Edit, str]] = {
-    "a threshold": (threshold, "was edited after it was compiled"),
-    "a threshold and its hash": (lambda source: insert_hash(threshold(source)), "is not what tiny.json compiles to"),
-    "a comment": (lambda source: source.replace("# Points", "# points"), "was edited after it was compiled"),
-    "a line at the end": (lambda source: f"{source}\n", "was edited after it was compiled"),
-    "the hash": (lambda source: source.replace('BODY_SHA256: Final = "', 'BODY_SHA256: Final = "0'), "was edited after it"),
-    "no hash": (lambda source: LINE.sub("", source), "was edited after it was compiled"),
-    "the hash of the seed": (
-        lambda source: re.sub(r'(SEED_SHA256: Final = )"\w{64}"', rf'\1"{"0" * 64}"', source), "was edited after it was compiled",
-    ),
+    "a threshold": (change_threshold, EDITED),
+    "a threshold and its hash": (lambda source: insert_hash(change_threshold(source)), "is not what tiny.json compiles to"),
+    "a comment": (lambda source: source.replace("# Points", "# points"), EDITED),
+    "a line at the end": (lambda source: f"{source}\n", EDITED),
+    "the hash": (lambda source: source.replace('BODY_SHA256: Final = "', 'BODY_SHA256: Final = "0'), EDITED),
+    "no hash": (lambda source: LINE.sub("", source), EDITED),
+    "the hash of the seed": (lambda source: re.sub(r'(SEED_SHA256: Final = )"\w{64}"', rf'\1"{"0" * 64}"', source), EDITED),
 }  # fmt: skip
 
 
-def test_the_hash_is_that_of_the_other_lines() -> None:
-    """Every module of the project states the SHA-256 of its text without the line that states it, beside its seed's."""
+def test_a_module_states_the_hash_of_its_other_lines() -> None:
     modules = sorted((ROOT / "generated").glob("*.py"))
     assert len(modules) == 10
     for path in modules:
@@ -74,48 +72,49 @@ def test_the_hash_is_that_of_the_other_lines() -> None:
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edited_module_is_refused(name: str, folder: Path) -> None:
-    """Status 2 and one line that says how it differs and what to do; from Python FS701."""
-    change, reported = EDITS[name]
+def test_an_edited_module_is_refused_unless_allowed(name: str, folder: Path) -> None:
+    """Status 2 and one line that says how it differs and what to do; FS701 in Python. Results of an allowed one say so."""
+    change, reason = EDITS[name]
+    path = folder / "tiny_1.py"
+    original = evaluate(folder).results[0]
+    assert "edited" not in original["run"]
     edit(folder, change)
     for done in (evaluate(folder), run(folder)):
         assert (done.status, done.out) == (2, "")
-        [line] = done.err.splitlines()
-        assert line.startswith(f"formulaseed: tiny_1.py {reported}")
-        assert line.endswith(": compile tiny.json again, or pass --allow-edited")
+        message = f"formulaseed: tiny_1.py {reason}: compile tiny.json again, or pass --allow-edited"
+        assert done.err.splitlines() == [message]
     with pytest.raises(SeedError) as refused:
-        load_evaluator(folder / "tiny_1.py")
+        load_evaluator(path)
     [diagnostic] = refused.value.diagnostics
     assert (diagnostic.code, diagnostic.severity) == ("FS701", "error")
-    assert diagnostic.message.startswith("the module was") or diagnostic.message.startswith("the module is not what")
-
-
-@pytest.mark.parametrize("name", EDITS)
-def test_an_edited_module_may_be_allowed(name: str, folder: Path) -> None:
-    """It runs as it is, says so on standard error, and every result says so, too."""
-    honest = evaluate(folder).results[0]
-    assert "edited" not in honest["run"]
-    edit(folder, EDITS[name][0])
+    assert diagnostic.message.startswith(("the module was", "the module is not what"))
     done = evaluate(folder, "--allow-edited")
     assert done.status == 0
-    assert done.err.startswith(f"tiny_1.py {EDITS[name][1]}")
+    assert done.err.startswith(f"tiny_1.py {reason}")
     [result] = done.results
-    assert result["run"]["edited"] is True
-    assert result["run"]["parameters"] == {"LEAST": 2}
-    verdict = "good" if "threshold" in name else honest["output"]["VERDICT"]
-    assert result["output"] == {**honest["output"], "VERDICT": verdict}
-    assert load_evaluator(folder / "tiny_1.py", allow_edited=True).provenance().edited
+    assert (result["run"]["edited"], result["run"]["parameters"]) == (True, {"LEAST": 2})
+    verdict = "good" if "threshold" in name else original["output"]["VERDICT"]
+    assert result["output"] == {**original["output"], "VERDICT": verdict}
+    assert load_evaluator(path, allow_edited=True).provenance().edited
 
 
-def test_code_that_no_compiler_writes_is_refused_all_the_same(folder: Path) -> None:
-    """`--allow-edited` allows other steps, not other Python."""
+@pytest.mark.parametrize("options", [(), ("--allow-edited",)])
+def test_foreign_code_and_earlier_styles_are_never_run(options: tuple[str, ...], folder: Path) -> None:
+    """A module of an earlier style has other names and other rows; the message says how to compile it again."""
+    path = folder / "tiny_1.py"
+    source = path.read_text(encoding="utf-8")
     edit(folder, lambda source: f"{source}\nimport os\n")
-    for options in ((), ("--allow-edited",)):
-        done = evaluate(folder, *options)
-        assert (done.status, "error[FS701]" in done.err) == (1, True)
+    done = evaluate(folder, *options)
+    assert (done.status, "error[FS701]" in done.err) == (1, True)
+    header = '"""Tiny-1\n\nCompiled by formulaseed, emission style 2026-11, from tiny.json.'
+    path.write_text(re.sub(r'^"""Code generated by .*?DO NOT EDIT\.', header, source), encoding="utf-8")
+    done = evaluate(folder, *options)
+    assert (done.status, done.results) == (1, [])
+    assert "the module has the emission style 2026-11, an earlier one" in done.err
+    assert "compile its seed again: `formulaseed compile tiny.json --out ." in done.err
 
 
-def test_an_intact_module_runs_wherever_it_is(folder: Path) -> None:
+def test_an_unedited_module_runs_anywhere(folder: Path) -> None:
     """Beside its seed, alone, under another name, with other line ends, and in a project around its folder."""
     expected = evaluate(folder)
     assert (expected.status, expected.err) == (0, "VERDICT: 1 bad\n1 line: 1 restaurant, 0 failed\n")
@@ -131,55 +130,39 @@ def test_an_intact_module_runs_wherever_it_is(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ['{"task_name": 1}', "", None], ids=["errors", "empty", "another"])
-def test_a_seed_that_has_changed_since_is_reported(seed: str | None, folder: Path) -> None:
-    """Then the module's own hash decides; `run` needs the seed as it was."""
+def test_a_changed_seed_is_reported(seed: str | None, folder: Path) -> None:
+    """The module's own hash then decides; `run` needs the seed as it was."""
     text = seed if seed is not None else (folder / "tiny.json").read_text().replace("0.5", "0.75")
     (folder / "tiny.json").write_text(text, encoding="utf-8")
     done = evaluate(folder)
     assert done.status == 0
     assert done.err.startswith("tiny.json has changed since tiny_1.py was compiled\n")
     assert done.results[0]["run"]["seed_sha256"] == load_seed(tiny_seed()).sha256
-    needs = run(folder)
-    assert (needs.status, "was compiled from another version of tiny.json; compile it again" in needs.err) == (2, True)
+    done = run(folder)
+    assert (done.status, "was compiled from another version of tiny.json; compile it again" in done.err) == (2, True)
 
 
-def test_a_module_of_a_seed_with_another_name_is_to_be_deleted(folder: Path) -> None:
+def test_a_module_of_a_renamed_seed_is_to_be_deleted(folder: Path) -> None:
     """Compiling the seed writes another module, so that this one would never be current again."""
     write_json(folder / "tiny.json", {**tiny_seed(), "task_name": "Waiting"})
-    needs = run(folder)
-    assert "tiny.json has changed since tiny_1.py was compiled: it is now called `Waiting`\n" in needs.err
-    told = "tiny.json is now called `Waiting`, which compiles to waiting.py; delete tiny_1.py"
-    assert (needs.status, told in needs.err) == (2, True)
+    done = run(folder)
+    assert "tiny.json has changed since tiny_1.py was compiled: it is now called `Waiting`\n" in done.err
+    advice = "tiny.json is now called `Waiting`, which compiles to waiting.py; delete tiny_1.py"
+    assert (done.status, advice in done.err) == (2, True)
     assert evaluate(folder).status == 0
-    edit(folder, threshold)
-    refused = evaluate(folder)
-    assert (refused.status, "tiny_1.py was edited after it was compiled" in refused.err) == (2, True)
+    edit(folder, change_threshold)
+    done = evaluate(folder)
+    assert (done.status, f"tiny_1.py {EDITED}" in done.err) == (2, True)
 
 
-def test_an_older_seed_is_no_different(folder: Path) -> None:
-    """A module of the older shape is compared with what its seed compiles to as well."""
-    given: dict[str, Any] = {
+def test_a_module_of_seed_v1_is_compared_with_its_seed(folder: Path) -> None:
+    seed: dict[str, Any] = {
         "task_name": "Tiny-1", "filter_keywords": [], "extraction_fields": [{"name": "n", "type": "integer"}],
         "compute_dag": [{"name": "total", "formula": "sum(e['n'] for e in extractions)"}], "output_fields": ["total"],
     }  # fmt: skip
-    write_json(folder / "tiny.json", given)
+    write_json(folder / "tiny.json", seed)
     command("compile", "tiny.json", "--out", ".", cwd=folder)
     write_lines(folder / "rows.jsonl", {"business_id": "a", "rows": [{"extraction": {"n": 2}}]})
     assert evaluate(folder).results[0]["output"] == {"total": 2}
     edit(folder, lambda source: insert_hash(source.replace("total += n", "total += n + 1")))
     assert "is not what tiny.json compiles to" in evaluate(folder).err
-
-
-@pytest.mark.parametrize("given", [(), ("--allow-edited",)])
-def test_a_module_of_an_earlier_style_is_compiled_again(folder: Path, given: tuple[str, ...]) -> None:
-    """It has other names and takes other rows: the command says so, and what to do."""
-    path = folder / "tiny_1.py"
-    header = "Compiled by formulaseed, emission style 2026-11, from tiny.json."
-    source = re.sub(
-        r'^"""Code generated by .*?DO NOT EDIT\.', f'"""Tiny-1\n\n{header}', path.read_text(encoding="utf-8")
-    )
-    path.write_text(source, encoding="utf-8")
-    done = evaluate(folder, *given)
-    assert (done.status, done.results) == (1, [])
-    assert "the module has the emission style 2026-11, an earlier one" in done.err
-    assert "compile its seed again: `formulaseed compile tiny.json --out ." in done.err

@@ -9,68 +9,68 @@ import pytest
 from formulaseed.llm.interruption import Interrupted, Interruption, run_interruptibly
 
 
-async def answered(value: int, ticks: int = 0) -> int:
+async def answer(value: int, ticks: int = 0) -> int:
     for _ in range(ticks):
         await asyncio.sleep(0)
     return value
 
 
-def test_what_was_started_goes_on_while_others_run() -> None:
+async def raise_and_wait(number: int) -> None:
+    signal.raise_signal(number)
+    await asyncio.sleep(10)
+
+
+def test_a_task_continues_while_others_run() -> None:
     with asyncio.Runner() as runner:
-        task = runner.get_loop().create_task(answered(1, ticks=3))
-        assert run_interruptibly(runner, answered(2, ticks=1)) == 2
+        task = runner.get_loop().create_task(answer(1, ticks=3))
+        assert run_interruptibly(runner, answer(2, ticks=1)) == 2
         assert not task.done()
-        assert run_interruptibly(runner, answered(3, ticks=5)) == 3
+        assert run_interruptibly(runner, answer(3, ticks=5)) == 3
         assert task.result() == 1
 
 
 @pytest.mark.parametrize("ticks", range(6))
 def test_a_ctrl_c_at_any_moment_leaves_the_loop_usable(ticks: int) -> None:
-    """Before the work ends, in the very step in which it does, and when it has."""
+    """Before the work ends, in the very step in which it does, and afterwards."""
 
-    def interrupt(left: int) -> None:
-        if left:
-            asyncio.get_running_loop().call_soon(interrupt, left - 1)
+    def interrupt(remaining: int) -> None:
+        if remaining:
+            asyncio.get_running_loop().call_soon(interrupt, remaining - 1)
         else:
             signal.raise_signal(signal.SIGINT)
 
     async def work() -> None:
         asyncio.get_running_loop().call_soon(interrupt, ticks)
-        await answered(1, ticks=2)
-
-    def interrupted(runner: asyncio.Runner) -> None:
-        run_interruptibly(runner, work())
-        run_interruptibly(runner, answered(1, ticks=20))
+        await answer(1, ticks=2)
 
     with asyncio.Runner() as runner:
-        other = runner.get_loop().create_task(answered(7, ticks=20))
-        with pytest.raises(KeyboardInterrupt):
-            interrupted(runner)
+        other = runner.get_loop().create_task(answer(7, ticks=20))
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            run_interruptibly(runner, work())
+            run_interruptibly(runner, answer(1, ticks=20))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        assert run_interruptibly(runner, answered(2, ticks=30)) == 2
+        assert run_interruptibly(runner, answer(2, ticks=30)) == 2
         assert other.result() == 7
 
 
-def test_a_ctrl_c_cancels_and_what_is_put_in_order_then_is_waited_for() -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_a_ctrl_c_cancels_and_waits_for_the_clean_up(again: bool) -> None:
     """A second one does not wait."""
-    order: list[str] = []
+    cleaned_up = False
 
-    async def work(again: bool) -> None:
+    async def work() -> None:
+        nonlocal cleaned_up
         try:
-            signal.raise_signal(signal.SIGINT)
-            await asyncio.sleep(60)
+            await raise_and_wait(signal.SIGINT)
         finally:
             await asyncio.sleep(0)
             if again:
                 signal.raise_signal(signal.SIGINT)
-            order.append("in order")
+            cleaned_up = True
 
     with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
-        run_interruptibly(runner, work(again=False))
-    assert order == ["in order"]
-    with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
-        run_interruptibly(runner, work(again=True))
-    assert order == ["in order"]
+        run_interruptibly(runner, work())
+    assert cleaned_up is not again
 
 
 def test_an_error_of_the_work_is_raised() -> None:
@@ -81,38 +81,31 @@ def test_an_error_of_the_work_is_raised() -> None:
         run_interruptibly(runner, work())
 
 
-def test_another_handler_stays() -> None:
-    """Where the program listens for itself, it goes on to."""
-    heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+def test_a_handler_of_the_program_is_called() -> None:
+    signals: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: signals.append(number))
+
+    async def work() -> int:
+        signal.raise_signal(signal.SIGINT)
+        return 1
+
     try:
-
-        async def work() -> int:
-            signal.raise_signal(signal.SIGINT)
-            return 1
-
         with asyncio.Runner() as runner:
             assert run_interruptibly(runner, work()) == 1
     finally:
         signal.signal(signal.SIGINT, before)
-    assert heard == [signal.SIGINT]
+    assert signals == [signal.SIGINT]
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_signal_between_two_pieces_of_work_is_raised(name: str) -> None:
-    """Also one that would end the process; work inside has its turn, and gives the signals back."""
-    number = getattr(signal, name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_between_two_pieces_of_work_is_raised(number: signal.Signals) -> None:
+    """Also one that would end the process; work inside handles its signals, and gives them back."""
     before = signal.getsignal(number)
     with Interruption(), asyncio.Runner() as runner:
         for _ in range(2):
             with Interruption() as inner, pytest.raises(Interrupted):
-                inner.run(runner, signalled(number))
-            with pytest.raises(Interrupted) as found:
+                inner.run(runner, raise_and_wait(number))
+            with pytest.raises(Interrupted) as caught:
                 signal.raise_signal(number)
-            assert found.value.status == 128 + number
+            assert caught.value.status == 128 + number
     assert signal.getsignal(number) is before
-
-
-async def signalled(number: int) -> None:
-    signal.raise_signal(number)
-    await asyncio.sleep(10)

@@ -1,10 +1,14 @@
-"""`score`: what may be a table, how tables are cut into batches, and what is refused before anything runs."""
+"""`score`: kinds of tables, how batches are cut, memory, killed processes, and files that cannot be read or written."""
 
 from __future__ import annotations
 
 import datetime
-import json
+import os
+import random
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,179 +21,215 @@ import formulaseed as library  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from formulaseed.errors import DataError, UnreadableError  # noqa: E402
 from formulaseed.runtime.batches import Plan, Scorer  # noqa: E402
-from formulaseed.runtime.chunks import UnsortedError, chunk_of, chunks_of, with_contexts  # noqa: E402
-from formulaseed.runtime.columns import Field  # noqa: E402
+from formulaseed.runtime.chunks import UnsortedError, build_chunk, cut_chunks, join_contexts  # noqa: E402
+from formulaseed.runtime.columns import TableField  # noqa: E402
+from formulaseed.runtime.ranges import divide_memory  # noqa: E402
 from helpers import command, formulaseed, write_json  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from test_score import changed, seed_of_moods, tiny_tables  # noqa: E402
+from scoring import mood_seed, tiny_tables  # noqa: E402
 
 PLAN = Plan(
     "business_id", "position",
-    (Field("mood", "extraction", "enum", "r0", ("good", "bad")), Field("score", "extraction", "integer", "r1"),
-     Field("stars", "meta", "number", "r2")),
+    (TableField("mood", "extraction", "enum", "r0", ("good", "bad")),
+     TableField("score", "extraction", "integer", "r1"), TableField("stars", "meta", "number", "r2")),
     (), True, (("GOOD", "integer"), ("TOTAL", "number")),
 )  # fmt: skip
 
 
-def frames(table: Any) -> dict[str, Any]:
-    found = {
-        "reader": table.to_reader(),
-        "batch": table.combine_chunks().to_batches()[0],
-        "relation": duckdb.connect().from_arrow(table),
-    }
-    for name in ("pandas", "polars"):
-        try:
-            __import__(name)
-        except ImportError:
-            continue
-        found[name] = table.to_pandas() if name == "pandas" else __import__("polars").from_arrow(table)
-    return found
-
-
-def test_frames_readers_and_relations() -> None:
-    """Whatever holds the rows, and the contexts: the results are those of the Arrow tables."""
+@pytest.mark.parametrize(
+    ("package", "convert"),
+    [
+        ("pyarrow", lambda table, _: table.to_reader()), ("pyarrow", lambda table, _: table.combine_chunks().to_batches()[0]),
+        ("duckdb", lambda table, _: duckdb.connect().from_arrow(table)), ("duckdb", lambda table, one: one.from_arrow(table)),
+        ("pandas", lambda table, _: table.to_pandas()), ("polars", lambda table, _: __import__("polars").from_arrow(table)),
+    ],
+)  # fmt: skip
+def test_every_kind_of_table_gives_the_same_results(package: str, convert: Callable[[Any, Any], Any]) -> None:
+    """Also two relations of one connection, which has one result at a time."""
+    pytest.importorskip(package)
     rows, contexts = tiny_tables()
     rows = rows.set_column(2, "mood", rows.column("mood").dictionary_encode())
-    expected = library.score(seed_of_moods(), rows, contexts)
-    for name, frame in frames(rows).items():
-        assert library.score(seed_of_moods(), frame, frames(contexts)[name]).equals(expected), name
-    connection = duckdb.connect()  # both are relations of one connection, which has one result at a time
-    both = connection.from_arrow(rows), connection.from_arrow(contexts)
-    assert library.score(seed_of_moods(), *both).equals(expected)
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_order_of_rows_and_number_of_processes_do_not_matter(jobs: int, tmp_path: Path) -> None:
-    """20,000 restaurants: sorted, shuffled, or unsorted at the very end alone, the results are the same bytes."""
-    table, contexts = tiny_tables(20_000)
-    table = table.sort_by([("business_id", "ascending"), ("position", "ascending")])
-    last, lines = len(table) - 1, range(len(table))
-    orders = {
-        "sorted": lines,
-        "shuffled": sorted(lines, key=lambda at: at * 7919 % 40_009),
-        "late": [*lines[:5], *lines[6:], 5],
-        "within": [*lines[:last - 1], last, last - 1],
-    }  # fmt: skip
-    seed, made = write_json(tmp_path / "seed.json", seed_of_moods()), {}
-    pq.write_table(contexts.take(pa.array(range(19_999, -1, -1))), tmp_path / "contexts.parquet")
-    for name, order in orders.items():
-        pq.write_table(table.take(pa.array(order)), tmp_path / "rows.parquet", row_group_size=9_000)
-        names = ("--rows", tmp_path / "rows.parquet", "--contexts", tmp_path / "contexts.parquet")
-        outcome = (command if jobs == 1 else formulaseed)(
-            "score", seed, *names, "--out", tmp_path / "out.parquet", "--jobs", jobs
-        )
-        assert outcome.status == 0, outcome.err
-        assert "20,000 restaurants, 0 failed" in outcome.err
-        made[name] = (tmp_path / "out.parquet").read_bytes()
-    assert len({*made.values()}) == 1
+    expected = library.score(mood_seed(), rows, contexts)
+    with duckdb.connect() as connection:
+        tables = convert(rows, connection), convert(contexts, connection)
+        assert library.score(mood_seed(), *tables).equals(expected)
 
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.lists(st.integers(0, 8), max_size=12), st.data())
 def test_batches_may_be_cut_anywhere(rows: list[int], contexts: list[int], data: st.DataObject) -> None:
     """Sorted lines in any batches give the results, and the counts, of the lines in one batch."""
     rows, contexts = sorted(rows), sorted(contexts)
-    columns = {"key": pa.array(rows, pa.int64()), "order_key": pa.array(range(len(rows)), pa.int64())}
-    columns |= {"r0": pa.array(["good", "odd", "good"] * len(rows), pa.string()).slice(0, len(rows))}
-    columns |= {"r1": pa.array(rows, pa.int64()), "r2": pa.array(rows, pa.float64())}
-    lines, known = pa.record_batch(columns), pa.record_batch({"key": pa.array(contexts, pa.int64())})
-    module = library.load_evaluator(seed_of_moods()).module
+    lines = pa.record_batch({
+        "key": pa.array(rows, pa.int64()), "order_key": pa.array(range(len(rows)), pa.int64()),
+        "r0": pa.array(["good", "odd", "good"] * len(rows), pa.string()).slice(0, len(rows)),
+        "r1": pa.array(rows, pa.int64()), "r2": pa.array(rows, pa.float64()),
+    })  # fmt: skip
+    context_lines = pa.record_batch({"key": pa.array(contexts, pa.int64())})
+    module = library.load_evaluator(mood_seed()).module
 
-    def results(*cuts: list[int]) -> tuple[list[Any], Counter[str]]:
+    def score(*cuts: list[int]) -> tuple[list[Any], Counter[str]]:
         counts, scorer = Counter[str](), Scorer(module, PLAN)
-        parts = [
-            [each.slice(start, end - start) for start, end in zip([0, *cut], [*cut, each.num_rows], strict=True)]
-            for each, cut in zip((lines, known), cuts, strict=True)
-        ]
-        empty = chunk_of([lines.slice(0, 0)])._replace(contexts=known.slice(0, 0))
-        chunks = with_contexts(chunks_of(parts[0], counts), parts[1], counts, empty)
+        row_batches, context_batches = (
+            [batch.slice(start, end - start) for start, end in zip([0, *cut], [*cut, batch.num_rows], strict=True)]
+            for batch, cut in zip((lines, context_lines), cuts, strict=True)
+        )
+        empty = build_chunk([lines.slice(0, 0)])._replace(contexts=context_lines.slice(0, 0))
+        chunks = join_contexts(cut_chunks(row_batches, counts), context_batches, counts, empty)
         return [line for chunk in chunks for line in scorer.score(chunk, counts).to_pylist()], counts
 
-    whole = results([], [])
-    cuts = [sorted(data.draw(st.lists(st.integers(0, each.num_rows), max_size=6))) for each in (lines, known)]
-    assert results(*cuts) == whole
-    assert [line["business_id"] for line in whole[0]] == sorted({*contexts})
-    assert whole[1]["orphans"] == sum(key not in contexts for key in rows)
+    results, counts = score([], [])
+    cuts = [sorted(data.draw(st.lists(st.integers(0, len(part)), max_size=6))) for part in (rows, contexts)]
+    assert score(*cuts) == (results, counts)
+    assert [line["business_id"] for line in results] == sorted({*contexts})
+    assert counts["orphans"] == sum(key not in contexts for key in rows)
 
 
 def test_unsorted_batches_are_noticed() -> None:
     """Keys that fall, within a batch or between two, and rows of a restaurant that are not in order."""
-    module = library.load_evaluator(seed_of_moods()).module
+    module = library.load_evaluator(mood_seed()).module
 
-    def scored(*batches: tuple[list[str], list[int]]) -> list[Any]:
-        found = [
-            pa.record_batch({"key": keys, "order_key": orders, "r0": ["good"] * len(keys), "r1": orders, "r2": [1.0] * len(keys)})
+    def score(*batches: tuple[str, list[int]]) -> list[Any]:
+        names = ("key", "order_key", "r0", "r1", "r2")
+        records = [
+            pa.record_batch([[*keys], orders, ["good"] * len(keys), orders, [1.0] * len(keys)], names)
             for keys, orders in batches
-        ]  # fmt: skip
-        return [Scorer(module, PLAN).score(chunk, Counter()) for chunk in chunks_of(found, Counter())]
+        ]
+        return [Scorer(module, PLAN).score(chunk, Counter()) for chunk in cut_chunks(records, Counter())]
 
-    assert len(scored((["a", "b"], [0, 0]), (["b", "c"], [1, 0]))) == 3
-    for wrong in ([(["b", "a"], [0, 0])], [(["b"], [0]), (["a"], [0])], [(["a", "b", "a"], [0, 0, 1])],
-                  [(["a", "a"], [1, 0])], [(["a"], [1]), (["a"], [0])]):  # fmt: skip
+    assert len(score(("ab", [0, 0]), ("bc", [1, 0]))) == 3
+    for batches in ([("ba", [0, 0])], [("b", [0]), ("a", [0])], [("aba", [0, 0, 1])], [("aa", [1, 0])],
+                    [("a", [1]), ("a", [0])]):  # fmt: skip
         with pytest.raises(UnsortedError):
-            scored(*wrong)
+            score(*batches)
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "expected"),
+    ("name", "value", "message"),
     [
-        ("business_id", [{"a": 1}] * 6, "cannot name restaurants: it holds struct"),
-        ("business_id", [1.0] * 6, "cannot name restaurants: it holds number"),
-        ("position", [[1]] * 6, "cannot order rows: it holds BIGINT[]"),
-        ("mood", [1] * 6, "`mood` of the rows must hold strings, not integer"),
-        ("stars", [datetime.datetime(2020, 1, 1)] * 6, "`stars` of the rows must hold numbers, not time"),
-        ("score", [True] * 6, "`score` of the rows must hold integers, not boolean"),
+        ("business_id", {"a": 1}, "cannot name restaurants: it holds struct"),
+        ("business_id", 1.0, "cannot name restaurants: it holds number"),
+        ("position", [1], "cannot order rows: it holds BIGINT[]"),
+        ("mood", 1, "`mood` of the rows must hold strings, not integer"),
+        ("stars", datetime.datetime(2020, 1, 1), "`stars` of the rows must hold numbers, not time"),
+        ("score", True, "`score` of the rows must hold integers, not boolean"),
     ],
 )
-def test_columns_of_other_types_are_refused(name: str, column: list[Any], expected: str) -> None:
-    """A column that holds something else is named, with what it holds."""
+def test_columns_of_wrong_types_are_refused(name: str, value: Any, message: str) -> None:
     table, _ = tiny_tables()
     with pytest.raises(DataError) as caught:
-        library.score(seed_of_moods(), table.set_column(table.column_names.index(name), name, pa.array(column)))
-    assert expected in str(caught.value)
+        library.score(mood_seed(), table.set_column(table.column_names.index(name), name, pa.array([value] * 6)))
+    assert message in str(caught.value)
 
 
 def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
-    """No file, no Parquet, drifting columns, a folder in the way, results in place of the rows: one line, status 2."""
+    """Missing, no Parquet, different columns, a folder as output, an input as output: one line, status 2."""
     table, _ = tiny_tables()
-    seed, rows = write_json(tmp_path / "seed.json", seed_of_moods()), tmp_path / "rows.parquet"
+    seed, rows, out = (
+        write_json(tmp_path / "seed.json", mood_seed()),
+        tmp_path / "rows.parquet",
+        tmp_path / "out.parquet",
+    )
     pq.write_table(table, rows)
     (tmp_path / "text.parquet").write_text("hello")
     (tmp_path / "drift").mkdir()
     (tmp_path / "folder.parquet").mkdir()
-    for at, found in enumerate((table, table.drop_columns(["stars"]))):
-        pq.write_table(found, tmp_path / "drift" / f"{at}.parquet")
-    out = tmp_path / "out.parquet"
-    for given_, target in ((tmp_path / "none*.parquet", out), (tmp_path / "text.parquet", out), (tmp_path / "drift", out),
-                           (rows, tmp_path / "folder.parquet"), (rows, rows),
-                           (tmp_path / "ro*.parquet", rows)):  # fmt: skip
-        outcome = command("score", seed, "--rows", given_, "--out", target)
-        assert outcome.status == 2, outcome.err
-        assert len(outcome.err.splitlines()) == 1
-        assert not out.exists()
+    pq.write_table(table, tmp_path / "drift" / "0.parquet")
+    pq.write_table(table.drop_columns(["stars"]), tmp_path / "drift" / "1.parquet")
+    for source, target in (("none*.parquet", out), ("text.parquet", out), ("drift", out), (rows, tmp_path / "folder.parquet"),
+                           (rows, rows), ("ro*.parquet", rows)):  # fmt: skip
+        done = command("score", seed, "--rows", tmp_path / source, "--out", target)
+        assert (done.status, len(done.err.splitlines()), out.exists()) == (2, 1, False), done.err
     assert pq.read_table(rows).equals(table)
     with pytest.raises(UnreadableError, match="ends in"):
-        library.score(seed_of_moods(), str(tmp_path / "seed.txt"))
+        library.score(mood_seed(), str(tmp_path / "seed.txt"))
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_lines_without_a_key_are_counted(jobs: int, tmp_path: Path) -> None:
-    """Rows and contexts without a key are in no result, and in the last line."""
-    table, contexts = tiny_tables()
-    pq.write_table(changed(table, "business_id", 1, None), tmp_path / "rows.parquet")
-    pq.write_table(changed(contexts, "business_id", 1, None), tmp_path / "contexts.parquet")
-    seed, out = write_json(tmp_path / "seed.json", seed_of_moods()), tmp_path / "out.jsonl"
-    names = ("--rows", tmp_path / "rows.parquet", "--contexts", tmp_path / "contexts.parquet")
-    outcome = (command if jobs == 1 else formulaseed)("score", seed, *names, "--out", out, "--jobs", jobs)
-    assert "2 restaurants, 0 failed; 3 rows without a restaurant; 1 context without a key" in outcome.err
-    assert [json.loads(line)["GOOD"] for line in out.read_text().splitlines()] == [1, 1]
-
-
-def test_an_empty_context_and_odd_names() -> None:
-    """A context without any field, names with quotes, and columns that nothing reads are no hindrance."""
+def test_unused_columns_and_an_empty_context_are_ignored() -> None:
     table, _ = tiny_tables()
-    nested = [{"business_id": "a", "context": {}, "rows": [
-        {"extraction": {"mood": "good", "score": 1}, "meta": {"stars": 1.5}}]}]  # fmt: skip
-    assert library.score(seed_of_moods(), pa.Table.from_pylist(nested)).to_pylist()[0]["TOTAL"] == 2.5
+    row = {"extraction": {"mood": "good", "score": 1}, "meta": {"stars": 1.5}}
+    nested = pa.Table.from_pylist([{"business_id": "a", "context": {}, "rows": [row]}])
+    assert library.score(mood_seed(), nested).to_pylist()[0]["TOTAL"] == 2.5
     odd = table.append_column('a "b"; DROP TABLE c', pa.array([1] * 6))
-    assert library.score(seed_of_moods(), odd).equals(library.score(seed_of_moods(), table))
+    assert library.score(mood_seed(), odd).equals(library.score(mood_seed(), table))
+
+
+# --- memory, processes and disks
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """The command, a seed and 400,000 rows in random order."""
+    folder = tmp_path_factory.mktemp("large")
+    table, _ = tiny_tables(200_000)
+    order = random.Random(1).sample(range(len(table)), len(table))
+    pq.write_table(table.take(pa.array(order)), folder / "rows.parquet")
+    return ["score", write_json(folder / "seed.json", mood_seed()), "--rows", folder / "rows.parquet"]
+
+
+@pytest.mark.thorough
+def test_little_memory_gives_the_same_results(large: list[Any], tmp_path: Path) -> None:
+    """Data that does not fit is sorted on the disk; too little memory, or no size, is one line and status 2."""
+    outputs = set()
+    for options in ((), ("--memory", "40MB"), ("--memory", "80MB", "--jobs", 2)):
+        done = formulaseed(*large, "--out", tmp_path / "out.parquet", *options)
+        assert done.status == 0, done.err
+        outputs.add((tmp_path / "out.parquet").read_bytes())
+    assert len(outputs) == 1
+    for memory in ("1MB", "much"):
+        done = formulaseed(*large, "--out", tmp_path / "none.parquet", "--memory", memory)
+        assert (done.status, len(done.err.splitlines())) == (2, 1), done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_memory_is_divided_among_processes() -> None:
+    """A text that is no size is left to DuckDB, which refuses it."""
+    sizes = {"4GB": "1.0GB", " 1.5 GiB": "0.375 GiB", "much": "much", None: None}
+    assert {size: divide_memory(size, 4) for size in sizes} == sizes
+
+
+KILLED = """
+import os, signal
+from formulaseed.cli.main import main
+from formulaseed.runtime import ranges
+
+ranges._write_batches = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+"""The command with workers that are killed when they begin to write."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked here")
+def test_a_killed_worker_ends_the_command(tmp_path: Path) -> None:
+    """One line, status 2; the old results remain, and nothing else."""
+    table, _ = tiny_tables()
+    inputs, outputs = tmp_path / "in", tmp_path / "out"
+    inputs.mkdir()
+    outputs.mkdir()
+    pq.write_table(table, inputs / "rows.parquet")
+    out = outputs / "out.parquet"
+    out.write_text("old")
+    seed = write_json(inputs / "seed.json", mood_seed())
+    arguments = ["score", seed, "--rows", inputs / "rows.parquet", "--out", out, "--jobs", "2"]
+    environment = {**os.environ, "TMPDIR": str(outputs)}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
+    )  # fmt: skip
+    message = "formulaseed: a process of --jobs was killed; fewer jobs need less memory\n"
+    assert (done.returncode, done.stderr) == (2, message)
+    assert (out.read_text(), [*outputs.iterdir()]) == ("old", [out])
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs"), [("file/out.parquet", 1), ("file/out.parquet", 2), ("full.parquet", 1), ("full.csv", 2)]
+)
+def test_an_unwritable_output_is_one_message(name: str, jobs: int, tmp_path: Path) -> None:
+    """A folder that is a file, and a full disk."""
+    table, _ = tiny_tables(50_000)
+    pq.write_table(table, tmp_path / "rows.parquet")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "full.parquet").symlink_to("/dev/full")
+    (tmp_path / "full.csv").symlink_to("/dev/full")
+    seed = write_json(tmp_path / "seed.json", mood_seed())
+    done = formulaseed("score", seed, "--rows", tmp_path / "rows.parquet", "--out", tmp_path / name, "--jobs", jobs)
+    assert (done.status, "cannot write" in done.err, len(done.err.splitlines())) == (2, True, 1), done.err

@@ -1,4 +1,4 @@
-"""`formulaseed.spark`: real Spark, in one session for all tests; skipped where pyspark or Java is missing."""
+"""`formulaseed.spark`: real Spark, in one session for all tests; skipped if pyspark or Java is missing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from formulaseed.testing import contexts, parameters, rows, seeds  # noqa: E402
 from helpers import IS_DEEP, ROOT, SEEDS  # noqa: E402
 from hypothesis import HealthCheck, Phase, assume, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from scoring import expected, results_of, tables_of  # noqa: E402
+from scoring import build_tables, expected_results, read_results  # noqa: E402
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("spark")]
 G1A = ROOT / "tasks" / "g1a_v2" / "seed.json"
 REAL = ROOT.parent / "shared" / "data" / "g1a" / "rows.jsonl"
-_MADE = settings(phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+GENERATE = settings(phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -52,50 +52,53 @@ def spark() -> Iterator[Any]:
         session.stop()
 
 
-def scored(spark: Any, seed: Any, tables: tuple[Any, Any], **how: Any) -> dict[str, Any]:
+def score_frames(spark: Any, seed: Any, tables: tuple[Any, Any], **options: Any) -> dict[str, Any]:
     frames = [spark.createDataFrame(table) for table in tables]
-    found = on_spark.score(seed, *frames, **how).collect()
-    return results_of(pa.Table.from_pylist([line.asDict() for line in found]))
+    return collect(on_spark.score(seed, *frames, **options))
+
+
+def collect(frame: Any) -> dict[str, Any]:
+    return read_results(pa.Table.from_pylist([line.asDict() for line in frame.collect()]))
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
-def test_frames_give_what_evaluation_gives(path: Path, spark: Any) -> None:
-    """Every task, over made restaurants, every step: what evaluation one by one gives."""
+def test_frames_give_the_values_of_the_evaluator(path: Path, spark: Any) -> None:
+    """For every step of every task, over generated restaurants."""
     seed = library.load_seed(path)
 
-    @settings(_MADE, max_examples=50 if IS_DEEP else 1)
-    @given(st.data())
-    def compare(data: st.DataObject) -> None:
-        drawn = st.lists(st.tuples(rows(seed), contexts(seed)), min_size=3, max_size=8)
-        found = {f"b{at:02}": each for at, each in enumerate(data.draw(drawn))}
-        assert scored(spark, seed, tables_of(seed.program, found), trace=True) == expected(seed, found, trace=True)
+    @settings(GENERATE, max_examples=50 if IS_DEEP else 1)
+    @given(st.lists(st.tuples(rows(seed), contexts(seed)), min_size=3, max_size=8))
+    def compare(records: Any) -> None:
+        restaurants = {f"b{at:02}": record for at, record in enumerate(records)}
+        results = score_frames(spark, seed, build_tables(seed.program, restaurants), trace=True)
+        assert results == expected_results(seed, restaurants, trace=True)
 
     compare()
 
 
-@settings(_MADE, max_examples=200 if IS_DEEP else 8)
+@pytest.mark.thorough
+@settings(GENERATE, max_examples=200 if IS_DEEP else 8)
 @given(seeds(max_steps=8), st.data())
 def test_random_seeds(spark: Any, seed: Any, data: st.DataObject) -> None:
-    """Seeds of all kinds, and any values that they accept: what evaluation one by one gives."""
+    """With values at the limits, and parameters."""
     loaded = library.load_seed(seed)
-    assume(not any(each.path for each in loaded.program.context))  # a table has one column for a field
-    drawn = st.lists(st.tuples(rows(loaded, wild=True), contexts(loaded, wild=True)), min_size=1, max_size=4)
-    found = {f"b{at:02}": each for at, each in enumerate(data.draw(drawn))}
+    assume(not any(field.path for field in loaded.program.context))  # a table has one column for a field
+    records = st.lists(st.tuples(rows(loaded, wild=True), contexts(loaded, wild=True)), min_size=1, max_size=4)
+    restaurants = {f"b{at:02}": record for at, record in enumerate(data.draw(records))}
     chosen = data.draw(parameters(loaded)) or None
-    tables = tables_of(loaded.program, found)
-    assert scored(spark, loaded, tables, parameters=chosen) == expected(loaded, found, chosen)
+    tables = build_tables(loaded.program, restaurants)
+    assert score_frames(spark, loaded, tables, parameters=chosen) == expected_results(loaded, restaurants, chosen)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real data is not beside this checkout")
 def test_real_restaurants(spark: Any) -> None:
-    """Spark reads the lines of real restaurants, and gives what DuckDB gives."""
+    """Spark gives what DuckDB gives for lines of real restaurants."""
     pytest.importorskip("duckdb", reason="the comparison needs duckdb")
-    found = on_spark.score(G1A, on_spark.read(spark, str(REAL))).collect()
-    assert results_of(pa.Table.from_pylist([line.asDict() for line in found])) == results_of(library.score(G1A, REAL))
+    assert collect(on_spark.score(G1A, on_spark.read(spark, str(REAL)))) == read_results(library.score(G1A, REAL))
 
 
-def test_nothing_runs_before_results_are_asked_for(spark: Any, tmp_path: Path) -> None:
-    """A frame of results is lazy, columns are refused at once, and Parquet files say what they were made with."""
+def test_results_are_lazy_and_files_have_their_provenance(spark: Any, tmp_path: Path) -> None:
+    """Columns that do not fit are refused at once."""
     frame = spark.createDataFrame([("a", 0, "x")], "business_id string, position int, account_tpye string")
     with pytest.raises(DataError, match="account_tpye"):
         on_spark.score(G1A, frame, frame)
@@ -105,8 +108,7 @@ def test_nothing_runs_before_results_are_asked_for(spark: Any, tmp_path: Path) -
         f"{names}, stars double, useful int, year int",
     )
     places = spark.createDataFrame([("a", "Thai"), ("b", "Thai")], "business_id string, categories string")
-    found = on_spark.score(G1A, good, places)
-    counts = on_spark.write(found, str(tmp_path / "out"))
+    counts = on_spark.write(on_spark.score(G1A, good, places), str(tmp_path / "out"))
     assert counts == {"restaurants": 2, "data": 1}
     known = spark.read.parquet(str(tmp_path / "out")).schema["business_id"].metadata["formulaseed"]
     assert json.loads(known)["engine"] == "spark"

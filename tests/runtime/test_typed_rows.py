@@ -1,22 +1,22 @@
-"""What is decoded by types is what the module's `parse_row` reads: the same values, and nothing that it refuses."""
+"""The decoder for types gives the values of the module's `parse_row`, and no row that the module would refuse."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from formulaseed import DataError, load_evaluator, load_seed
 from formulaseed.data.decoding import decode_object
-from formulaseed.data.jsonl import Line, read_lines
+from formulaseed.data.jsonl import InputLine, read_lines
 from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
-from formulaseed.runtime.typed_rows import ParsedRows, TypedRows
+from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
 from formulaseed.testing import rows, seeds
 from helpers import EXAMPLES, TASKS, places, tiny_row, tiny_rows, tiny_seed, write_lines
 from hypothesis import given, settings
@@ -52,71 +52,83 @@ VALUES: dict[str, Json] = {
     "output": ["A", "B", "C", "D"],
 }  # fmt: skip
 """Fields of every type, bounded, nullable, with a default; a date with its parts."""
-
-
 POLICIES: dict[str, Any] = {
     "values": VALUES,
     "tiny": tiny_seed(),
     **{name: TASKS / name / "seed.json" for name in ("g1a_v2", "kitchen_hygiene")},
 }
+ROW: Json = {
+    "review_id": "r:1", "extraction": {"level": 5, "share": 1, "any_share": 0.1, "open": True, "dish": "pho: 1", "mood": "good"},
+    "meta": {"stars": 4, "year": 2018, "month": 4, "date": "2018-04-14 12:18:05", "age_years": None, "table": 7, "waiter": None},
+}  # fmt: skip
 
 
 @cache
-def loaded(name: str) -> tuple[FormulaSeed, Evaluator]:
+def load(name: str) -> tuple[FormulaSeed, Evaluator]:
     seed = load_seed(POLICIES[name])
     return seed, load_evaluator(seed)
 
 
 def examples(share: float) -> settings:
-    """So many examples, relative to the profile's number."""
+    """Return settings with a share of the profile's number of examples."""
     return settings(max_examples=max(1, round(settings.default.max_examples * share)))  # type: ignore[union-attr]
 
 
-def by_objects(evaluator: Evaluator, line: bytes) -> RestaurantRows:
-    """The line's restaurant as the module reads it, each row by itself."""
-    found = RestaurantRows.read(decode_object(line))
+def encode_line(business_id: object, records: Json, extra_keys: Json = None, **options: Any) -> bytes:
+    context = {"name": "Café: 1", "hours": {"Monday": "8:0-22:0"}}
+    line = {"business_id": business_id, "context": context, "rows": records, **(extra_keys or {})}
+    return json.dumps(line, **options).encode()
+
+
+def create_decoder(evaluator: Evaluator, records: Json, extra_keys: Json = None) -> RowDecoder:
+    """Return a decoder that has learned the keys of a line with these rows."""
+    decoder = evaluator.row_decoder()
+    assert decoder is not None
+    decoder.learn(InputLine("rows.jsonl", 2, encode_line("learnt", records, extra_keys)))
+    return decoder
+
+
+def assert_same(evaluator: Evaluator, decoder: RowDecoder, line: bytes) -> bool:
+    """Return whether the line is decoded by types; if so, assert that the module reads the same, to the last bit."""
+    decoded = decoder.read(line)
+    if decoded is None:
+        return False
+    expected = RestaurantRows.read(decode_object(line))
     try:
-        return found._replace(rows=ParsedRows(map(evaluator.module.parse_row, found.rows)))
+        expected = expected._replace(rows=ParsedRows(map(evaluator.module.parse_row, expected.rows)))
     except evaluator.module.DataError as error:
         raise DataError(str(error)) from None
-
-
-def assert_same(evaluator: Evaluator, typed: TypedRows, line: bytes) -> bool:
-    """Whether the line is decoded by types; if so, it is as the module reads it, to the last bit."""
-    found = typed.read(line)
-    if found is None:
-        return False
-    expected = by_objects(evaluator, line)
-    assert repr(found[:3]) == repr(expected[:3])
-    assert found[3:] == expected[3:]
+    assert repr(decoded[:3]) == repr(expected[:3])
+    assert decoded[3:] == expected[3:]
     return True
 
 
-def line_of(business_id: object, found: Json, *, others: Json = None, **options: Any) -> bytes:
-    context = {"name": "Café: 1", "hours": {"Monday": "8:0-22:0"}}
-    return json.dumps(
-        {"business_id": business_id, "context": context, "rows": found, **(others or {})}, **options
-    ).encode()
+def duplicate(row: Json) -> list[Json]:
+    """Return the row, and another review with the same values."""
+    return [row, {**row, "review_id": "r:2"}]
 
 
-def typed_for(evaluator: Evaluator, found: Json, others: Json = None) -> TypedRows:
-    typed = evaluator.typed_rows()
-    assert typed is not None
-    typed.learn(Line("rows.jsonl", 2, line_of("learnt", found, others=others)))
-    return typed
+def with_meta(**changes: Json) -> Json:
+    return {**ROW, "meta": {**ROW["meta"], **changes}}
+
+
+def with_extraction(**changes: Json) -> Json:
+    return {**ROW, "extraction": {**ROW["extraction"], **changes}}
+
+
+# --- the same values as the module
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @examples(0.2)
 @given(data=st.data())
-def test_rows_that_fit_are_the_ones_of_parse_row(name: str, data: st.DataObject) -> None:
-    """Any rows that fit a seed, in any layout of JSON."""
-    seed, evaluator = loaded(name)
-    found = data.draw(rows(seed, min_size=1))
-    options = data.draw(
-        st.sampled_from([{}, {"ensure_ascii": False}, {"separators": (",", ":")}, {"separators": (" , ", " : ")}])
-    )
-    assert_same(evaluator, typed_for(evaluator, found), line_of("a", found, **options))
+def test_valid_rows_are_those_of_parse_row(name: str, data: st.DataObject) -> None:
+    """In any layout of JSON."""
+    seed, evaluator = load(name)
+    records = data.draw(rows(seed, min_size=1))
+    layouts = [{}, {"ensure_ascii": False}, {"separators": (",", ":")}, {"separators": (" , ", " : ")}]
+    line = encode_line("a", records, **data.draw(st.sampled_from(layouts)))
+    assert_same(evaluator, create_decoder(evaluator, records), line)
 
 
 ODD = [
@@ -126,102 +138,117 @@ ODD = [
     '"go\\u006fd"', '"Good"', '"2018-04-14"', '"2018-04-14 12:18:05"', '"2019-02-30"', '"20180414"', '"5"', "[]", "[{}]", "{}",
     '{"a": 1, "a": 2}', '"\\ud800"', '"\x00"', "9" * 5000, '"a:b:c"', '"a\\u003ab"', '":", "cool": 3, "cool": ":"',
 ]  # fmt: skip
-"""Values as they may be written in place of another."""
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @examples(0.5)
 @given(data=st.data())
-def test_any_other_rows_are_left_to_the_module_or_the_same(name: str, data: st.DataObject) -> None:
-    """One value, key or row of them changed: it is decoded as the module reads it, or not at all."""
-    seed, evaluator = loaded(name)
-    found = json.loads(json.dumps(data.draw(rows(seed, min_size=1))))
-    typed = typed_for(evaluator, found)
-    whole, key = data.draw(st.sampled_from([([found], 0), *places(found)]))
+def test_changed_rows_are_those_of_parse_row_or_left_to_the_module(name: str, data: st.DataObject) -> None:
+    """With one value, key or row replaced, dropped, duplicated or added."""
+    seed, evaluator = load(name)
+    records = json.loads(json.dumps(data.draw(rows(seed, min_size=1))))
+    decoder = create_decoder(evaluator, records)
+    parent, key = data.draw(st.sampled_from([([records], 0), *places(records)]))
     change = data.draw(st.sampled_from(["value", "value", "value", "key", "gone", "twice", "more"]))
     text = data.draw(st.sampled_from(ODD))
-    if change == "value" or not isinstance(whole, dict):
-        whole[key] = "@@"
+    if change == "value" or not isinstance(parent, dict):
+        parent[key] = "@@"
     elif change == "more":
-        whole["@@"] = 1
+        parent["@@"] = 1
         text = data.draw(st.sampled_from(['"more"', '"year"', '"month"', '"date"', '"meta"', f'"{key}"']))
     else:
-        value = whole.pop(key)
-        whole.update({"key": {f"{key}x": value}, "gone": {}, "twice": {"@@": value, key: value}}[change])
+        value = parent.pop(key)
+        parent.update({"key": {f"{key}x": value}, "gone": {}, "twice": {"@@": value, key: value}}[change])
         text = json.dumps(key)
-    line = line_of("a", found).replace(b'"@@"', text.encode())
-    assert_same(evaluator, typed, line)
+    assert_same(evaluator, decoder, encode_line("a", records).replace(b'"@@"', text.encode()))
 
 
 @examples(0.15)
 @given(seed=seeds(max_steps=3), data=st.data())
-def test_random_seeds_decode_rows_as_their_modules_read_them(seed: Json, data: st.DataObject) -> None:
-    """Fields of all kinds with random names and bounds."""
-    found = load_seed(seed)
-    evaluator = load_evaluator(found)
-    drawn = data.draw(rows(found, min_size=1))
-    assert_same(evaluator, typed_for(evaluator, drawn), line_of("a", drawn))
+def test_rows_of_random_seeds_are_those_of_parse_row(seed: Json, data: st.DataObject) -> None:
+    loaded = load_seed(seed)
+    evaluator = load_evaluator(loaded)
+    records = data.draw(rows(loaded, min_size=1))
+    assert_same(evaluator, create_decoder(evaluator, records), encode_line("a", records))
 
 
-PLAIN = {
-    "review_id": "r:1", "extraction": {"level": 5, "share": 1, "any_share": 0.1, "open": True, "dish": "pho: 1", "mood": "good"},
-    "meta": {"stars": 4, "year": 2018, "month": 4, "date": "2018-04-14 12:18:05", "age_years": None, "table": 7, "waiter": None},
-}  # fmt: skip
-
-
-def twice(row: Json) -> list[Json]:
-    """The row, and another review that says the same."""
-    return [row, {**row, "review_id": "r:2"}]
-
-
-WITHOUT = {**PLAIN, "meta": {k: v for k, v in PLAIN["meta"].items() if k not in ("year", "month")}}  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    "row", [PLAIN, WITHOUT, {**PLAIN, "note": "more", "meta": {**WITHOUT["meta"], "year": 2018, "cool": 3}}]
-)
-def test_ordinary_rows_are_decoded_by_types(row: Json) -> None:
-    """With a date and its parts, without them, with other keys, strings with colons, values that are null."""
-    _, evaluator = loaded("values")
-    assert assert_same(evaluator, typed_for(evaluator, [row]), line_of("a", twice(row)))
-
-
-@pytest.mark.parametrize(
-    "wheres",
-    [
-        ["extraction.mood"],
-        ["extraction.score"],
-        ["meta.stars"],
-        ["meta.stars", "meta.year"],
-        ["extraction.mood", "extraction.score"],
-        [],
-    ],
-)
-def test_seeds_that_use_a_part_of_the_rows_decode_them_by_types(wheres: list[str]) -> None:
-    """One field or several of a section, all fields of it or some, or none at all."""
-    values: Json = {"extraction.mood": "good", "extraction.score": 1, "meta.stars": 5, "meta.year": 2018}
-    steps = [{"name": f"N{at}", "op": "count", "where": {w: values[w]}} for at, w in enumerate(wheres)]
-    compute = [*steps, {"name": "N", "op": "count"}]
-    evaluator = load_evaluator(tiny_seed(compute=compute, output=[step["name"] for step in compute]))
-    row = {**tiny_row("r"), "meta": {"stars": 5, "year": 2018}}
-    typed = typed_for(evaluator, [row])
-    assert assert_same(evaluator, typed, line_of("a", twice(row)))
-    found = typed.read(line_of("a", twice(row)))
-    assert found is not None
-    assert set(evaluator.evaluate(found.rows, found.context).values()) == {2}
-
-
+WITHOUT_PARTS = {**ROW, "meta": {k: v for k, v in ROW["meta"].items() if k not in ("year", "month")}}
 COUNTS = {"total": 9, "relevant": 3, "extracted": 2, "failed": 1}
 RUN = {"extractor": "lexical", "seed_sha256": "0" * 64, "edited": False, "sample": {"size": 3}}
 
 
-@pytest.mark.parametrize("others", [{"reviews": COUNTS, "run": RUN}, {"reviews": None}, {"run": RUN, "note": ["a: b"]}])
-def test_what_a_line_says_of_how_its_rows_came_about_is_kept(others: Json) -> None:
-    """The counts of reviews, and what they were extracted with, as `extract` writes them."""
-    _, evaluator = loaded("values")
-    typed = typed_for(evaluator, twice(PLAIN), others)
-    assert assert_same(evaluator, typed, line_of("a", twice(PLAIN), others=others))
-    assert typed.read(line_of("a", twice(PLAIN))) is None
+@pytest.mark.parametrize(
+    ("row", "extra_keys"),
+    [
+        (ROW, {}), (WITHOUT_PARTS, {}), ({**WITHOUT_PARTS, "note": "more", "cool": 3}, {}),
+        ({**ROW, "meta": {**WITHOUT_PARTS["meta"], "year": 2018, "cool": 3}}, {}),
+        (ROW, {"reviews": COUNTS, "run": RUN}), (ROW, {"reviews": None}), (ROW, {"run": RUN, "note": ["a: b"]}),
+    ],
+)  # fmt: skip
+def test_ordinary_lines_are_decoded_by_types(row: Json, extra_keys: Json) -> None:
+    """With a date and its parts or without them, other keys, colons, nulls, and the origin of the rows."""
+    _, evaluator = load("values")
+    decoder = create_decoder(evaluator, duplicate(row), extra_keys)
+    assert assert_same(evaluator, decoder, encode_line("a", duplicate(row), extra_keys))
+    assert not extra_keys or decoder.read(encode_line("a", duplicate(row))) is None
+
+
+@pytest.mark.parametrize("fields", ["mood", "score", "stars", "stars year", "mood score", ""])
+def test_seeds_that_use_some_fields_decode_them_by_types(fields: str) -> None:
+    values: Json = {"mood": "good", "score": 1, "stars": 5, "year": 2018}
+    sections = {"mood": "extraction", "score": "extraction", "stars": "meta", "year": "meta"}
+    wheres = [{f"{sections[name]}.{name}": values[name]} for name in fields.split()]
+    steps = [{"name": f"N{at}", "op": "count", "where": where} for at, where in enumerate(wheres)]
+    compute = [*steps, {"name": "N", "op": "count"}]
+    evaluator = load_evaluator(tiny_seed(compute=compute, output=[step["name"] for step in compute]))
+    row = {**tiny_row("r"), "meta": {"stars": 5, "year": 2018}}
+    decoder = create_decoder(evaluator, [row])
+    line = encode_line("a", duplicate(row))
+    assert assert_same(evaluator, decoder, line)
+    decoded = decoder.read(line)
+    assert decoded is not None
+    assert set(evaluator.evaluate(decoded.rows, decoded.context).values()) == {2}
+
+
+# --- left to the module
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        with_meta(year=2019), with_meta(month=5), with_meta(date="2018-02-30"), with_meta(date=None), with_meta(year=True),
+        with_meta(stars=True), with_meta(stars=2**53), with_extraction(mood=None), with_extraction(level=6),
+        with_extraction(level=5.0), with_extraction(share=-0.5), with_extraction(dish=None), with_extraction(more={"a": 1}),
+        {**ROW, "extraction": {k: v for k, v in ROW["extraction"].items() if k != "open"}},
+        {k: v for k, v in ROW.items() if k != "review_id"}, ROW,
+    ],
+)  # fmt: skip
+def test_other_rows_are_left_to_the_module(row: Json) -> None:
+    """Dates that disagree, other types, values out of bounds, nulls that are defaults, other keys, duplicate ids.
+
+    Also after the date has been decoded in another line.
+    """
+    _, evaluator = load("values")
+    decoder = create_decoder(evaluator, [ROW])
+    assert assert_same(evaluator, decoder, encode_line("a", duplicate(ROW)))
+    assert decoder.read(encode_line("a", [ROW, row])) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        encode_line("", []), encode_line(1, []), encode_line("a", None), b"", b"\xef\xbb\xbf" + encode_line("a", []),
+        encode_line("@", [ROW]).replace(b"@", b"\\u003a" * 3).replace(b'"stars": 4', b'"stars": 4, "stars": 4'),
+        b'{"business_id": "a", "rows": []}', b'{"business_id": "a", "context": [], "rows": []}',
+        b'{"business_id": "a", "context": {}, "rows": [], "more": 1}',
+        b'{"business_id": "a", "context": {"name": 1, "name": 2}, "rows": []}',
+        b'{"business_id": "a", "business_id": "b", "context": {}, "rows": []}',
+    ],
+)  # fmt: skip
+def test_other_lines_are_left_to_the_module(line: bytes) -> None:
+    """Without an id, a context or rows, with other keys, with duplicate ones."""
+    _, evaluator = load("values")
+    assert create_decoder(evaluator, [ROW]).read(line) is None
 
 
 @pytest.mark.parametrize(
@@ -231,116 +258,55 @@ def test_what_a_line_says_of_how_its_rows_came_about_is_kept(others: Json) -> No
         {"run": {"extractor": 1}}, {"run": {**RUN, "edited": 0}},
     ],
 )  # fmt: skip
-def test_a_line_that_is_wrong_about_its_rows_is_left_to_the_module(wrong: Json) -> None:
-    """It is refused as ever."""
-    _, evaluator = loaded("values")
-    others = {"reviews": COUNTS, "run": RUN}
-    typed = typed_for(evaluator, twice(PLAIN), others)
-    assert typed.read(line_of("a", twice(PLAIN), others=others)) is not None
-    assert typed.read(line_of("a", twice(PLAIN), others={**others, **wrong})) is None
+def test_lines_with_a_wrong_origin_are_left_to_the_module(wrong: Json) -> None:
+    _, evaluator = load("values")
+    extra_keys = {"reviews": COUNTS, "run": RUN}
+    decoder = create_decoder(evaluator, duplicate(ROW), extra_keys)
+    assert decoder.read(encode_line("a", duplicate(ROW), {**extra_keys, **wrong})) is None
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda row: row["meta"].update(year=2019),
-        lambda row: row["meta"].update(month=5),
-        lambda row: row["meta"].update(date="2018-02-30"),
-        lambda row: row["meta"].update(date=None),
-        lambda row: row["meta"].update(year=True),
-        lambda row: row["meta"].update(stars=True),
-        lambda row: row["meta"].update(stars=2**53),
-        lambda row: row["extraction"].update(mood=None),
-        lambda row: row["extraction"].update(level=6),
-        lambda row: row["extraction"].update(level=5.0),
-        lambda row: row["extraction"].update(share=-0.5),
-        lambda row: row["extraction"].update(dish=None),
-        lambda row: row["extraction"].update(others={"a": 1}),
-        lambda row: row["extraction"].pop("open"),
-        lambda row: row.pop("review_id"),
-    ],
-)
-def test_everything_else_is_left_to_the_module(change: Callable[[Json], object]) -> None:
-    """Dates that disagree, values of other types or out of bounds, nulls that are defaults, other keys."""
-    _, evaluator = loaded("values")
-    row = json.loads(json.dumps(PLAIN))
-    change(row)
-    assert typed_for(evaluator, [PLAIN]).read(line_of("a", [PLAIN, row])) is None
+def test_strict_evaluators_and_edited_modules_read_every_row_themselves() -> None:
+    assert load_evaluator(VALUES, strict=True).row_decoder() is None
+    assert Evaluator(load("values")[1].module).row_decoder() is None
+    assert load_evaluator(TASKS.parent / "generated" / "g1a_v2.py").row_decoder() is not None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        line_of("", []),
-        line_of(1, []),
-        line_of("@", [PLAIN]).replace(b"@", b"\\u003a" * 3).replace(b'"stars": 4', b'"stars": 4, "stars": 4'),
-        line_of("a", None),
-        b'{"business_id": "a", "rows": []}',
-        b'{"business_id": "a", "context": {}, "rows": [], "more": 1}',
-        b'{"business_id": "a", "context": [], "rows": []}',
-        b'{"business_id": "a", "context": {"name": 1, "name": 2}, "rows": []}',
-        b'{"business_id": "a", "business_id": "b", "context": {}, "rows": []}',
-        b"\xef\xbb\xbf" + line_of("a", []),
-        b"",
-    ],
-)
-def test_lines_of_another_form_are_left_to_the_module(line: bytes) -> None:
-    """Without an id, a context or rows, with other keys, with duplicate ones."""
-    _, evaluator = loaded("values")
-    assert typed_for(evaluator, [PLAIN]).read(line) is None
+def test_keys_are_learned_at_most_ten_times() -> None:
+    """A file whose lines all have other keys is not slowed down."""
+    _, evaluator = load("tiny")
+    decoder = evaluator.row_decoder()
+    assert decoder is not None
+    for number in range(20):
+        line = encode_line("a", [{**tiny_row("r"), f"key{number}": 1}])
+        assert decoder.read(line) is None
+        decoder.learn(InputLine("rows.jsonl", 2, line))
+        assert (decoder.read(line) is not None) == (number < 10)
 
 
-def test_a_date_that_was_seen_is_compared_with_its_parts_again() -> None:
-    """In each row: the same date with another year is no date that is known."""
-    _, evaluator = loaded("values")
-    typed = typed_for(evaluator, [PLAIN])
-    assert assert_same(evaluator, typed, line_of("a", twice(PLAIN)))
-    for other in ({"year": 2019}, {"month": 5}, {"date": "2018-04-31"}):
-        assert typed.read(line_of("a", [PLAIN, {**PLAIN, "meta": {**PLAIN["meta"], **other}}])) is None
-
-
-def test_a_strict_evaluator_and_a_module_of_its_own_read_every_row_themselves() -> None:
-    """`strict` looks at the keys, and what an edited module reads is for the module to say."""
-    assert load_evaluator(VALUES, strict=True).typed_rows() is None
-    assert Evaluator(loaded("values")[1].module).typed_rows() is None
-    assert load_evaluator(TASKS.parent / "generated" / "g1a_v2.py").typed_rows() is not None
+# --- results
 
 
 @pytest.mark.parametrize("trace", [False, True])
 def test_results_are_those_of_the_module(trace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples, and what they come to without the decoder by types."""
-    evaluator, read = load_evaluator(TASKS / "g1a_v2" / "seed.json"), []
-    take = TypedRows.read
-    monkeypatch.setattr(TypedRows, "read", lambda typed, line: read.append(take(typed, line)) or read[-1])
+    evaluator = load_evaluator(TASKS / "g1a_v2" / "seed.json")
+    decoded: list[RestaurantRows | None] = []
+    read = RowDecoder.read
+    monkeypatch.setattr(RowDecoder, "read", lambda decoder, line: decoded.append(read(decoder, line)) or decoded[-1])
 
-    def evaluated() -> list[str]:
+    def evaluate() -> list[str]:
         lines = read_lines(str(EXAMPLES / "rows-g1a_v2.jsonl"))
         return [result.to_line() for result in evaluate_lines(evaluator, lines, Failures(), trace=trace)]
 
-    found = evaluated()
-    assert len([each for each in read if each is not None]) == (0 if trace else len(found) - 1)
-    monkeypatch.setattr(Evaluator, "typed_rows", lambda evaluator: None)
-    assert found == evaluated()
+    results = evaluate()
+    assert sum(restaurant is not None for restaurant in decoded) == (0 if trace else len(results) - 1)
+    monkeypatch.setattr(Evaluator, "row_decoder", lambda evaluator: None)
+    assert results == evaluate()
 
 
-def test_a_failing_step_is_reported_as_ever(tmp_path: Any) -> None:
-    """A restaurant whose step has no value fails alone, with its step and place."""
+def test_a_failing_step_is_reported_with_its_place(tmp_path: Path) -> None:
     lines = [tiny_rows("a", tiny_row("r")), tiny_rows("none"), tiny_rows("b", tiny_row("r", "bad"))]
     failures = Failures()
     path = write_lines(tmp_path / "rows.jsonl", *lines)
     results = [*evaluate_lines(load_evaluator(tiny_seed()), read_lines(str(path)), failures)]
     assert [result.error and result.error["kind"] for result in results] == [None, "division_by_zero", None]
     assert [line.split(": ")[:3] for line in failures.lines] == [[f"{path}:2", "none", "SHARE"]]
-
-
-def test_keys_are_learnt_so_often_and_no_more() -> None:
-    """A file whose lines all have other keys is not slowed down for ever."""
-    _, evaluator = loaded("tiny")
-    typed = evaluator.typed_rows()
-    assert typed is not None
-    for number in range(20):
-        row = {**tiny_row("r"), f"key{number}": 1}
-        line = line_of("a", [row])
-        assert typed.read(line) is None
-        typed.learn(Line("rows.jsonl", 2, line))
-        assert (typed.read(line) is not None) == (number < 10)

@@ -9,7 +9,7 @@ import pytest
 from drafts import CONDITIONS, G1A, good_seed
 from formulaseed import check, load_evaluator
 from formulaseed.draft import wire
-from formulaseed.draft.conversion import drafted, seed_text
+from formulaseed.draft.conversion import assemble_draft, convert_draft
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language import ast
 from formulaseed.seed import surface
@@ -108,7 +108,7 @@ def test_an_operation_added_to_the_table_is_known_everywhere(operation: Operatio
     assert any("is_there" in each["properties"]["op"]["enum"] for each in wire.step_schema()["anyOf"])
     condition = {"subject": "meta.stars", "test": "<", "values": [3]}
     answer = {**good_seed(), "steps": [{"name": "HAS_LOW", "op": "is_there", "where": [condition], "sources": [1]}]}
-    text, faults = seed_text(drafted(CONDITIONS, answer), G1A)
+    text, faults = convert_draft(assemble_draft(CONDITIONS, answer), G1A)
     assert not faults
     (step,) = json.loads(text)["compute"]
     assert {key: step[key] for key in operation.example} == operation.example

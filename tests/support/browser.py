@@ -1,4 +1,4 @@
-"""Opens pages in headless Chromium, through Playwright; what the page logs and asks of the network is noted."""
+"""Opens pages in headless Chromium, through Playwright, and records what they log and request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Start a browser: the machine's, else Playwright's own; skips the test where there is none."""
+    """Start a browser: the machine's, else Playwright's own; skip the test if there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     with playwright.sync_playwright() as driver:
@@ -31,38 +31,38 @@ def chromium() -> Iterator[Any]:
 
 
 class Tab:
-    """A page that is open. `noted` is what it logged, the errors in it, dialogs, and requests for anything but itself."""
+    """An open page. `incidents` are its log messages, errors and dialogs, and its requests for any other file."""
 
     def __init__(self, browser: Any, file: Path, address: str = "", **options: Any) -> None:
-        self.noted: list[str] = []
+        self.incidents: list[str] = []
         self.page = browser.new_context(**options).new_page()
-        self.page.on("console", lambda message: self.noted.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.noted.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.noted.append(dialog.message))
+        self.page.on("console", lambda message: self.incidents.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.incidents.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.incidents.append(dialog.message))
         self.page.on("request", lambda request: self._request(request.url, file))
         self.page.goto(file.as_uri() + address)
 
     def _request(self, url: str, file: Path) -> None:
         if not url.startswith(file.as_uri()):
-            self.noted.append(url)
+            self.incidents.append(url)
 
     def close(self) -> None:
-        """Close it, and fail if anything was noted."""
+        """Close the page, and fail if there were incidents."""
         self.page.context.close()
-        assert self.noted == []
+        assert self.incidents == []
 
     @property
     def names(self) -> list[str]:
-        """The restaurants that the table shows, in its order."""
+        """The visible restaurants of the table, in its order."""
         return list(self.page.locator("#table tbody tr:not([hidden]) a").all_inner_texts())
 
-    def opened(self, name: str) -> None:
-        """Wait until the restaurant is shown, and the list is not."""
+    def wait_for_restaurant(self, name: str) -> None:
+        """Wait until the page shows the restaurant, and not the list."""
         self.page.locator("#article h1").get_by_text(name, exact=True).wait_for()
         self.page.locator("#all").wait_for(state="hidden")
 
-    def listed(self) -> None:
-        """Wait until the list of all restaurants is shown."""
+    def wait_for_list(self) -> None:
+        """Wait until the page shows the list of all restaurants."""
         self.page.locator("#all").wait_for()
 
     def evaluate(self, script: str, *arguments: Any) -> Any:
@@ -72,12 +72,12 @@ class Tab:
     def focused(self) -> str:
         return str(self.evaluate("document.activeElement.textContent"))
 
-    def width_beyond(self) -> int:
-        """How far the page is wider than the window."""
+    def overflow(self) -> int:
+        """Return by how many pixels the page is wider than the window."""
         return int(self.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
     def faint_texts(self) -> list[str]:
-        """The texts whose contrast with what is behind them is under 4.5."""
+        """Return the texts whose contrast with their background is under 4.5."""
         return list(self.evaluate(_FAINT))
 
 

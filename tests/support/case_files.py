@@ -1,4 +1,4 @@
-"""Read the files of tests/cases: a title, a sentence, then fenced blocks with a document and what the compiler makes of it."""
+"""Read the files of tests/cases: a title, a sentence, then fenced blocks with a document and the compiler's output for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```(?:json seed|jsonl 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: what stands behind the fence, and the text inside, which ends with a line break."""
+    """A fenced block: the words behind the fence, and the text inside, which ends with a line break."""
 
     kind: str
     body: str
@@ -29,5 +29,5 @@ class Block:
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """Return the blocks of a case: the seed first."""
+    """Return the blocks of a case, with the document first."""
     return [Block(*match.groups()) for match in FENCE.finditer(path.read_text(encoding="utf-8"))]

@@ -1,4 +1,4 @@
-"""What the tests of drafting share: the hand-written answers, changed drafts, and the command against a stand-in."""
+"""Helps tests of drafting: hand-written answers, changed drafts, and the command with a stand-in for the API."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,43 +27,37 @@ KEY = "sk-ant-never-to-be-seen"
 NAMES = ("01-conditions", "02-graph", "03-seed", "04-repair")
 
 
-def recorded(name: str) -> dict[str, Any]:
-    """The answer of the hand-written transcript to a step."""
+def _recorded_answer(name: str) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))["answer"]
     return answer
 
 
-CONDITIONS, GRAPH, BAD_SEED, REPAIR = map(recorded, NAMES)
+CONDITIONS, GRAPH, BAD_SEED, REPAIR = map(_recorded_answer, NAMES)
 FIXED = {change["step"]["name"]: change["step"] for change in REPAIR["steps"]}
 
 
 def good_seed() -> dict[str, Any]:
-    """Step 3's answer as it should have been: with the repair made."""
+    """Return the answer of step 3 with the repair applied."""
     seed = copy.deepcopy(BAD_SEED)
     steps = [FIXED.get(step["name"], step) for step in seed["steps"] if step["name"] != "RECENT_RATIO"]
-    at = next(n for n, step in enumerate(steps) if step["name"] == "TRAJECTORY_MULTIPLIER")
-    seed["steps"] = copy.deepcopy([*steps[:at], FIXED["RECENT_RATIO"], *steps[at:]])
+    position = next(n for n, step in enumerate(steps) if step["name"] == "TRAJECTORY_MULTIPLIER")
+    seed["steps"] = copy.deepcopy([*steps[:position], FIXED["RECENT_RATIO"], *steps[position:]])
     return seed
 
 
-def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A seed as steps 1 and 3 would answer it."""
-    none: list[int] = []
-    extract, handling = seed["extract"], seed.get("review_handling", {})
+GOOD = (CONDITIONS, GRAPH, good_seed())
+"""Answers of which a seed without errors becomes."""
 
-    def declared(of: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            {
-                "of": of,
-                "nullable": False,
-                "description": "",
-                "path": [],
-                **field,
-                "values": values_of(field),
-                "sources": none,
-            }
-            for field in fields
-        ]
+
+def answers_of(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers of steps 1 and 3 that become this seed."""
+    none: list[int] = []
+    extract = seed["extract"]
+    handling = seed.get("review_handling", {})
+
+    def inputs(space: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        defaults = {"of": space, "nullable": False, "description": "", "path": []}
+        return [{**defaults, **field, "values": values_of(field), "sources": none} for field in fields]
 
     def values_of(field: dict[str, Any]) -> list[dict[str, str]]:
         values = field.get("values", {})
@@ -73,20 +68,17 @@ def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         return {key: [body[key]] if key in body else [] for key in ("minimum", "maximum")}
 
     def where(step: dict[str, Any]) -> list[dict[str, Any]]:
-        pairs = [
-            (f"{key}.{name}", tested)
-            for key in ("extraction", "meta", "context")
-            for name, tested in step.get(key, {}).items()
-        ]
+        spaces = ("extraction", "meta", "context")
+        pairs = [(f"{space}.{name}", tests) for space in spaces for name, tests in step.get(space, {}).items()]
         conditions = []
-        for subject, tested in [*pairs, *step.get("where", {}).items()]:
-            for test, value in tested.items() if isinstance(tested, dict) else [("is", tested)]:
+        for subject, tests in [*pairs, *step.get("where", {}).items()]:
+            for test, value in tests.items() if isinstance(tests, dict) else [("is", tests)]:
                 conditions.append({"subject": subject, "test": test, "values": value if test == "in" else [value]})
         return conditions
 
-    def step_of_seed(step: dict[str, Any]) -> dict[str, Any]:
-        kept = {key: value for key, value in step.items() if key in ("name", "op", "source", "match", "value")}
-        made = {**kept, "sources": none}
+    def step_of_answer(step: dict[str, Any]) -> dict[str, Any]:
+        same = {key: value for key, value in step.items() if key in ("name", "op", "source", "match", "value")}
+        made = {**same, "sources": none}
         if step["op"] in ("define_filter", "count", "sum", "max", "min"):
             made["where"] = where(step)
         if step["op"] in ("max", "min", "lookup"):
@@ -112,49 +104,44 @@ def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
              "values": values_of(field), **bounds(field), "default": [field["default"]] if "default" in field else []}
             for field in extract["fields"]
         ],
-        "inputs": [*declared("context", seed.get("context", [])), *declared("meta", extract.get("meta", []))],
+        "inputs": [*inputs("context", seed.get("context", [])), *inputs("meta", extract.get("meta", []))],
         "parameters": [
             {"name": name, "type": body["type"], "default": body["default"], "sources": none,
              "description": body.get("description", ""), **bounds(body)}
             for name, body in seed.get("parameters", {}).items()
         ],
     }  # fmt: skip
-    return conditions, {
-        **good_seed(),
-        "steps": [step_of_seed(step) for step in seed["compute"]],
-        "output": seed["output"],
-    }
+    return conditions, {**GOOD[2], "steps": [*map(step_of_answer, seed["compute"])], "output": seed["output"]}
 
 
 def step_of(seed: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(step for step in seed["steps"] if step["name"] == name)
-    return found
+    step: dict[str, Any] = next(step for step in seed["steps"] if step["name"] == name)
+    return step
 
 
-def changed_seed(name: str, **values: Any) -> dict[str, Any]:
-    """A good answer to step 3 with one step changed."""
+def change_seed(name: str, /, **values: Any) -> dict[str, Any]:
+    """Return the good answer of step 3 with one step changed."""
     seed = good_seed()
     step_of(seed, name).update(values)
     return seed
 
 
 def repair(*steps: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """An answer that puts these steps in place of those with the same names."""
+    """Return a repair that replaces the steps of these names, and puts them in front of `before` if that is given."""
     empty: dict[str, Any] = {key: [] for key in REPAIR}
     return {**empty, "changes": ["fixed"], "steps": [{"before": before, "step": step} for step in steps]}
 
 
-def reply(answer: object) -> Reply:
-    return Reply(text=json.dumps(answer, ensure_ascii=False))
-
-
 def replies(*answers: object) -> list[Reply | str]:
-    """Scripted answers: objects as text, replies and names of faults as they are."""
-    return [one if isinstance(one, Reply | str) else reply(one) for one in answers]
+    """Return scripted answers: an object becomes JSON, a reply or the name of a fault is taken as it is."""
+    return [
+        answer if isinstance(answer, Reply | str) else Reply(text=json.dumps(answer, ensure_ascii=False))
+        for answer in answers
+    ]
 
 
 def draft(server: Loopback | None, *arguments: object, task: Path = TASK) -> Outcome:
-    """The command with a task text, in this process, since importing the SDK takes a second; without a server it finds none."""
+    """Run `formulaseed draft` in this process, since importing the SDK takes a second. No server is reached if it is None."""
     url = server.url if server is not None else "http://127.0.0.1:9"
     argv = ["formulaseed", "draft", *map(str, (task, *arguments))]
     out, err = io.StringIO(), io.StringIO()
@@ -167,16 +154,53 @@ def draft(server: Loopback | None, *arguments: object, task: Path = TASK) -> Out
         try:
             main()
             status = 0
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
     return Outcome(status, out.getvalue(), err.getvalue())
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def steps_of(text: str) -> Sequence[dict[str, Any]]:
-    """The steps of a seed's text."""
-    found: list[dict[str, Any]] = json.loads(text)["compute"]
-    return found
+@dataclass(frozen=True)
+class Drafting:
+    """Runs of the command that write the same seed and transcript in one folder."""
+
+    server: Loopback
+    folder: Path
+
+    @property
+    def seed(self) -> Path:
+        return self.folder / "seed.json"
+
+    @property
+    def transcript(self) -> Path:
+        return self.folder / "t"
+
+    @property
+    def report(self) -> str:
+        return (self.transcript / "report.md").read_text(encoding="utf-8")
+
+    def run(self, *answers: object, options: Sequence[object] = (), task: Path = TASK) -> Outcome:
+        """Draft with these scripted answers; the server forgets earlier requests."""
+        self.server.reset(queue=replies(*answers))
+        return draft(self.server, "--out", self.seed, "--transcript", self.transcript, *options, task=task)
+
+    def resume(self, *answers: object, options: Sequence[object] = (), task: Path = TASK) -> Outcome:
+        return self.run(*answers, options=("--resume", *options), task=task)
+
+    def replay(self, *options: object) -> Outcome:
+        """Replay the transcript without a server, and print the seed."""
+        return draft(None, "--replay", self.transcript, "--out", "-", *options)
+
+    def asked(self, number: int) -> dict[str, Any]:
+        """Return the values in the prompt of a request, counted from 0."""
+        values: dict[str, Any] = json.loads(self.server.messages[number].text)
+        return values
+
+    def change_task(self, old: str, new: str) -> Path:
+        """Write a changed copy of the task text, and return its path."""
+        path = self.folder / "task.md"
+        path.write_text(TASK.read_text().replace(old, new))
+        return path

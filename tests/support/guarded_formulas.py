@@ -48,13 +48,13 @@ class GuardedWriter(FormulaWriter):
     conditions = (*FormulaWriter.conditions, _GUARDED_CONDITIONS)
     places: ClassVar = {
         **FormulaWriter.places,
-        "a": lambda writer, _: Piece(writer.plain(0).at(ATOM)),
-        "b": lambda writer, depth: Piece(writer.condition(depth - 1).at(ATOM)),
-        "E": lambda writer, depth: Piece(writer.positive(min(depth, 1)).at(ATOM)),
+        "a": lambda writer, _: Piece(writer.plain(0).as_operand(ATOM)),
+        "b": lambda writer, depth: Piece(writer.condition(depth - 1).as_operand(ATOM)),
+        "E": lambda writer, depth: Piece(writer.positive(min(depth, 1)).as_operand(ATOM)),
         "V": lambda writer, _: Piece(
-            (writer.use(writer.any_of(writer.numeric), "1") if writer.numeric else writer.plain(0)).at(ATOM)
+            (writer.use(writer.choose(writer.numeric), "1") if writer.numeric else writer.plain(0)).as_operand(ATOM)
         ),
-        "K": lambda writer, _: Piece(writer.any_of(POSITIVE)),
+        "K": lambda writer, _: Piece(writer.choose(POSITIVE)),
     }
 
 

@@ -1,4 +1,4 @@
-"""What tests of pages share: parsed HTML, restaurants with the texts of their reviews, and hostile ones."""
+"""Helps tests of pages: parses HTML, and reads restaurants with the texts of their reviews, also hostile ones."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ HOSTILE = (
 
 @dataclass
 class Page(HTMLParser):
-    """The elements of a page, in their order, each with its attributes; fails where tags are not balanced."""
+    """A parsed page: its elements in their order, each with its attributes. Parsing fails if tags are not balanced."""
 
     source: str
     elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
     texts: list[tuple[str, str]] = field(default_factory=list)
-    """Every text with the element that it is in."""
+    """Each text after the tag of its element."""
     stack: list[str] = field(default_factory=list)
     deepest: int = 0
 
@@ -57,9 +57,9 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.texts.append((self.stack[-1] if self.stack else "", data))
 
-    def of(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        """The attributes of the elements of a kind."""
-        return [found for name, found in self.elements if name == tag and attributes.items() <= found.items()]
+    def select(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        """Return the attributes of each element with this tag and these attributes."""
+        return [values for name, values in self.elements if name == tag and attributes.items() <= values.items()]
 
     @property
     def text(self) -> str:
@@ -67,14 +67,14 @@ class Page(HTMLParser):
 
     @property
     def articles(self) -> list[Page]:
-        """The explanations in a report, as a browser unpacks them."""
+        """The explanations in a report, unpacked as in a browser."""
         scripts = [text for tag, text in self.texts if tag == "script"]
         assert len(scripts) == 2
         return [*map(Page, json.loads(gzip.decompress(base64.b64decode(scripts[0]))))]
 
 
 def restaurants() -> list[Json]:
-    """The examples' rows, with the texts of their reviews."""
+    """Return the rows of the examples, with the texts of their reviews."""
     texts = {
         review["review_id"]: review["text"]
         for line in read_lines(EXAMPLES / "contexts.jsonl")
@@ -87,10 +87,9 @@ def restaurants() -> list[Json]:
 
 
 def hostile_restaurants() -> list[Json]:
-    """Restaurants whose every string that is shown is markup."""
-    lines = [line for line in restaurants() if line["business_id"] != "slice-parade"][
-        : len(HOSTILE)
-    ]  # it has no incident
+    """Return restaurants whose names, ids, categories and reviews contain markup."""
+    # slice-parade has no incident
+    lines = [line for line in restaurants() if line["business_id"] != "slice-parade"][: len(HOSTILE)]
     for line, text in zip(lines, HOSTILE, strict=True):
         line["business_id"] = f"{line['business_id']}{text}"
         line["context"] |= {"name": f"Name {text}", "categories": f"{text} Thai {text}"}

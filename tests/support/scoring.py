@@ -1,4 +1,4 @@
-"""Tables for tests of `score`, made from restaurants as JSON; and what the module makes of these one by one."""
+"""Tables for tests of `score`, from restaurants as JSON, and the results that the evaluator gives for each of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from formulaseed import DataError, EvaluationError, FormulaSeed, load_evaluator
 from formulaseed.ir import nodes
-from formulaseed.language.types import Base, Type
+from formulaseed.language.types import Base
 
 Restaurants = Mapping[str, tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]]
 """Rows and a context by restaurant."""
@@ -17,74 +17,103 @@ Restaurants = Mapping[str, tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]
 _TYPES = {Base.INTEGER: pa.int64(), Base.NUMBER: pa.float64(), Base.BOOLEAN: pa.bool_()}
 
 
-def arrow_type(ty: Type) -> pa.DataType:
-    return _TYPES.get(ty.base, pa.string())
-
-
-def tables_of(program: nodes.Program, restaurants: Restaurants) -> tuple[pa.Table, pa.Table]:
-    """The rows, their fields in structs, and the contexts; a struct has the fields that some row has."""
-    rows = [(key, at, row) for key, (found, _) in restaurants.items() for at, row in enumerate(found)]
+def build_tables(program: nodes.Program, restaurants: Restaurants) -> tuple[pa.Table, pa.Table]:
+    """Return the rows, their fields in structs, and the contexts; each with the fields that some record has."""
+    rows = [(key, at, row) for key, (records, _) in restaurants.items() for at, row in enumerate(records)]
     columns = {"business_id": pa.array([key for key, _, _ in rows], pa.string())}
     columns["position"] = pa.array([at for _, at, _ in rows], pa.int64())
     for section, fields in (("extraction", program.fields), ("meta", program.meta)):
-        columns[section] = struct_of([row[section] for _, _, row in rows], fields)
-    contexts = struct_of([context for _, context in restaurants.values()], program.context).flatten()
-    names = [each.name for each in _given([context for _, context in restaurants.values()], program.context)]
-    keys = pa.array([*restaurants], pa.string())
-    return pa.table(columns), pa.table({"business_id": keys, **dict(zip(names, contexts, strict=False))})
+        arrays = _build_columns([row[section] for _, _, row in rows], fields) or {"nothing": pa.nulls(len(rows))}
+        columns[section] = pa.StructArray.from_arrays([*arrays.values()], [*arrays])
+    contexts = _build_columns([context for _, context in restaurants.values()], program.context)
+    return pa.table(columns), pa.table({"business_id": pa.array([*restaurants], pa.string()), **contexts})
 
 
-def _given(records: Sequence[Mapping[str, Any]], fields: Sequence[Any]) -> list[Any]:
-    return [each for each in fields if not records or any(each.name in record for record in records)]
+def _build_columns(records: Sequence[Mapping[str, Any]], fields: Sequence[Any]) -> dict[str, pa.Array]:
+    columns = {}
+    for field in fields:
+        if not records or any(field.name in record for record in records):
+            values = [record.get(field.name) for record in records]
+            if field.ty.base is Base.NUMBER:
+                values = [value if value is None else float(value) for value in values]
+            columns[field.name] = pa.array(values, _TYPES.get(field.ty.base, pa.string()))
+    return columns
 
 
-def struct_of(records: Sequence[Mapping[str, Any]], fields: Sequence[Any]) -> pa.StructArray:
-    known = _given(records, fields)
-    arrays = []
-    for each in known:
-        values = [record.get(each.name) for record in records]
-        kind = arrow_type(each.ty)
-        arrays.append(pa.array([float(v) if pa.types.is_floating(kind) and v is not None else v for v in values], kind))
-    if not known:
-        return pa.StructArray.from_arrays([pa.nulls(len(records))], ["nothing"])
-    return pa.StructArray.from_arrays(arrays, [each.name for each in known])
-
-
-def expected(
+def expected_results(
     seed: FormulaSeed, restaurants: Restaurants, parameters: Mapping[str, Any] | None = None, *, trace: bool = False
 ) -> dict[str, Any]:
-    """What evaluation one by one gives: values by name, or the step and the kind of an error."""
-    evaluator, found = load_evaluator(seed), dict[str, Any]()
+    """Return the values of each restaurant by name, or the step, kind and message of its error; no message for bad data."""
+    evaluator = load_evaluator(seed)
     evaluate = functools.partial(evaluator.trace if trace else evaluator.evaluate, parameters=parameters)
+    results = dict[str, Any]()
     for key, (rows, context) in restaurants.items():
         try:
             values = evaluate(rows, context)
             large = [name for name, value in values.items() if type(value) is int and not -(2**63) <= value < 2**63]
-            found[key] = {name: _typed(value) for name, value in values.items()}
+            results[key] = {name: _comparable(value) for name, value in values.items()}
             if large:
-                found[key] = (large[0], "overflow", "its value has more than the 64 bits of a column")
+                results[key] = (large[0], "overflow", "its value has more than the 64 bits of a column")
         except EvaluationError as error:
-            found[key] = (error.step, error.kind, error.message)
+            results[key] = (error.step, error.kind, error.message)
         except DataError:
-            found[key] = (None, "data")
-    return found
+            results[key] = (None, "data")
+    return results
 
 
-def _typed(value: Any) -> Any:
-    """A value for comparison: -0.0 is 0.0, and a decimal is one, whether whole or not."""
+def _comparable(value: Any) -> Any:
+    """Return a value that differs for True and 1, but not for 1 and 1.0, or 0.0 and -0.0."""
     return (type(value) is bool, value)
 
 
-def results_of(table: pa.Table, key: str = "business_id") -> dict[str, Any]:
-    """A table of results in the shape of `expected`."""
-    found: dict[str, Any] = {}
+def read_results(table: pa.Table) -> dict[str, Any]:
+    """Return a table of results in the form of `expected_results`."""
+    results = dict[str, Any]()
     for line in table.to_pylist():
-        step, kind, message = line.pop("error_step"), line.pop("error_kind"), line.pop("error_message")
+        step, kind, message = (line.pop(f"error_{part}") for part in ("step", "kind", "message"))
         line.pop("evidence", None)
-        name = line.pop(key)
+        key = line.pop("business_id")
         if kind is None:
-            found[name] = {each: _typed(value) for each, value in line.items()}
+            results[key] = {name: _comparable(value) for name, value in line.items()}
         else:
             assert set(line.values()) <= {None}
-            found[name] = (None, "data") if kind == "data" else (step, kind, message)
-    return found
+            results[key] = (None, "data") if kind == "data" else (step, kind, message)
+    return results
+
+
+def tiny_tables(count: int = 3) -> tuple[pa.Table, pa.Table]:
+    """Return two rows for each of `count` restaurants, and their contexts, for `mood_seed`."""
+    ids = [f"b{at}" for at in range(count)]
+    rows = {
+        "business_id": [id for id in ids for _ in range(2)],
+        "position": [0, 1] * count,
+        "mood": ["good", "bad"] * count,
+        "score": [1] * 2 * count,
+        "stars": [5.0] * 2 * count,
+    }
+    return pa.table(rows), pa.table({"business_id": ids})
+
+
+def change_value(table: pa.Table, name: str, at: int, value: Any) -> pa.Table:
+    values = table.column(name).to_pylist()
+    values[at] = value
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+def mood_seed() -> dict[str, Any]:
+    fields = [
+        {"name": "mood", "type": "enum", "values": {"good": "x", "bad": "y"}, "description": "m"},
+        {"name": "score", "type": "integer", "description": "s"},
+    ]
+    compute = [
+        {"name": "GOOD", "op": "count", "where": {"extraction.mood": "good"}},
+        {"name": "TOTAL", "op": "sum", "expr": "extraction.score + meta.stars"},
+    ]
+    extract = {"fields": fields}
+    return {
+        "task_name": "moods",
+        "filter": {"keywords": []},
+        "extract": extract,
+        "compute": compute,
+        "output": ["GOOD", "TOTAL"],
+    }

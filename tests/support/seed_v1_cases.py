@@ -49,7 +49,7 @@ class Formulas(Chooser):
         self.flags: list[str] = []
 
     def one_of(self, *choices: Any) -> Any:
-        return self.any_of(choices)
+        return self.choose(choices)
 
     # --- for each review
 

@@ -1,4 +1,4 @@
-"""The tests of a module, and `compile --tests`: they pass for sound modules, and fail with a restaurant for others."""
+"""The tests of a module pass if it is sound, and else fail with a restaurant; `compile --tests` writes them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from formulaseed.documents import compile_seed, compile_tests, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.testing import Restaurant
-from formulaseed.testing.comparing import raised
+from formulaseed.testing.comparing import raise_step
 from formulaseed.testing.naming import Failed
 from formulaseed.testing.properties import property_tests
 from guarded_formulas import guarded_seeds
@@ -30,10 +29,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 Json = dict[str, Any]
 
 EXAMPLE = TASKS / "g1a_v2" / "seed.json"
-COMMITTED = sorted((ROOT / "generated" / "tests").glob("test_*.py"))
-FINE = [entry for entry in entries().values() if entry.is_fine and entry.seed is not None and len(entry.data) < 3_000]
-HOSTILE = [entry for place, entry in enumerate(FINE) if "canary" in entry.entry or place % 6 == 0]
-"""Those that a careless emitter would run, and some of the others."""
+SOUND = [entry for entry in entries().values() if entry.is_fine and entry.seed is not None and len(entry.data) < 3_000]
+HOSTILE = [entry for number, entry in enumerate(SOUND) if "canary" in entry.entry or number % 6 == 0]
+"""Seeds that a careless emitter would run, and some of the other ones."""
 
 settings.register_profile("unshrunk", settings.get_profile("fast"), phases=[Phase.generate])
 settings.register_profile("some", settings.get_profile("unshrunk"), max_examples=30)
@@ -44,41 +42,34 @@ settings.register_profile(
 
 
 @contextlib.contextmanager
-def profile(name: str) -> Iterator[None]:
-    """What is decorated in here runs under this profile."""
-    before = settings.get_current_profile_name()
+def use_profile(name: str) -> Iterator[None]:
+    """Run the tests in this context with a profile of Hypothesis."""
+    previous = settings.get_current_profile_name()
     settings.load_profile(name)
     try:
         yield
     finally:
-        settings.load_profile(before)
+        settings.load_profile(previous)
 
 
-def written(folder: Path, seed: Json) -> Path:
-    """Write a seed, its module and its tests; return the file of the tests."""
+def find_failures(seed: Path, module: Path, profile: str) -> dict[str, str]:
+    """Run all tests of a module, and return the message of each by its name; a test that passes has an empty one."""
+    failures: dict[str, str] = {}
+    with use_profile(profile):
+        for name, test in property_tests(load_seed(seed), Evaluator(module_from_file(module))).items():
+            failures[name] = ""
+            try:
+                test()
+            except Failed as failure:
+                failures[name] = str(failure)
+    return failures
+
+
+def compile_and_test(folder: Path, seed: Json, profile: str) -> dict[str, str]:
+    """Compile a seed, and run the tests of its module."""
     loaded = load_seed(write_json(folder / "seed.json", seed))
     (folder / "module.py").write_text(compile_seed(loaded, formatted=False), encoding="utf-8")
-    tests = folder / "test_module.py"
-    tests.write_text(compile_tests(loaded, tests, folder / "module.py"), encoding="utf-8")
-    return tests
-
-
-def properties_of(seed: Path, module: Path, under: str = "short") -> dict[str, Callable[[], None]]:
-    """Return the tests of a module by name, which run under this profile of Hypothesis."""
-
-    def run(test: Callable[[], None]) -> None:
-        with profile(under):
-            test()
-
-    tests = property_tests(load_seed(seed), Evaluator(module_from_file(module)))
-    return {name: partial(run, test) for name, test in tests.items()}
-
-
-def failure(test: Callable[[], None]) -> str:
-    """Return what a failing test says."""
-    with pytest.raises(Failed) as caught:
-        test()
-    return str(caught.value)
+    return find_failures(folder / "seed.json", folder / "module.py", profile)
 
 
 def claims(*properties: Json) -> Json:
@@ -120,10 +111,11 @@ V1: Json = {
 
 def test_the_committed_tests_are_current() -> None:
     """They are what their seeds compile to, to the byte, and those of the specification's example are among them."""
-    seeds = [f"tasks/{path.stem.removeprefix('test_')}/seed.json" for path in COMMITTED]
-    found = formulaseed("compile", "--check", *seeds, "--tests", "generated/tests")
-    assert found.status == 0, found.out
-    assert "generated/tests/test_g1a_v2.py: current\n" in found.out
+    committed = sorted((ROOT / "generated" / "tests").glob("test_*.py"))
+    seeds = [f"tasks/{path.stem.removeprefix('test_')}/seed.json" for path in committed]
+    done = formulaseed("compile", "--check", *seeds, "--tests", "generated/tests")
+    assert done.status == 0, done.out
+    assert "generated/tests/test_g1a_v2.py: current\n" in done.out
 
 
 AWKWARD = {
@@ -148,21 +140,17 @@ AWKWARD = {
 
 @pytest.mark.parametrize("seed", AWKWARD.values(), ids=AWKWARD)
 def test_a_sound_module_passes(seed: Json, tmp_path: Path) -> None:
-    """Whatever the seed: where a step has no value for a restaurant, nothing is claimed of it."""
-    path = written(tmp_path, seed)
-    tests = properties_of(path.with_name("seed.json"), path.with_name("module.py"), "some")
-    assert len(tests) == 3 + len(seed.get("properties", ()))
-    for test in tests.values():
-        test()
+    """Whatever the seed: if a step has no value for a restaurant, nothing is claimed of it."""
+    failures = compile_and_test(tmp_path, seed, "some")
+    assert [*failures.values()] == [""] * (3 + len(seed.get("properties", ())))
 
 
+@pytest.mark.thorough
 @settings(max_examples=4, suppress_health_check=[*HealthCheck])
 @given(guarded_seeds())
 def test_the_modules_of_random_seeds_pass(tmp_path_factory: pytest.TempPathFactory, seed: Json) -> None:
     """Bounds that are too narrow, or sums that are compared too strictly, would show."""
-    folder = written(tmp_path_factory.mktemp("random"), seed).parent
-    for test in properties_of(folder / "seed.json", folder / "module.py").values():
-        test()
+    assert not any(compile_and_test(tmp_path_factory.mktemp("random"), seed, "short").values())
 
 
 # --- planted bugs
@@ -199,10 +187,11 @@ def plant(project: Path, bug: str) -> str:
 def test_a_planted_bug_is_found(bug: str, project: Path) -> None:
     """Each kind of test finds what it is for, and shows the restaurant."""
     name = plant(project, bug)
-    tests = properties_of(project / "tasks" / "g1a_v2" / "seed.json", project / "generated" / "g1a_v2.py", "unshrunk")
-    assert "\n  rows: [" in failure(tests[name])
+    seed = project / "tasks" / "g1a_v2" / "seed.json"
+    assert "\n  rows: [" in find_failures(seed, project / "generated" / "g1a_v2.py", "unshrunk")[name]
 
 
+@pytest.mark.thorough
 def test_the_default_profile(project: Path) -> None:
     """As users run it: a bug is shown with the smallest restaurant and the steps that differ, and the other tests pass."""
     plant(project, "a threshold")
@@ -212,10 +201,8 @@ def test_the_default_profile(project: Path) -> None:
     environment = {**{name: value for name, value in os.environ.items() if name != "CI"}, "PYTHONPATH": paths}
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert "1 failed, 2 passed" in done.stdout
-    lines = done.stdout.splitlines()
-    assert any(line.startswith("  rows: [") for line in lines)
-    assert '  module: {"VERDICT": "Low Risk"}' in lines
-    assert '  reference: {"VERDICT": "High Risk"}' in lines
+    for line in ("  rows: [", '  module: {"VERDICT": "Low Risk"}\n', '  reference: {"VERDICT": "High Risk"}\n'):
+        assert f"\n{line}" in done.stdout
     assert "Traceback" not in done.stdout
 
 
@@ -223,53 +210,43 @@ def test_the_default_profile(project: Path) -> None:
 
 
 def test_a_true_claim_passes_and_a_false_one_is_refuted(tmp_path: Path) -> None:
-    """The restaurant, what was raised and each step that it moved are shown; a step at the end of its range is not raised."""
-    path = written(
-        tmp_path,
-        claims(
-            {"increasing": "SCORE", "in": "N_SEVERE"},
-            {"decreasing": "SCORE", "in": "N_MILD"},
-            {"increasing": "SCORE", "in": "N_MILD"},
-            {"decreasing": "SCORE", "in": "N_SEVERE"},
-            {"increasing": "SHARE", "in": "N_SEVERE"},
-            {"increasing": "SCORE", "in": "TRUST"},
-        ),
+    """The restaurant, the raised step and each step that it moved are shown; a step at the end of its range is not raised."""
+    true = [("increasing", "SCORE", "N_SEVERE"), ("decreasing", "SCORE", "N_MILD"), ("increasing", "SHARE", "N_SEVERE"),
+            ("increasing", "SCORE", "TRUST")]  # fmt: skip
+    false = [("increasing", "SCORE", "N_MILD"), ("decreasing", "SCORE", "N_SEVERE")]
+    failures = compile_and_test(
+        tmp_path, claims(*({way: step, "in": name} for way, step, name in true + false)), "shrunk"
     )
     refuted = {
         "SCORE-increasing-in-N_MILD": ("SCORE falls when N_MILD grows by 1", '"N_MILD": 1', '"SCORE": 0.0'),
         "SCORE-decreasing-in-N_SEVERE": ("SCORE rises when N_SEVERE grows by 1", '"N_SEVERE": 1', '"SHARE": 1.0'),
     }
-    for name, test in properties_of(path.with_name("seed.json"), path.with_name("module.py"), "shrunk").items():
-        if name in refuted:
-            lines = failure(test).splitlines()
-            assert lines[0] == refuted[name][0]
-            assert [line.partition(":")[0].strip() for line in lines[1:]] == [
-                "rows", "context", "parameters", "before", "after",
-            ]  # fmt: skip
-            assert all(part in lines[-1] for part in refuted[name][1:]), lines
-        else:
-            test()
+    assert {name for name, message in failures.items() if message} == refuted.keys()
+    for name, (title, *parts) in refuted.items():
+        first, *lines = failures[name].splitlines()
+        assert first == title
+        assert [line.split(":")[0].strip() for line in lines] == ["rows", "context", "parameters", "before", "after"]
+        assert all(part in lines[-1] for part in parts), lines
 
 
-def test_what_raising_a_step_changes() -> None:
-    """The step and those that use it; the value stays in the step's range, and a step without a value is not raised."""
+def test_raising_a_step_changes_what_uses_it() -> None:
+    """The value stays in the step's range, and a step without a value is not raised."""
     seed = load_seed(claims())
     row = {"extraction": {"severity": "severe"}, "meta": {"stars": 1}}
-    change = raised(seed, Restaurant([row], {}, {}), "N_SEVERE", 2)
+    change = raise_step(seed, Restaurant([row], {}, {}), "N_SEVERE", 2)
     moved = {name for name, value in change.before.items() if change.after[name] != value}
     assert moved == {"N_SEVERE", "SHARE", "TRUST", "SCORE"}
     assert change.after["N_SEVERE"] == 3
     assert change.rises("SCORE")
     assert change.falls("TRUST")
     assert not change.rises("N")
-    trust = raised(seed, Restaurant([row], {}, {}), "TRUST", 100.0)
+    trust = raise_step(seed, Restaurant([row], {}, {}), "TRUST", 100.0)
     assert trust.after["TRUST"] == 1.0
-    assert raised(seed, Restaurant([{**row, "extraction": {"severity": "none"}}], {}, {}), "WORST", 1.0) == ({}, {})
-    assert raised(seed, Restaurant([], {}, {}), "N_SEVERE", 1) == ({}, {}), "without rows `SHARE` has no value"
+    assert raise_step(seed, Restaurant([{**row, "extraction": {"severity": "none"}}], {}, {}), "WORST", 1.0) == ({}, {})
+    assert raise_step(seed, Restaurant([], {}, {}), "N_SEVERE", 1) == ({}, {}), "without rows `SHARE` has no value"
 
 
 def test_properties_survive_migration(tmp_path: Path) -> None:
-    """The names of steps are the same in a seed v2."""
     out = tmp_path / "new.json"
     assert formulaseed("migrate", write_json(tmp_path / "old.json", V1), "--out", out).status == 0
     assert json.loads(out.read_text(encoding="utf-8"))["properties"] == V1["properties"]
@@ -279,8 +256,8 @@ def test_properties_survive_migration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
-def test_a_hostile_seed_reaches_its_tests_in_paths_alone(entry: Entry, tmp_path: Path) -> None:
-    """Whatever the seed says, the file has a docstring, an import and one call with two paths."""
+def test_a_hostile_seed_is_only_named_by_its_tests(entry: Entry, tmp_path: Path) -> None:
+    """Whatever the seed contains, the file has a docstring, an import and one call with two paths."""
     loaded = load_seed(write_json(tmp_path / "seed.json", {**(entry.seed or {}), "properties": []}))
     source = compile_tests(loaded, tmp_path / "test_it.py", tmp_path / "it.py")
     assert source.partition("\n")[2] == (
@@ -310,33 +287,30 @@ def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     """From anywhere, with paths relative to their folder; --check knows them, and foreign files are left alone."""
     (tmp_path / "tasks").mkdir()
     seed = write_json(tmp_path / "tasks" / "seed.json", tiny_seed())
-    places = ("--out", tmp_path / "out", "--tests", tmp_path / "out" / "tests")
-    tests = tmp_path / "out" / "tests" / "test_tiny_1.py"
-    assert formulaseed("compile", seed, *places, "--check").out.endswith(
-        f"{tests}: missing; run `formulaseed compile {seed} --out {tmp_path / 'out'} --tests {tests.parent}`\n"
-    )
-    assert formulaseed("compile", seed, *places).out == f"{tmp_path / 'out' / 'tiny_1.py'}\n{tests}\n"
-    first = tests.read_bytes()
-    assert first.endswith(b'test_tiny_1 = seed_tests(__file__, "../../tasks/seed.json", "../tiny_1.py")\n')
+    out = tmp_path / "out"
+    command = ("compile", seed, "--out", out, "--tests", out / "tests")
+    tests = out / "tests" / "test_tiny_1.py"
+    missing = f"{tests}: missing; run `formulaseed compile {seed} --out {out} --tests {tests.parent}`\n"
+    assert formulaseed(*command, "--check").out.endswith(missing)
+    assert formulaseed(*command).out == f"{out / 'tiny_1.py'}\n{tests}\n"
+    source = tests.read_bytes()
+    assert source.endswith(b'test_tiny_1 = seed_tests(__file__, "../../tasks/seed.json", "../tiny_1.py")\n')
     tests.unlink()
-    assert (
-        formulaseed("compile", "seed.json", "--out", "../out", "--tests", "../out/tests", cwd=seed.parent).status == 0
-    )
-    assert tests.read_bytes() == first
-    assert formulaseed("compile", seed, *places, "--check").status == 0
+    relative = ("compile", "seed.json", "--out", "../out", "--tests", "../out/tests")
+    assert formulaseed(*relative, cwd=seed.parent).status == 0
+    assert tests.read_bytes() == source
+    assert formulaseed(*command, "--check").status == 0
     tests.write_text("def test_mine(): pass\n")
-    assert formulaseed("compile", seed, *places, "--check").status == 1
-    found = formulaseed("compile", seed, *places)
-    assert found.status == 2
-    assert "not overwritten: it is not a file that formulaseed generated" in found.err
-    assert tests.read_text() == "def test_mine(): pass\n"
+    assert formulaseed(*command, "--check").status == 1
+    done = formulaseed(*command)
+    assert (done.status, tests.read_text()) == (2, "def test_mine(): pass\n")
+    assert "not overwritten: it is not a file that formulaseed generated" in done.err
 
 
-def test_what_has_no_tests(tmp_path: Path) -> None:
-    """Requests, a seed that is no file, and --stdout."""
-    arguments = ("--out", tmp_path, "--tests", tmp_path)
-    for given_file, text in (("examples/requests.jsonl", b""), ("-", json.dumps(tiny_seed()).encode())):
-        found = formulaseed("compile", given_file, *arguments, stdin=text)
-        assert found.status == 2
-        assert "no tests: they are for seeds in files that are not compressed" in found.err
+def test_requests_and_a_seed_that_is_no_file_have_no_tests(tmp_path: Path) -> None:
+    """Nor has --stdout."""
+    for file, text in (("examples/requests.jsonl", b""), ("-", json.dumps(tiny_seed()).encode())):
+        done = formulaseed("compile", file, "--out", tmp_path, "--tests", tmp_path, stdin=text)
+        assert done.status == 2
+        assert "no tests: they are for seeds in files that are not compressed" in done.err
     assert "--tests writes a file" in formulaseed("compile", EXAMPLE, "--tests", tmp_path, "--stdout").err

@@ -1,4 +1,4 @@
-"""The pytest plugin, as a project that uses formulaseed meets it: a folder of seeds, one of modules, a process of its own."""
+"""The pytest plugin in a project that uses formulaseed: a folder of seeds, one of modules, a process of its own."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from helpers import ROOT, SEEDS, formulaseed, write_json
 
 pytest_plugins = ["pytester"]
 
-CONFIGURED = """
+CONFIGURATION = """
 [pytest]
 testpaths = tests
 filterwarnings = error
 formulaseed_seeds = tasks/*/seed.json
 formulaseed_generated = generated
 """
+SEED = "tasks/small/seed.json"
+MODULE = "generated/small.py"
+OWN_TEST = "tests/test_own.py::test_own"
+SEED_TESTS = [f"{SEED}::{name}" for name in ("check", "module", "agreement", "bounds", "order")]
 
 
 def small_seed(**changes: object) -> dict[str, Any]:
@@ -37,188 +41,145 @@ def small_seed(**changes: object) -> dict[str, Any]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with one test, one seed and its module."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "tests").mkdir()
-    (folder / "tests" / "test_own.py").write_text("def test_own(): pass\n")
-    (folder / "pytest.ini").write_text(CONFIGURED)
+    for name, text in {"tests/test_own.py": "def test_own(): pass\n", "pytest.ini": CONFIGURATION}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
     (folder / "pyproject.toml").touch()
-    (folder / "tasks" / "small").mkdir(parents=True)
-    write_json(folder / "tasks" / "small" / "seed.json", small_seed())
-    assert formulaseed("compile", "tasks/small/seed.json", cwd=folder).status == 0
+    (folder / SEED).parent.mkdir(parents=True)
+    write_json(folder / SEED, small_seed())
+    assert formulaseed("compile", SEED, cwd=folder).status == 0
     return folder
 
 
 @pytest.fixture
 def project(template: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, in which pytest loads no plugin but those that are asked for."""
+    """A copy of the template, in which pytest loads only plugins that its arguments name."""
     shutil.copytree(template, pytester.path, dirs_exist_ok=True)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return pytester.path
 
 
-def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    """Pytest with the plugin, whether or not this environment has it as an entry point."""
-    folder = pytester.path
-    given = ["-p", "formulaseed.testing.plugin", f"--basetemp={folder.parent / 'temporary'}", *arguments]
-    done = forking.run(given, program="pytest", stdin=b"", folder=folder, environment=os.environ, seconds=60)
+def run(folder: Path, *arguments: str) -> pytest.RunResult:
+    """Run pytest with the plugin, whether or not this environment has it as an entry point."""
+    full = ["-p", "formulaseed.testing.plugin", f"--basetemp={folder.parent / 'temporary'}", *arguments]
+    done = forking.run(full, program="pytest", stdin=b"", folder=folder, environment=os.environ, seconds=60)
     out, err = done.stdout.decode(), done.stderr.decode()
     return pytest.RunResult(done.returncode, out.splitlines(), err.splitlines(), duration=0)
 
 
-def collected(pytester: pytest.Pytester, *arguments: str) -> list[str]:
-    """The ids of the tests that such a run has."""
-    return [line for line in run(pytester, "--collect-only", "-q", *arguments).outlines if "::" in line]
-
-
-SEED_TESTS = [f"tasks/small/seed.json::{name}" for name in ("check", "module", "agreement", "bounds", "order")]
+def collect(folder: Path, *arguments: str) -> list[str]:
+    """Return the ids of the tests that such a run has."""
+    return [line for line in run(folder, "--collect-only", "-q", *arguments).outlines if "::" in line]
 
 
 # --- what is collected
 
 
-def test_nothing_is_collected_unless_configured(project: Path, pytester: pytest.Pytester) -> None:
+def test_nothing_is_collected_unless_configured(project: Path) -> None:
     """Without `formulaseed_seeds` the plugin changes no run, not even one in the seeds' folder."""
     (project / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
-    assert collected(pytester) == ["tests/test_own.py::test_own"]
-    assert collected(pytester, "tasks") == []
+    assert collect(project) == [OWN_TEST]
+    assert collect(project, "tasks") == []
 
 
-def test_a_plain_run_tests_the_seeds_too(project: Path, pytester: pytest.Pytester) -> None:
-    """Seeds outside of `testpaths` belong to a run that names no paths."""
-    result = run(pytester, "-v")
-    result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["tests/test_own.py::test_own PASSED*", *(f"{name} PASSED*" for name in SEED_TESTS)])
-
-
-def test_a_run_with_paths_tests_only_these(project: Path, pytester: pytest.Pytester) -> None:
-    """The usual ways to choose tests hold for seeds, and none is collected twice."""
-    assert collected(pytester, "tests") == ["tests/test_own.py::test_own"]
-    assert collected(pytester, "tasks") == SEED_TESTS
-    assert collected(pytester, "tasks/small/seed.json::check") == SEED_TESTS[:1]
-    assert sorted(collected(pytester, ".")) == sorted([*SEED_TESTS, "tests/test_own.py::test_own"])
-    (project / "pytest.ini").write_text(CONFIGURED.replace("testpaths = tests", "testpaths = tests tasks"))
-    assert collected(pytester) == ["tests/test_own.py::test_own", *SEED_TESTS]
-
-
-def test_other_files_are_left_alone(project: Path, pytester: pytest.Pytester) -> None:
-    """Only files that the patterns name are seeds."""
+def test_only_the_files_of_the_patterns_are_seeds_and_none_is_collected_twice(project: Path) -> None:
+    """Seeds outside of `testpaths` belong to a run that names no paths; the usual ways to choose tests hold for seeds."""
     write_json(project / "tasks" / "small" / "notes.json", {"a": 1})
-    assert collected(pytester, "tasks") == SEED_TESTS
+    assert collect(project) == [OWN_TEST, *SEED_TESTS]
+    assert collect(project, "tests") == [OWN_TEST]
+    assert collect(project, "tasks") == SEED_TESTS
+    assert collect(project, f"{SEED}::check") == SEED_TESTS[:1]
+    assert sorted(collect(project, ".")) == sorted([*SEED_TESTS, OWN_TEST])
+    (project / "pytest.ini").write_text(CONFIGURATION.replace("testpaths = tests", "testpaths = tests tasks"))
+    assert collect(project) == [OWN_TEST, *SEED_TESTS]
 
 
-def test_a_pattern_without_files_is_an_error(project: Path, pytester: pytest.Pytester) -> None:
+def test_a_pattern_without_files_is_an_error(project: Path) -> None:
     """A mistyped pattern does not pass for a tested seed."""
     (project / "pytest.ini").write_text("[pytest]\nformulaseed_seeds = task/*/seed.json\n")
-    result = run(pytester)
+    result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*formulaseed_seeds: no file is called task/*/seed.json in *"])
 
 
-def test_workers_collect_the_same(project: Path, pytester: pytest.Pytester) -> None:
+@pytest.mark.thorough
+def test_workers_collect_the_same(project: Path) -> None:
     """With pytest-xdist each seed's tests run once."""
-    run(pytester, "-p", "xdist", "-n", "2", "-k", "not agreement").assert_outcomes(passed=5)
+    run(project, "-p", "xdist", "-n", "2", "-k", "not agreement").assert_outcomes(passed=5)
 
 
 # --- what the tests say
 
 
-def test_errors_fail_the_check_alone(project: Path, pytester: pytest.Pytester) -> None:
-    """A seed with errors fails once, with its diagnostics and no traceback; its other tests are skipped."""
-    write_json(project / "tasks" / "small" / "seed.json", small_seed(output=["TWICE", "M"]))
-    result = run(pytester, "tasks")
-    result.assert_outcomes(failed=1, skipped=4)
-    result.stdout.fnmatch_lines(
-        ["error[[]FS201] unknown-name: no step is called `M`", "  --> *seed.json:*", "1 error*"]
-    )
-    result.stdout.no_fnmatch_line("*Traceback*")
-    result.stdout.no_fnmatch_line("*collection.py*")
+AGAIN = f"run `formulaseed compile {SEED} --out generated`"
+TRIPLE = [{"name": "N", "op": "count"}, {"name": "TWICE", "op": "expr", "expr": "N * 3"}]
+CLAIMS = [{"increasing": "TWICE", "in": "N"}, {"decreasing": "TWICE", "in": "N"}]
+CASES: dict[str, tuple[str, str | dict[str, Any] | None, str, dict[str, int], list[str]]] = {
+    "a seed with errors fails once": (
+        SEED, small_seed(output=["TWICE", "M"]), "", {"failed": 1, "skipped": 4},
+        ["error[[]FS201] unknown-name: no step is called `M`", "  --> *seed.json:*", "1 error*"],
+    ),
+    "a seed that is no JSON": (SEED, "{", "", {"failed": 1, "skipped": 4}, ["error[[]FS001] invalid-json: *"]),
+    "warnings are a section of the report": (
+        SEED, small_seed(output=["N"]), "-rP -k check", {"passed": 1},
+        ["warning[[]FS602] unused-step: the step `TWICE` is never used"],
+    ),
+    "a stale module": (
+        SEED, small_seed(description="Other"), "-k module", {"failed": 1},
+        [f"*small.py is not what {SEED} compiles to; {AGAIN}"],
+    ),
+    "a missing module": (MODULE, None, "-k module", {"failed": 1}, [f"*small.py is missing; {AGAIN}"]),
+    "a module that computes something else": (
+        SEED, small_seed(compute=TRIPLE), "-k agreement", {"failed": 1},
+        ["the module and the reference evaluator disagree", "  rows: [[]{*}]",
+         '  module: {"TWICE": 2}', '  reference: {"TWICE": 3}'],
+    ),
+    "a module that the compiler never writes is not imported": (
+        MODULE, "print('hello from the module')\n", "-s", {"failed": 4, "passed": 1}, ["*FS701*"],
+    ),
+    "each declared property is a test": (
+        SEED, small_seed(properties=CLAIMS), "-k TWICE -v", {"failed": 1, "passed": 1},
+        ["*::TWICE-increasing-in-N PASSED*", "*::TWICE-decreasing-in-N FAILED*", "TWICE rises when N grows by 1",
+         "  rows: *", '  after: {"N": 1, "TWICE": 2}'],
+    ),
+    "without a folder of modules the compiled one is tested": (
+        "pytest.ini", CONFIGURATION.replace("formulaseed_generated = generated", ""), "-v", {"passed": 4},
+        [f"*::{name} PASSED*" for name in ("check", "agreement", "bounds", "order")],
+    ),
+    "without Hypothesis the property tests are skipped": (
+        "conftest.py", "import sys\nsys.modules['hypothesis'] = None\n", "-rs", {"passed": 2, "skipped": 3},
+        ["*needs the extra `testing`*"],
+    ),
+}  # fmt: skip
+"""A file with its new content (None: deleted), options of a run, its outcomes and lines that it prints, in their order."""
 
 
-def test_warnings_are_a_section_of_the_report(project: Path, pytester: pytest.Pytester) -> None:
-    """They fail nothing, and `-rP` shows them."""
-    write_json(project / "tasks" / "small" / "seed.json", small_seed(output=["N"]))
-    result = run(pytester, "tasks", "-rP", "-k", "check")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["warning[[]FS602] unused-step: the step `TWICE` is never used"])
+@pytest.mark.parametrize(("file", "content", "options", "outcomes", "lines"), CASES.values(), ids=CASES)
+def test_a_run_reports(
+    file: str, content: object, options: str, outcomes: dict[str, int], lines: list[str], project: Path
+) -> None:
+    if content is None:
+        (project / file).unlink()
+    else:
+        (project / file).write_text(content if isinstance(content, str) else json.dumps(content))
+    result = run(project, "tasks", *options.split())
+    result.assert_outcomes(**outcomes)
+    result.stdout.fnmatch_lines(lines)
+    for line in ("*Traceback*", "*collection.py:*: Failed*", "hello from the module"):
+        result.stdout.no_fnmatch_line(line)
 
 
-def test_a_seed_that_is_no_json(project: Path, pytester: pytest.Pytester) -> None:
-    (project / "tasks" / "small" / "seed.json").write_text("{")
-    result = run(pytester, "tasks")
-    result.assert_outcomes(failed=1, skipped=4)
-    result.stdout.fnmatch_lines(["error[[]FS001] invalid-json: *"])
-
-
-def test_a_stale_or_missing_module_fails(project: Path, pytester: pytest.Pytester) -> None:
-    """The message says how to compile it again."""
-    module = project / "generated" / "small.py"
-    module.write_text(module.read_text(encoding="utf-8").replace("SEED_SHA256", "SEED_SHA256 ", 1), encoding="utf-8")
-    compiled_again = "run `formulaseed compile tasks/small/seed.json --out generated`"
-    result = run(pytester, "tasks", "-k", "module")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*small.py is not what tasks/small/seed.json compiles to; {compiled_again}"])
-    module.unlink()
-    result = run(pytester, "tasks")
-    result.assert_outcomes(failed=1, passed=4)
-    result.stdout.fnmatch_lines([f"*small.py is missing; {compiled_again}"])
-
-
-def test_a_module_that_computes_something_else_fails(project: Path, pytester: pytest.Pytester) -> None:
-    """The committed module is what is tested; rows, context and both results are shown."""
-    other = small_seed(compute=[{"name": "N", "op": "count"}, {"name": "TWICE", "op": "expr", "expr": "N * 3"}])
-    write_json(project / "tasks" / "small" / "seed.json", other)
-    result = run(pytester, "tasks", "-k", "agreement")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "the module and the reference evaluator disagree",
-            "  rows: [[]{*}]",
-            '  module: {"TWICE": 2}',
-            '  reference: {"TWICE": 3}',
-        ]
-    )
-    result.stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_each_declared_property_is_a_test(project: Path, pytester: pytest.Pytester) -> None:
-    """A false claim fails with a restaurant and the steps that it moves."""
-    properties = [{"increasing": "TWICE", "in": "N"}, {"decreasing": "TWICE", "in": "N"}]
-    write_json(project / "tasks" / "small" / "seed.json", small_seed(properties=properties))
-    result = run(pytester, "tasks", "-k", "TWICE", "-v")
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["*::TWICE-increasing-in-N PASSED*", "*::TWICE-decreasing-in-N FAILED*"])
-    result.stdout.fnmatch_lines(["TWICE rises when N grows by 1", "  rows: *", '  after: {"N": 1, "TWICE": 2}'])
-
-
-def test_a_module_that_is_none_fails(project: Path, pytester: pytest.Pytester) -> None:
-    """What the compiler never writes is not imported."""
-    (project / "generated" / "small.py").write_text("print('hello from the module')\n")
-    result = run(pytester, "tasks", "-s")
-    result.assert_outcomes(failed=4, passed=1)
-    result.stdout.fnmatch_lines(["*FS701*"])
-    result.stdout.no_fnmatch_line("hello from the module")
-
-
-def test_without_a_folder_of_modules(project: Path, pytester: pytest.Pytester) -> None:
-    """Where no modules are committed, the one that would be is compared with the reference."""
-    shutil.rmtree(project / "generated")
-    (project / "pytest.ini").write_text(CONFIGURED.replace("formulaseed_generated = generated", ""))
-    result = run(pytester, "tasks", "-v")
-    result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["*::check PASSED*", "*::agreement PASSED*", "*::bounds PASSED*", "*::order PASSED*"])
-
-
-def test_without_hypothesis(project: Path, pytester: pytest.Pytester) -> None:
-    """The property tests are skipped and say why; the others run."""
-    (project / "conftest.py").write_text("import sys\nsys.modules['hypothesis'] = None\n")
-    result = run(pytester, "tasks", "-rs")
-    result.assert_outcomes(passed=2, skipped=3)
-    result.stdout.fnmatch_lines(["*needs the extra `testing`*"])
+@pytest.mark.thorough
+def test_a_plain_run_passes(project: Path) -> None:
+    result = run(project, "-v")
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines([f"{name} PASSED*" for name in (OWN_TEST, *SEED_TESTS)])
 
 
 # --- the fixture
 
 
-def test_the_fixture_loads_seeds_and_modules(project: Path, pytester: pytest.Pytester) -> None:
+def test_the_fixture_loads_seeds_and_modules(project: Path) -> None:
     """Paths begin at the root folder; one evaluator serves the whole run."""
     (project / "tests" / "test_own.py").write_text(
         "import os\n"
@@ -230,10 +191,10 @@ def test_the_fixture_loads_seeds_and_modules(project: Path, pytester: pytest.Pyt
         "        assert formulaseed_evaluator(path) is evaluator\n"
     )
     (project / "pytest.ini").write_text("[pytest]\n")
-    run(pytester, "tests").assert_outcomes(passed=1)
+    run(project, "tests").assert_outcomes(passed=1)
 
 
-# --- what it costs, and how it is found
+# --- how the plugin is loaded
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
@@ -247,12 +208,10 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     assert imported == ["formulaseed", "formulaseed.testing", "formulaseed.testing.plugin"]
 
 
-def test_the_entry_point_is_the_plugin() -> None:
-    """What an installation registers with pytest is this module."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][
-        "pytest11"
-    ]
-    assert EntryPoint("formulaseed", declared["formulaseed"], "pytest11").load() is plugin
+def test_an_installation_registers_the_plugin() -> None:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    entry_point = pyproject["project"]["entry-points"]["pytest11"]["formulaseed"]
+    assert EntryPoint("formulaseed", entry_point, "pytest11").load() is plugin
 
 
 def test_our_own_runs_collect_no_seeds(request: pytest.FixtureRequest) -> None:

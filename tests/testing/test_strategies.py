@@ -1,4 +1,4 @@
-"""What `formulaseed.testing` makes: input as Yelp's data has it or, if asked, any that a seed accepts; and how it is read."""
+"""`formulaseed.testing` generates plausible input or, with `wild`, any that a seed accepts, and evaluates it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.errors import DataError
 from formulaseed.testing import Restaurant, loaded, reference_evaluate, restaurants, rows
-from formulaseed.testing.comparing import outcome, rounding
+from formulaseed.testing.comparing import bound_rounding, try_evaluate
 from helpers import ROOT, SEEDS, tiny_row, tiny_seed, write_json
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
@@ -40,14 +40,14 @@ PLAUSIBLE: dict[str, Callable[[Any], bool]] = {
     "above": lambda v: v >= 10**7,
     "below": lambda v: v <= -(10**7),
 }
-"""What the values of each field can be; `average` is the restaurant's stars."""
+"""The plausible values of each field; `average` is the restaurant's stars."""
 META = ("stars", "useful", "funny", "cool", "year", "month", "date", "user_fans", "text_length")
 CONTEXT = ("review_count", "is_open", "stars", "latitude", "longitude", "price_tier")
 FIELDS = ("wait", "bounded", "above", "below")
 
 
 def every_field() -> Json:
-    """A seed that uses every number there is, and the date."""
+    """Return a seed that uses all kinds of numbers, and the date."""
     numbers = [f"meta.{name}" for name in META if name != "date"] + [f"extraction.{name}" for name in FIELDS]
     steps = [
         {"name": "TOTAL", "op": "sum", "expr": " + ".join(numbers)},
@@ -90,23 +90,23 @@ def test_values_are_plausible(restaurant: Restaurant) -> None:
     for name, value in values(restaurant):
         assert PLAUSIBLE[name](value), (name, value)
     assert json.loads(json.dumps(restaurant)) == list(restaurant)
-    assert "error" not in outcome(reference_evaluate, SEED, *restaurant)
+    assert "error" not in try_evaluate(reference_evaluate, SEED, *restaurant)
 
 
 @pytest.mark.parametrize(
     "name", [name for name in PLAUSIBLE if name not in ("month", "is_open", "above", "below", "bounded")]
 )
 def test_wild_values_are_any(name: str) -> None:
-    """Every field that the seed does not bound takes values beyond what is plausible, which the seed accepts."""
-    few = settings(database=None, phases=[Phase.generate], max_examples=2_000, derandomize=True)
-    wild = restaurants(SEED, wild=True)
-    found = find(
-        wild, lambda r: any(n == name and not PLAUSIBLE[n](v) for n, v in values(r) if n in PLAUSIBLE), settings=few
-    )
-    outcome(reference_evaluate, SEED, *found)
+    """Every field that the seed does not bound has values beyond the plausible ones, which the seed accepts."""
+
+    def is_implausible(restaurant: Restaurant) -> bool:
+        return any(field == name and not PLAUSIBLE[name](value) for field, value in values(restaurant))
+
+    fast = settings(database=None, phases=[Phase.generate], max_examples=2_000, derandomize=True)
+    try_evaluate(reference_evaluate, SEED, *find(restaurants(SEED, wild=True), is_implausible, settings=fast))
 
 
-def test_what_is_shown_can_be_copied() -> None:
+def test_a_printed_restaurant_can_be_copied() -> None:
     """A restaurant is printed as the values that it holds, not as the calls that made it."""
 
     @settings(database=None, derandomize=True, deadline=None, phases=[Phase.generate])
@@ -116,19 +116,19 @@ def test_what_is_shown_can_be_copied() -> None:
 
     with pytest.raises(AssertionError) as caught:
         fails()
-    (shown,) = [note for note in caught.value.__notes__ if "restaurant=" in note]
-    expression = shown[shown.index("Restaurant(") : shown.rindex(")")].rstrip().rstrip(",")
+    (note,) = [note for note in caught.value.__notes__ if "restaurant=" in note]
+    expression = note[note.index("Restaurant(") : note.rindex(")")].rstrip().rstrip(",")
     assert isinstance(eval(expression, {"Restaurant": Restaurant}), Restaurant)
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
-def test_what_is_made_fits_the_seed(path: Path) -> None:
-    """The reference evaluator takes what is made for each task, and every step has a value."""
+def test_restaurants_fit_the_seed(path: Path) -> None:
+    """The reference evaluator accepts the restaurants of each task, and every step has a value."""
 
     @settings(max_examples=20)
     @given(restaurants(path))
     def fits(restaurant: Restaurant) -> None:
-        assert "error" not in outcome(reference_evaluate, path, *restaurant)
+        assert "error" not in try_evaluate(reference_evaluate, path, *restaurant)
 
     fits()
 
@@ -137,13 +137,13 @@ def test_what_is_made_fits_the_seed(path: Path) -> None:
 
 
 def test_a_path_is_read_once(tmp_path: Path) -> None:
-    """A seed is read and checked when it is first named, and again only when the file has other content."""
+    """A seed is read and checked when its path is first used, and again only when the file has other content."""
     path = write_json(tmp_path / "seed.json", tiny_seed())
     row = tiny_row("r1")
     with mock.patch.object(loaded, "load_seed", side_effect=load_seed) as reading:
         rows(path)
-        for given_path in (path, str(path), path):
-            assert reference_evaluate(given_path, [row], {"is_open": 1})["TOTAL"] == 5.0
+        for same in (path, str(path), path):
+            assert reference_evaluate(same, [row], {"is_open": 1})["TOTAL"] == 5.0
         assert reading.call_count == 1
         before = path.stat()
         path.write_text(path.read_text("utf-8").replace("score * meta.stars", "score + meta.stars"), encoding="utf-8")
@@ -154,14 +154,14 @@ def test_a_path_is_read_once(tmp_path: Path) -> None:
         write_json(tmp_path / "other" / "seed.json", tiny_seed(task_name="Other"))
         for folder, name in ((tmp_path, "Tiny-1"), (tmp_path / "other", "Other")):
             with chdir(folder):
-                assert loaded.loaded_seed("seed.json").task_name == name
+                assert loaded.load_cached_seed("seed.json").task_name == name
     path.unlink()
     with pytest.raises(DataError, match="cannot read"):
         reference_evaluate(path, [], {})
 
 
 def test_fixed_steps_are_not_computed() -> None:
-    """What uses them is computed from the given values; all else is as it is."""
+    """The steps that use them are computed from the fixed values; no other step changes."""
     arguments = (tiny_seed(), [tiny_row("r1"), tiny_row("r2", "bad")], {"is_open": 1})
     plain = reference_evaluate(*arguments)
     fixed = reference_evaluate(*arguments, fixed={"N": 4, "SHARE": 0.75})
@@ -170,15 +170,13 @@ def test_fixed_steps_are_not_computed() -> None:
 
 
 @given(
-    st.lists(st.floats(-1e6, 1e6), max_size=8).flatmap(lambda found: st.tuples(st.just(found), st.permutations(found)))
+    st.lists(st.floats(-1e6, 1e6), max_size=8).flatmap(lambda terms: st.tuples(st.just(terms), st.permutations(terms)))
 )
 def test_two_orders_of_a_sum_differ_by_rounding_alone(orders: tuple[list[float], list[float]]) -> None:
     """Also where large terms cancel each other, and their sum is small."""
     first, second = (Restaurant([{"extraction": {"x": x}} for x in order], {}, {}) for order in orders)
-    one, other = (reference_evaluate(SUM, *each)["S"] for each in (first, second))
-    assert isinstance(one, float)
-    assert isinstance(other, float)
-    assert abs(one - other) <= rounding(SUM, first, "S")
+    one, other = (reference_evaluate(SUM, *restaurant)["S"] for restaurant in (first, second))
+    assert abs(one - other) <= bound_rounding(SUM, first, "S")  # type: ignore[operator]
 
 
 # --- the documentation

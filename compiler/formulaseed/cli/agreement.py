@@ -13,7 +13,7 @@ from formulaseed.cli.options import duplicates_option, format_option, param_opti
 from formulaseed.cli.output import emit_json, finish, report_failures, show
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.records import RestaurantRecord
-from formulaseed.data.results import Failures, ReviewInput, handled
+from formulaseed.data.results import Failures, ReviewInput, truncate_review
 from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.extractors.recorded import Recorded
@@ -44,9 +44,16 @@ if TYPE_CHECKING:
 @param_option
 @format_option
 def agreement(
-    seed: str, contexts: str, extractions: str, predictions: str | None, extractor: Literal["lexical", "trained"],
-    verdicts: bool, duplicates: Duplicates, params: tuple[str, ...], form: str
-) -> None:  # fmt: skip
+    seed: str,
+    contexts: str,
+    extractions: str,
+    predictions: str | None,
+    extractor: Literal["lexical", "trained"],
+    verdicts: bool,
+    duplicates: Duplicates,
+    params: tuple[str, ...],
+    form: str,
+) -> None:
     """Measure how far an extractor agrees with recorded extractions, field by field, and what that does to verdicts.
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
@@ -138,7 +145,7 @@ def _predict(
             is_relevant = loaded.evaluator.is_relevant(record.text)
             relevant_count += is_relevant
             known = recorded.extract(review).fields
-            text = handled(review.text, loaded.program.review_handling)
+            text = truncate_review(review.text, loaded.program.review_handling)
             if known is None or text is None:
                 continue
             prediction = predictor.extract(replace(review, text=text))

@@ -25,8 +25,8 @@ from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
 from formulaseed.documents import FormulaSeed, load_seed
-from formulaseed.pages.graph import dot, graph_of, mermaid
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.pages.graph import as_dot, as_mermaid, build_graph
+from formulaseed.runtime.loading import compile_evaluator
 
 _form_option = click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text", show_default=True,
@@ -54,7 +54,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
     """
     seed = load_seed(path)
     report_warnings(seed)
-    return seed, parameters_of(evaluator_of(seed), params) if params else None
+    return seed, parameters_of(compile_evaluator(seed), params) if params else None
 
 
 @click.command("diff")
@@ -75,9 +75,17 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
 )
 @_form_option
 def diff(
-    old: str, new: str, rows: str | None, new_rows: str | None, params_old: tuple[str, ...], params_new: tuple[str, ...],
-    output: str | None, checks: tuple[Check, ...], form: str, duplicates: Duplicates
-) -> None:  # fmt: skip
+    old: str,
+    new: str,
+    rows: str | None,
+    new_rows: str | None,
+    params_old: tuple[str, ...],
+    params_new: tuple[str, ...],
+    output: str | None,
+    checks: tuple[Check, ...],
+    form: str,
+    duplicates: Duplicates,
+) -> None:
     """Compare two seeds step by step, and what they make of the same restaurants.
 
     Pass one seed twice with --param-old and --param-new for two settings of it. If the seeds ask different questions, pass
@@ -159,9 +167,15 @@ class _Percent(click.ParamType[float]):
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @_form_option
 def sensitivity(
-    seed: str, rows: str, duplicates: Duplicates, params: tuple[str, ...], by: float, output: str | None, quiet: bool,
-    form: str
-) -> None:  # fmt: skip
+    seed: str,
+    rows: str,
+    duplicates: Duplicates,
+    params: tuple[str, ...],
+    by: float,
+    output: str | None,
+    quiet: bool,
+    form: str,
+) -> None:
     """Rank the numbers of a policy by how many verdicts flip when each is moved, down and up, one at a time.
 
     Integers move by 1 at least, years by 1. A number whose other value makes the seed invalid is listed as skipped. Exit
@@ -196,5 +210,5 @@ def graph(seed: str, form: str | None, out: str | None) -> None:
     form = choose_format(form, out, _GRAPH_SUFFIXES, "mermaid")
     loaded = load_seed(seed)
     report_warnings(loaded)
-    computation = graph_of(loaded.program)
-    write_out(mermaid(computation) if form == "mermaid" else dot(computation), out)
+    computation = build_graph(loaded.program)
+    write_out(as_mermaid(computation) if form == "mermaid" else as_dot(computation), out)

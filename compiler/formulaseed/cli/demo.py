@@ -16,7 +16,7 @@ from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
-from formulaseed.explanation.text import brief_blocks, title_of
+from formulaseed.explanation.text import build_brief_blocks, build_title
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.pages.text import as_text
@@ -49,10 +49,9 @@ def demo(out: str) -> None:
     explanations, page = _explain_restaurants(seed, source, contexts, extractions)
     explanations.sort(key=lambda explanation: -float(explanation.outputs.get(_SCORE) or 0))
     show(_table(explanations))
-    changeable = [explanation for explanation in explanations if explanation.changes]
-    nearest = min(changeable, key=lambda explanation: explanation.changes[0].number)
-    show(f"\n4. Why {title_of(nearest).text}\n")
-    show("\n".join(f"   {line}" for line in as_text(brief_blocks(nearest)).splitlines()))
+    nearest = min((e for e in explanations if e.changes), key=lambda explanation: explanation.changes[0].number)
+    show(f"\n4. Why {build_title(nearest).text}\n")
+    show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / "report.html", page)
@@ -65,8 +64,7 @@ def demo(out: str) -> None:
 
 def _short(path: Path) -> str:
     """Return the path of an example from the folder `tasks` or `examples`."""
-    count = 3 if path.parts[-3] == "tasks" else 2
-    return "/".join(path.parts[-count:])
+    return "/".join(path.parts[-3:] if path.parts[-3] == "tasks" else path.parts[-2:])
 
 
 def _excerpt(source: str) -> str:

@@ -15,17 +15,17 @@ from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.options import check_suffix, flag_of, is_set
 from formulaseed.cli.output import INTERRUPTED, emit, say, show, show_diagnostics
 from formulaseed.data.file_kinds import kind_of_text
-from formulaseed.data.files import holds, read_bytes, replace_file
+from formulaseed.data.files import has_text, read_bytes, replace_file
 from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import analyse_text
-from formulaseed.draft.report import costs, estimate, report
-from formulaseed.draft.session import DraftResult, Session
+from formulaseed.draft.report import estimate, list_costs, write_report
+from formulaseed.draft.session import DraftResult, DraftSession
 from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
+from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, record_answers, replay_answers
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
-from formulaseed.llm.connecting import must_be_ready
+from formulaseed.llm.connecting import check_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.read.sections import is_task_name
 from formulaseed.source.printing import number_of
@@ -62,7 +62,7 @@ def draft(task: str, out: str | None, force: bool, **options: Any) -> None:
         _check_replay_options()
     check_suffix(out, ".json")
     if not (options["replay"] or options["dry_run"]):
-        must_be_ready()
+        check_ready()
     policy = _read_policy(task)
     replayed = Transcript(Path(options["replay"])) if options["replay"] else None
     if options["task_name"] and not is_task_name(options["task_name"]):
@@ -77,14 +77,14 @@ def draft(task: str, out: str | None, force: bool, **options: Any) -> None:
         return
     target = _choose_target(task, out, may_exist=force or replayed is not None)
     live = LiveTransport(CostBudget(prices, options["max_usd"]), _report)
-    ask = replaying(replayed) if replayed else live.ask
+    ask = replay_answers(replayed) if replayed else live.ask
     if transcript is None:
-        session = Session(policy, ask, settings, _report)
+        session = DraftSession(policy, ask, settings, _report)
     else:
-        session = Session(policy, recording(ask, transcript, settings, _report), settings, _report)
+        session = DraftSession(policy, record_answers(ask, transcript, settings, _report), settings, _report)
         session.keep = transcript.keep
     drafted = _run_session(session, live, transcript, prices)
-    report_text = report(drafted, session.calls, prices)
+    report_text = write_report(drafted, session.calls, prices)
     if transcript is not None:
         replace_file(transcript.folder / "report.md", report_text)
     show(f"\n{report_text}", err=True)
@@ -169,7 +169,9 @@ def _choose_transcript(task: str, options: dict[str, Any], settings: Settings) -
     return transcript, settings
 
 
-def _run_session(session: Session, live: LiveTransport, transcript: Transcript | None, prices: Prices) -> DraftResult:
+def _run_session(
+    session: DraftSession, live: LiveTransport, transcript: Transcript | None, prices: Prices
+) -> DraftResult:
     """Run a session to its end and close the transport `live`.
 
     If the session fails or is interrupted, the costs and the state of the transcript are reported first: an interruption then
@@ -181,7 +183,7 @@ def _run_session(session: Session, live: LiveTransport, transcript: Transcript |
         # an answer of `live` was paid even if it could not be written into the transcript
         billed = {**live.answered, **session.calls}
         if billed:
-            for line in costs(billed, prices):
+            for line in list_costs(billed, prices):
                 _report(line)
         _report_broken(live)
         if transcript is not None and transcript.holds_answers:
@@ -229,7 +231,7 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
         emit(text)
         return
     if target.exists() and not force:
-        if holds(target, text):
+        if has_text(target, text):
             say(f"{target}: unchanged")
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")

@@ -20,7 +20,7 @@ from formulaseed.cli.options import (
 )
 from formulaseed.cli.output import finish, report_failures, say, show_progress, write_out
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, read_lines
+from formulaseed.data.jsonl import InputLine, read_lines
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.explanation.explainer import Explainer, explain_all
@@ -91,9 +91,16 @@ class _Explanations(NamedTuple):
 
 @contextmanager
 def _open_explanations(
-    select: Callable[[Iterator[Line]], Iterator[Line]], *, seed: str, rows: str, output: str | None,
-    params: tuple[str, ...], duplicates: Duplicates, allow_edited: bool, quiet: bool
-) -> Iterator[_Explanations]:  # fmt: skip
+    select: Callable[[Iterator[InputLine]], Iterator[InputLine]],
+    *,
+    seed: str,
+    rows: str,
+    output: str | None,
+    params: tuple[str, ...],
+    duplicates: Duplicates,
+    allow_edited: bool,
+    quiet: bool,
+) -> Iterator[_Explanations]:
     """Provide explanations of the restaurants in the lines of `rows` that `select` chooses.
 
     They are computed as the block iterates, with progress on standard error; failures are reported at the end of the block.
@@ -115,12 +122,12 @@ def _open_explanations(
         yield _Explanations(explainer, count_explanations(), failures)
 
 
-def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Line]:
+def _select_line(lines: Iterator[InputLine], business_id: str | None) -> Iterator[InputLine]:
     """Yield the first line of the restaurant with this id, or without an id the only line.
 
     Prints a warning if other lines have the same id. Raises `UsageError` if there is no such line, or several without an id.
     """
-    first: Line | None = None
+    first: InputLine | None = None
     ids: list[str] = []
     for line in lines:
         if line.business_id == business_id:
@@ -138,7 +145,7 @@ def _select_line(lines: Iterator[Line], business_id: str | None) -> Iterator[Lin
         yield first
 
 
-def _warn_of_repeats(line: Line, rest: Iterator[Line]) -> None:
+def _warn_of_repeats(line: InputLine, rest: Iterator[InputLine]) -> None:
     """Print a warning if a line of `rest`, which is read to its end, has the restaurant of `line`."""
     places = [repeat.place for repeat in rest if repeat.business_id == line.business_id]
     if places:

@@ -17,7 +17,8 @@ from formulaseed.cli.options import add_options, allow_edited_option, duplicates
 from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.results import Extractor, Failures, ResultCounts, text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import Extractor, Failures, ResultCounts, write_line
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.extractors.phase2 import open_extractor
@@ -25,7 +26,7 @@ from formulaseed.extractors.recorded import ExtractionRecorder
 from formulaseed.extractors.registry import EXTRACTORS
 from formulaseed.ir import nodes
 from formulaseed.llm.interruption import Interrupted, Interruption
-from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, flat_line, with_line
+from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, build_line, flatten_context
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
@@ -103,7 +104,7 @@ class Job:
         with text_writer(path, *self.inputs) as file, self._open_lines(file, form) as write:
 
             def write_row(restaurant: ExtractedRestaurant) -> ExtractedRestaurant:
-                return with_line(self.source.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
+                return build_line(self.source.evaluator, restaurant, failures, with_text=self.with_text, write=write)[0]
 
             yield write_row
 
@@ -116,15 +117,31 @@ class Job:
         from formulaseed.data.parquet import rows_writer
 
         with rows_writer(file.buffer, self.program, with_text=self.with_text) as write:
-            yield lambda line: write(flat_line(self.source.evaluator, self.program, line))
+            yield lambda line: write(flatten_context(self.source.evaluator, self.program, line))
 
 
 def make_job(
-    seed: str, outputs: Mapping[str, str | None], *, contexts: str | None, restaurants: str | None, reviews: str | None,
-    duplicates: Duplicates, limit: int | None, sample: int | None, sample_seed: int, allow_edited: bool, extractor: str,
-    on_error: Literal["fail", "skip"], dry_run: bool, extractions_out: str | None, quiet: bool, with_text: bool,
-    trace: bool = False, params: tuple[str, ...] = (), **extractor_values: Any
-) -> Job:  # fmt: skip
+    seed: str,
+    outputs: Mapping[str, str | None],
+    *,
+    contexts: str | None,
+    restaurants: str | None,
+    reviews: str | None,
+    duplicates: Duplicates,
+    limit: int | None,
+    sample: int | None,
+    sample_seed: int,
+    allow_edited: bool,
+    extractor: str,
+    on_error: Literal["fail", "skip"],
+    dry_run: bool,
+    extractions_out: str | None,
+    quiet: bool,
+    with_text: bool,
+    trace: bool = False,
+    params: tuple[str, ...] = (),
+    **extractor_values: Any,
+) -> Job:
     """Check the options that `run` and `extract` share, load the seed, and return the job.
 
     With `dry_run` print the estimated calls and costs, and exit the command with status 0. `outputs` are the files to write, by
@@ -191,11 +208,16 @@ def start_job(job: Job) -> Iterator[RunningJob]:
             show_progress("restaurant", quiet=job.quiet) as progress,
             Interruption() if job.extractor.asks_model else contextlib.nullcontext(),
             open_extractor(
-                job.program, job.source, job.extractor, failures,
-                Callbacks(notify, None if job.quiet else progress.show), job.sample, job.sample_seed,
+                job.program,
+                job.source,
+                job.extractor,
+                failures,
+                Callbacks(notify, None if job.quiet else progress.show),
+                job.sample,
+                job.sample_seed,
             ) as extractor,
             _open_recorder(job, extractor) as recorder,
-        ):  # fmt: skip
+        ):
             running = RunningJob(recorder, failures, progress, counts)
             yield running
         is_done = True

@@ -15,7 +15,7 @@ from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import load_module, why_no_seed
+from formulaseed.runtime.loading import describe_missing_seed, load_module
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -59,7 +59,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     if file.fault:
         say(f"{path} {file.fault}", err=True)
     if not seed_path:
-        absence = f"{path} {why_no_seed(file.named, file.path)}; pass the seed instead"
+        absence = f"{path} {describe_missing_seed(file.header_path, file.path)}; pass the seed instead"
     elif file.new_name:
         from formulaseed.backends.python.names import module_name
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from formulaseed.data.files import holds, replace_file
+from formulaseed.data.files import has_text, replace_file
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
@@ -132,7 +132,7 @@ def check_current(path: Path, text: str, fix: str, stale: str = "stale") -> int:
 
     `fix` is the command that writes the file, `stale` describes a file with another text.
     """
-    is_current = holds(path, text)
+    is_current = has_text(path, text)
     if is_current:
         say(f"{path}: current")
         return 0

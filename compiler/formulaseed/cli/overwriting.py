@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from formulaseed.backends.base import Backend, Identity
 from formulaseed.cli.output import say
-from formulaseed.data.documents import named_files
+from formulaseed.data.documents import candidate_paths
 from formulaseed.errors import UnreadableError, reason_of
 
 
@@ -86,5 +86,5 @@ def _is_same_document(existing: Identity, new: Identity | None, path: Path, docu
     folders = [path.parent]
     if document is not None:
         folders.append(document.parent)
-    files = [file for folder in folders for file in named_files(existing.path, folder) if os.path.isfile(file)]
+    files = [file for folder in folders for file in candidate_paths(existing.path, folder) if os.path.isfile(file)]
     return not files or (document is not None and any(file.samefile(document) for file in files))

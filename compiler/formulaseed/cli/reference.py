@@ -14,7 +14,7 @@ import click
 
 from formulaseed.cli.options import choose_format, format_option, strict_option
 from formulaseed.cli.output import check_current, emit_json, finish, say, show_diagnostics, write_out
-from formulaseed.data.files import json_value, read_bytes, replace_file
+from formulaseed.data.files import parse_json, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, promote_warnings
 from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import SeedAnalysis, analyse_formula, analyse_rules, load_domain, read_document
@@ -22,13 +22,21 @@ from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pipeline import Compilable, compile
-from formulaseed.reference.document import change, document_text, next_version, reference_json
-from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
-from formulaseed.reference.model import DatabaseLayout, Reference, overlaid
+from formulaseed.reference.document import build_document, compare_references, format_document, next_version
+from formulaseed.reference.evaluation import (
+    STAGES,
+    add_place,
+    evaluate_steps,
+    find_stage,
+    nest_values,
+    select_steps,
+    summarize_stages,
+)
+from formulaseed.reference.model import DatabaseLayout, Reference, apply_overlay
 from formulaseed.reference.read import lower_layout, lower_reference
-from formulaseed.reference.rendering import estimate_tokens, reference_markdown, reference_prompt
-from formulaseed.reference.restaurant import restaurant_reference
-from formulaseed.reference.variables import with_variables
+from formulaseed.reference.rendering import estimate_tokens, render_markdown, render_prompt
+from formulaseed.reference.restaurant import build_restaurant_reference
+from formulaseed.reference.variables import add_variables
 from formulaseed.runtime.loading import module_from_source
 
 _MAX_VARS_SIZE = 4 * 1024 * 1024  # bytes of the file, or characters of the text, of --vars
@@ -55,7 +63,7 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
         raise click.UsageError("--check needs --out: the file to check")
     form = choose_format(form, out, _SUFFIXES, "json")
     reference = _load_reference(**domain)
-    for name in reference.hidden:
+    for name in reference.hidden_fields:
         bare = name.partition(".")[2]
         meaning = "the entity" if reference.entity(bare) is not None else "a word of the language"
         say(f"hidden: {name}, as `{bare}` alone is {meaning}; write it with its prefix", err=True)
@@ -63,15 +71,21 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
         if generated_at:
             reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
         sys.exit(_write_json(reference, out, check))
-    document = reference_json(reference)
+    document = build_document(reference)
     if form == "markdown":
-        text = reference_markdown(document)
+        text = render_markdown(document)
     else:
-        text = reference_prompt(document)
+        text = render_prompt(document)
         say(f"about {estimate_tokens(text)} tokens", err=True)
+    sys.exit(_write_text(text, out, check))
+
+
+def _write_text(text: str, out: str | None, check: bool, note: str = "") -> int:
+    """Print the text or write it to the file `out`, or with `check` compare it with the file; return the exit status."""
     if check and out is not None:
-        sys.exit(check_current(Path(out), text, "the command without --check"))
-    write_out(text, out)
+        return check_current(Path(out), text, "the command without --check")
+    write_out(text, out, note)
+    return 0
 
 
 def _load_reference(
@@ -91,22 +105,22 @@ def _load_reference(
     if schema is not None:
         schema_reference, layout, _ = _read_reference(schema)
     if database is not None:
-        from formulaseed.reference.database import database_reference
+        from formulaseed.reference.database import reflect_database
 
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
-        reference, left_out = database_reference(database, layout)
+        reference, left_out = reflect_database(database, layout)
         for name in left_out:
             say(f"left out: {name}", err=True)
-        return overlaid(reference, schema_reference) if schema_reference is not None else reference
+        return apply_overlay(reference, schema_reference) if schema_reference is not None else reference
     if schema_reference is not None:
         if not schema_reference.entities:
             raise click.UsageError(f"{schema} describes a database; pass it with --database")
         return schema_reference
     if seed is None:
-        return restaurant_reference()
+        return build_restaurant_reference()
     from formulaseed.documents import load_seed
 
-    return restaurant_reference(load_seed(seed).program)
+    return build_restaurant_reference(load_seed(seed).program)
 
 
 def _write_json(reference: Reference, out: str | None, check: bool) -> int:
@@ -115,14 +129,10 @@ def _write_json(reference: Reference, out: str | None, check: bool) -> int:
     If the file contains a reference already, it is rewritten only if something has changed, with the next version. With `check`
     nothing is written; the status is 1 if the file is stale.
     """
-    text = document_text(reference_json(reference))
     if out is None or not Path(out).exists():
-        if check and out is not None:
-            return check_current(Path(out), text, "the command without --check")
-        write_out(text, out, f"version {reference.version}")
-        return 0
+        return _write_text(format_document(build_document(reference)), out, check, f"version {reference.version}")
     before, _, written = _read_reference(out)
-    difference = change(before, written, reference, reference_json(reference))
+    difference = compare_references(before, written, reference, build_document(reference))
     if difference.kind == "none":
         say(f"{out}: current, version {before.version}")
         return 0
@@ -130,7 +140,7 @@ def _write_json(reference: Reference, out: str | None, check: bool) -> int:
     if check:
         say(f"{out}: stale, {before.version} is to become {version} ({difference})")
         return 1
-    replace_file(Path(out), document_text(reference_json(replace(reference, version=version))))
+    replace_file(Path(out), format_document(build_document(replace(reference, version=version))))
     say(f"{out}: {before.version} became {version} ({difference})")
     return 0
 
@@ -172,7 +182,7 @@ def formula(
     else:
         assert text is not None
         if reference is None and variables is not None:
-            domain = with_variables(None, variables, are_values=True)
+            domain = add_variables(None, variables, are_values=True)
         else:
             domain = load_domain(reference, None)
         analysis = analyse_formula(text, domain)
@@ -205,7 +215,7 @@ class _FormulasOutcome:
         program = analysis.program
         self.is_checked_only = variables is None and bool(program.record)
         try:
-            values = known_values(program, variables)
+            values = nest_values(program, variables)
         except DataError as error:
             self.are_variables_refused = True
             self.faults = dict.fromkeys(program.output, str(error))
@@ -224,7 +234,7 @@ class _FormulasOutcome:
             middle = len(program.steps) // 2
             if middle > 0:
                 for steps in (program.steps[:middle], program.steps[middle:]):
-                    self._evaluate(analysis, part_of(program, steps), values)
+                    self._evaluate(analysis, select_steps(program, steps), values)
             elif isinstance(error, DataError):
                 self.faults[program.output[0]] = str(error)
             else:
@@ -232,7 +242,7 @@ class _FormulasOutcome:
 
     def stages(self) -> dict[str, str]:
         """Return the result of each stage, a word by its name."""
-        return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
+        return summarize_stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as the JSON object that the command prints; of one formula without its name."""
@@ -243,7 +253,7 @@ class _FormulasOutcome:
             result = {"value": next(iter(self.values.values()), None)}
             if self.faults:
                 result["failed"] = next(iter(self.faults.values()))
-        diagnostics = [{**d.to_json(), "stage": stage_of(d)} for d in self.diagnostics]
+        diagnostics = [{**d.to_json(), "stage": find_stage(d)} for d in self.diagnostics]
         return {**result, "stages": self.stages(), "diagnostics": diagnostics}
 
     def print(self) -> None:
@@ -280,7 +290,7 @@ def _evaluate_formulas(analysis: SeedAnalysis, program: nodes.Program, values: M
     except module.DataError as error:
         raise DataError(str(error)) from None
     except module.EvaluationError as error:
-        raise located(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+        raise add_place(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
     return results
 
 
@@ -296,7 +306,7 @@ def _read_variables(text: str | None) -> Mapping[str, Any] | None:
         text = data.decode("utf-8-sig", "replace")
     if len(text) > _MAX_VARS_SIZE:
         raise DataError(f"--vars has more than {_MAX_VARS_SIZE} characters")
-    variables = json_value(text, "--vars")
+    variables = parse_json(text, "--vars")
     if not isinstance(variables, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
     return variables

@@ -18,8 +18,9 @@ import click
 from formulaseed.cli.options import add_options, check_suffix, format_of
 from formulaseed.cli.output import Progress, is_terminal, say, show
 from formulaseed.cli.table import results_table
-from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
-from formulaseed.data.tabular import cells_of, columns_of, csv_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import Failures, Provenance, Result, write_line
+from formulaseed.data.tabular import column_names, csv_line, result_cells
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError
 from formulaseed.runtime.evaluator import Evaluator
@@ -90,7 +91,7 @@ class Results:
             raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
         if form in ("csv", "parquet"):
             try:
-                columns_of(evaluator.output)
+                column_names(evaluator.output)
             except FormulaSeedError as error:
                 raise click.UsageError(str(error)) from None
         return cls(out, form, sort, evaluator, evaluator.provenance(parameters))
@@ -99,9 +100,9 @@ class Results:
         """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`."""
         if self.form != "parquet":
             return result
-        from formulaseed.data.parquet import fitting
+        from formulaseed.data.parquet import fail_if_oversized
 
-        return fitting(result, failures)
+        return fail_if_oversized(result, failures)
 
     @contextmanager
     def open(self, inputs: Sequence[str | None], progress: Progress) -> Iterator[_Write]:
@@ -128,8 +129,8 @@ class Results:
         if self.form == "jsonl":
             yield lambda result: write_line(file, result)
         elif self.form == "csv":
-            file.write(csv_line(columns_of(outputs)))
-            yield lambda result: cast(None, file.write(csv_line(cells_of(result, outputs))))
+            file.write(csv_line(column_names(outputs)))
+            yield lambda result: cast(None, file.write(csv_line(result_cells(result, outputs))))
         elif self.form == "parquet":
             from formulaseed.data.parquet import parquet_writer
 

@@ -30,9 +30,15 @@ from formulaseed.source.printing import number_of
 @extraction_options
 @param_option
 def run(
-    seed: str, out: str, form: Format | None, sort: str | None, trace: bool, rows_out: str | None, with_text: bool,
-    **options: Any
-) -> None:  # fmt: skip
+    seed: str,
+    out: str,
+    form: Format | None,
+    sort: str | None,
+    trace: bool,
+    rows_out: str | None,
+    with_text: bool,
+    **options: Any,
+) -> None:
     """Filter, extract and evaluate restaurants with their reviews.
 
     The lexical extractor is embedded and needs no network; it is a heuristic for a first try, which `formulaseed
@@ -64,9 +70,17 @@ def run(
 @allow_edited_option
 @param_option
 def evaluate(
-    seed: str, rows: str, out: str, form: Format | None, sort: str | None, trace: bool, strict: bool, allow_edited: bool,
-    duplicates: Duplicates, params: tuple[str, ...]
-) -> None:  # fmt: skip
+    seed: str,
+    rows: str,
+    out: str,
+    form: Format | None,
+    sort: str | None,
+    trace: bool,
+    strict: bool,
+    allow_edited: bool,
+    duplicates: Duplicates,
+    params: tuple[str, ...],
+) -> None:
     """Evaluate restaurants whose reviews have been extracted.
 
     Exit status 3 where some restaurants failed: they are listed, and the others are written.

@@ -15,9 +15,10 @@ from formulaseed.cli.output import Progress, finish, is_terminal, report_failure
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
-from formulaseed.data.scored import batches_of, check_suffix, skip_pandas, write_batches, write_values
-from formulaseed.runtime.scoring import Scored, ScoreOptions, score_tables, scored_lines
-from formulaseed.runtime.tables import DUPLICATES, KEY, NAMELESS, ORPHANS, RESTAURANTS
+from formulaseed.data.scored import build_table, check_suffix, skip_pandas, write_batches, write_values
+from formulaseed.runtime.scoring import ScoredBatches, score_lines, score_tables
+from formulaseed.runtime.table_names import DEFAULT_KEY, DUPLICATE_ROWS, KEYLESS_CONTEXTS, ORPHAN_ROWS, RESTAURANTS
+from formulaseed.runtime.tables import ScoreOptions
 from formulaseed.source.printing import number_of
 
 
@@ -36,7 +37,7 @@ from formulaseed.source.printing import number_of
     help="What reads and sorts; python reads nested rows alone, without any package.",
 )
 @click.option("--database", metavar="FILE", help="A DuckDB database; --rows and --contexts name its tables.")
-@click.option("--key", default=KEY, show_default=True, help="The column that names the restaurant.")
+@click.option("--key", default=DEFAULT_KEY, show_default=True, help="The column that names the restaurant.")
 @click.option("--order-by", metavar="COLUMN", help="The column that orders the rows of a restaurant [default: position,"
               " else review_id].")  # fmt: skip
 @click.option("--trace", is_flag=True, help="Add every step's value, and the rows behind each aggregate.")
@@ -48,9 +49,16 @@ from formulaseed.source.printing import number_of
 @click.option("--strict", is_flag=True, help="Write nothing where rows belong to no restaurant.")
 @param_option
 def score(
-    seed: str, rows: str, contexts: str | None, out: str, params: tuple[str, ...], strict: bool, order_by: str | None,
-    engine: str, **engine_options: Any,
-) -> None:  # fmt: skip
+    seed: str,
+    rows: str,
+    contexts: str | None,
+    out: str,
+    params: tuple[str, ...],
+    strict: bool,
+    order_by: str | None,
+    engine: str,
+    **engine_options: Any,
+) -> None:
     """Score whole tables: a row for each relevant review, and a context for each restaurant.
 
     Exit status 3 where some restaurants failed: their lines have an error in place of a value.
@@ -69,7 +77,7 @@ def score(
     skip_pandas()
     with show_progress("batch", quiet=not is_terminal()) as progress:
 
-        def write(results: Scored) -> Counter[str]:
+        def write(results: ScoredBatches) -> Counter[str]:
             with suppress(_OrphanRowsError):
                 write_batches(out, _MonitoredBatches(results.batches, results.counts, progress, strict), results.schema)
             return results.counts
@@ -89,20 +97,20 @@ def _score_on_spark(
 
     if (options.jobs, options.memory, options.database) != (1, None, None):
         raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")
-    session = spark.session()
+    session = spark.open_session()
     try:
         row_table = spark.read(session, rows)
         context_table = None if contexts is None else spark.read(session, contexts)
-        results = spark.frame_of(loaded.known_seed, loaded.evaluator, row_table, context_table, options)
-        orphans = 0 if context_table is None else spark.orphans(row_table, context_table, options.key)
-        duplicate_rows = spark.duplicates(row_table, options.key) if options.duplicates == "first" else 0
+        results = spark.score_frames(loaded.known_seed, loaded.evaluator, row_table, context_table, options)
+        orphans = 0 if context_table is None else spark.count_orphans(row_table, context_table, options.key)
+        duplicate_rows = spark.count_duplicates(row_table, options.key) if options.duplicates == "first" else 0
         counts = Counter[str]()
         if not (strict and orphans):
             counts = spark.write(results, out)
     finally:
         session.stop()
-    counts[ORPHANS] = orphans
-    counts[DUPLICATES] = duplicate_rows
+    counts[ORPHAN_ROWS] = orphans
+    counts[DUPLICATE_ROWS] = duplicate_rows
     _report_and_exit(out, counts, strict)
 
 
@@ -117,10 +125,10 @@ def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, opti
             "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
         )
     with report_failures() as failures:
-        lines = scored_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
+        lines = score_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)
         if out.endswith(".parquet"):
             require_pyarrow()
-            table = batches_of(lines.names, lines.kinds, lines.values, lines.metadata)
+            table = build_table(lines.names, lines.kinds, lines.values, lines.metadata)
             write_batches(out, table.to_batches(), table.schema)
         else:
             write_values(out, lines.names, lines.values)
@@ -147,18 +155,18 @@ class _MonitoredBatches:
         for batch in self.batches:
             yield batch
             self.progress.advance(lambda: number_of(self.counts[RESTAURANTS], "restaurant"))
-        if self.strict and self.counts[ORPHANS]:
+        if self.strict and self.counts[ORPHAN_ROWS]:
             raise _OrphanRowsError
 
 
 def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
     """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
 
-    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHANS`, `NAMELESS` and `DUPLICATES`,
-    which are removed from it. The status is `WRONG` if rows have no restaurant and `strict` forbids that, `PARTIAL` if
-    restaurants failed.
+    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS` and
+    `DUPLICATE_ROWS`, which are removed from it. The status is `WRONG` if rows have no restaurant and `strict` forbids that,
+    `PARTIAL` if restaurants failed.
     """
-    names = (ORPHANS, NAMELESS, DUPLICATES, RESTAURANTS)
+    names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS)
     orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)

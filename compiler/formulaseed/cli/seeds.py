@@ -27,7 +27,7 @@ from formulaseed.cli.output import (
     write_out,
 )
 from formulaseed.cli.overwriting import find_obstacle, report_former
-from formulaseed.data.documents import read_text, source_of
+from formulaseed.data.documents import read_source, read_text
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.documents import (
@@ -96,7 +96,7 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
 
     def format_one(seed: str) -> int:
         problems = Problems()
-        source, path = source_of(seed, problems)
+        source, path = read_source(seed, problems)
         text = _format_source(source, path, problems, sort=sort)
         if problems.has_errors:
             raise SeedError(problems.sorted())
@@ -126,9 +126,9 @@ def _format_source(source: Source, path: Path | None, problems: Problems, *, sor
     if sort and kind != "seed":
         raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
     if kind == "requests":
-        from formulaseed.requests.write import formatted_requests
+        from formulaseed.requests.write import format_requests
 
-        return formatted_requests(source, problems)
+        return format_requests(source, problems)
     document = read_text(source, path, problems)
     if document.tree is None:
         return ""
@@ -357,7 +357,7 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
     A file that was not generated is passed over, with status 0. Raises `SeedError` if the document has errors,
     `UnreadableError` if one of the two cannot be read.
     """
-    from formulaseed.runtime.loading import find_seed, read_module, why_no_seed
+    from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
 
     identity = load_backend(target).identify(read_module(path))
     if identity is None:
@@ -365,7 +365,7 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
         return 0
     source = find_seed(identity.path, path)
     if source is None:
-        say(f"{path}: {why_no_seed(identity.path, path)}")
+        say(f"{path}: {describe_missing_seed(identity.path, path)}")
         return 1
     loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
     name = loaded.document.source.name

@@ -14,15 +14,15 @@ from formulaseed.diagnostics.model import Problems, promote_warnings
 from formulaseed.diagnostics.render import render_json, summarize
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import RequestsAnalysis, read_requests
-from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
+from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, build_request_template
 from formulaseed.requests.model import Request
 from formulaseed.requests.shorthand import (
     AspectName,
     JoinedNames,
     Shorthand,
+    format_as_shorthand,
     parse_shorthand,
     print_shorthand,
-    shorthand_of,
 )
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.printing import number_of, printable
@@ -110,7 +110,9 @@ def _check(path: str, form: str) -> None:
 def _print_all(path: str, form: str) -> None:
     """Print the shorthand of each valid request of a file, and exit: with status 1 if the file has any errors."""
     analysis = read_requests(path)
-    shorthands = {line.id: shorthand_of(line.structure) for line in analysis.parsed or () if isinstance(line, Request)}
+    shorthands = {
+        line.id: format_as_shorthand(line.structure) for line in analysis.parsed or () if isinstance(line, Request)
+    }
     if form == "json":
         emit_json(shorthands)
     else:
@@ -138,7 +140,7 @@ def _print_template(group: str) -> None:
     name = group.upper()
     if name not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(name, GROUPS, noun='groups', limit=10)}")
-    emit_json(request_template(name), indent=None)
+    emit_json(build_request_template(name), indent=None)
     say(f"{name} {GROUPS[name].name}: `{GROUPS[name].pattern}`, {GROUPS[name].meaning}", err=True)
     show("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):

@@ -12,13 +12,14 @@ import click
 from formulaseed.cli.options import format_option
 from formulaseed.cli.output import emit_json, finish, report_failures, say
 from formulaseed.cli.results import check_lines
-from formulaseed.data.jsonl import parsed, read_lines
-from formulaseed.data.results import text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.jsonl import parse_lines, read_lines
+from formulaseed.data.results import write_line
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.answers import cost_of, created_text
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
-from formulaseed.llm.calls import Usage, cost_text
+from formulaseed.llm.calls import Usage, format_cost
 from formulaseed.source.printing import number_of
 
 
@@ -59,23 +60,28 @@ def info(path: str | None, form: str) -> None:
     }
     bounds = [(batch, cost_of([batch.spent], prices)) for batch in unconfirmed]
     if form == "json":
-        emit_json({
-            **contents,
-            "answers": [{**model, "usage": model["usage"].to_json()} for model in contents["answers"]],
-            "attempts": attempts,
-            "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
-            "unconfirmed_batches": [
-                {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
-            ],
-            "spent_usd": costs["spent"].usd,
-            **{name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd} for name in ("unknown", "in_flight")},
-        })  # fmt: skip
+        emit_json(
+            {
+                **contents,
+                "answers": [{**model, "usage": model["usage"].to_json()} for model in contents["answers"]],
+                "attempts": attempts,
+                "open_batches": [{"id": batch.id, "calls": batch.waiting} for batch in batches],
+                "unconfirmed_batches": [
+                    {"at": batch.at, "calls": batch.spent.count, "at_most_usd": usd} for batch, usd in bounds
+                ],
+                "spent_usd": costs["spent"].usd,
+                **{
+                    name: {"calls": costs[name].calls, "at_most_usd": costs[name].usd}
+                    for name in ("unknown", "in_flight")
+                },
+            }
+        )
         return
     say(f"{contents['path']}: {contents['bytes']:,} bytes, version {contents['version']}")
     for model in contents["answers"]:
         say(_model_line(model))
     say("attempts: " + (", ".join(f"{count:,} {status}" for status, count in attempts.items()) or "none"))
-    say(f"spent: {cost_text(costs['spent'].usd)} (prices of {prices.as_of})")
+    say(f"spent: {format_cost(costs['spent'].usd)} (prices of {prices.as_of})")
     for line in _open_lines(costs["unknown"], costs["in_flight"], batches, bounds):
         say(line)
 
@@ -99,14 +105,14 @@ def _open_lines(
     """
     if unknown.calls:
         attempts = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
-        yield f"unknown: {attempts}, {cost_text(unknown.usd)} at most"
+        yield f"unknown: {attempts}, {format_cost(unknown.usd)} at most"
     if sent.calls:
-        yield f"in flight: {number_of(sent.calls, 'call')}, {cost_text(sent.usd)} at most"
+        yield f"in flight: {number_of(sent.calls, 'call')}, {format_cost(sent.usd)} at most"
     for batch in batches:
         if batch.id is not None or batch.is_being_created:
             yield f"in progress: {batch.id or 'a batch that is being created'}, {number_of(batch.waiting, 'call')}"
     for unconfirmed_batch, usd in unconfirmed:
-        created = f"a batch whose creation was cut off, {created_text(unconfirmed_batch)}, {cost_text(usd)} at most"
+        created = f"a batch whose creation was cut off, {created_text(unconfirmed_batch)}, {format_cost(usd)} at most"
         yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 
@@ -139,7 +145,7 @@ def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
     new = old = 0
     with report_failures() as failures, _open_store(path) as answers:
-        for line, is_new in parsed(read_lines(source), answers.take):
+        for line, is_new in parse_lines(read_lines(source), answers.take):
             if isinstance(is_new, DataError):
                 failures.add(line.place, str(is_new))
             else:

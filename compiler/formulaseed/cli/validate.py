@@ -20,16 +20,24 @@ from formulaseed.cli.results import check_lines
 from formulaseed.cli.table import cut
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.results import FINE, WRONG, text_writer, write_line
+from formulaseed.data.files import text_writer
+from formulaseed.data.results import FINE, WRONG, write_line
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import read_requests
 from formulaseed.ir.attributes import _attribute_at_path
-from formulaseed.requests.explain import explanation, reasons, suggestions
+from formulaseed.requests.explain import describe_values, explain_status, suggest_changes
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
-from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
+from formulaseed.requests.validate import (
+    EvidenceCache,
+    RequestResult,
+    build_condition_matrix,
+    build_results,
+    select_groups,
+    valid_requests,
+)
 from formulaseed.source.printing import display_width, number_of, printable
 
 _COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
@@ -55,9 +63,17 @@ _STATUS_WIDTH = 14
 @duplicates_option
 @benchmark_option
 def validate(
-    requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, benchmark: bool,
-    matrix: str | None, out: str | None, conditions: str | None, duplicates: Duplicates, **data: str | None
-) -> None:  # fmt: skip
+    requests: str,
+    groups: str | None,
+    explained: tuple[str, ...],
+    suggest: bool,
+    benchmark: bool,
+    matrix: str | None,
+    out: str | None,
+    conditions: str | None,
+    duplicates: Duplicates,
+    **data: str | None,
+) -> None:
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
     A request with errors is invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some
@@ -65,21 +81,21 @@ def validate(
     """
     analysis = read_requests(requests, benchmark=benchmark)
     report_warnings(analysis)
-    lines = chosen(analysis.parsed or (), _parse_groups(groups))
+    lines = select_groups(analysis.parsed or (), _parse_groups(groups))
     explained_positions = _find_requests(explained, lines)
     outputs = _OutputFiles(out, matrix, conditions, inputs=(requests, *data.values()))
     outputs.check()
-    evaluate = requests_evaluator(analysis, valid(lines))
+    evaluate = requests_evaluator(analysis, valid_requests(lines))
     with report_failures() as failures:
         dataset = read_dataset(
             data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures, duplicates
         )
-        cache = EvidenceCache(valid(lines), dataset, evaluate)
+        cache = EvidenceCache(valid_requests(lines), dataset, evaluate)
         with show_progress("restaurant", len(dataset.candidates)) as progress:
             for business_id in cache.fill():
                 progress.advance(partial(dataset.name, business_id))
-        values = cache.matrix()
-        results = results_of(lines, values)
+        values = cache.compute_matrix()
+        results = build_results(lines, values)
         outputs.write(results, values, cache)
         if explained_positions:
             pairs = [(lines[position], results[position]) for position in explained_positions]
@@ -131,7 +147,7 @@ class _OutputFiles:
             rows = (f"{json.dumps(id)}: {json.dumps(dict(row))}" for id, row in values.items())
             self._write_entries(self.matrix, "{", rows, "}")
         if self.conditions is not None:
-            entries = (json.dumps(entry, ensure_ascii=False) for entry in condition_matrix(cache))
+            entries = (json.dumps(entry, ensure_ascii=False) for entry in build_condition_matrix(cache))
             self._write_entries(self.conditions, "[", entries, "]")
 
     def _write_entries(self, path: str, first: str, entries: Iterable[str], last: str) -> None:
@@ -174,7 +190,7 @@ def _explanations(
             yield from render_text(d for d in diagnostics if span.start <= d.span.start <= span.end).splitlines()
         else:
             yield f"  {request.shorthand}"
-            yield from explanation(request, cache)
+            yield from describe_values(request, cache)
             yield ""
 
 
@@ -232,9 +248,9 @@ class ReportedRequest:
         if isinstance(line, InvalidRequest):
             notes = list(line.errors)
         else:
-            notes = list(reasons(line, result, cache))
+            notes = list(explain_status(line, result, cache))
             if suggest:
-                notes += [f"suggestion: {change}" for change in suggestions(line, result, cache)]
+                notes += [f"suggestion: {change}" for change in suggest_changes(line, result, cache)]
         return cls(line.id or f"line {line.line}", result.status, line.scenario or "", gold, tuple(notes))
 
     @property
@@ -256,10 +272,10 @@ def _report(
         print_group(f"{title}: {ok_count} of {len(members)} ok", members, on_error=on_error)
     counts = Counter[str](result.status for result in results)
     statuses = ", ".join(f"{counts[status]} {status}" for status in _COLORS if counts[status]) or "none"
-    requests = number_of(len(results), "request")
-    restaurants = number_of(len(cache.dataset.candidates), "restaurant")
-    reviews = number_of(cache.dataset.review_count, "review")
-    say(f"{requests}, {restaurants}, {reviews}: {statuses}", err=on_error)
+    data = (
+        f"{number_of(len(cache.dataset.candidates), 'restaurant')}, {number_of(cache.dataset.review_count, 'review')}"
+    )
+    say(f"{number_of(len(results), 'request')}, {data}: {statuses}", err=on_error)
 
 
 def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bool) -> None:

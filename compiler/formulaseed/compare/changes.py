@@ -19,7 +19,7 @@ from formulaseed.ir.dependencies import find_dependents, step_symbol, unique_nam
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
-from formulaseed.pages.blocks import Block, Code, Heading, Lines, Paragraph, join_names, sentence
+from formulaseed.pages.blocks import Block, ChangedLines, Heading, InlineCode, Paragraph, join_names, sentence
 from formulaseed.source.json_reader import find_value, plain_value
 
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
@@ -71,9 +71,9 @@ class SeedChange:
         is_only_one = self.part in (self.name, f"{self.name}s")  # a seed has one prompt, which needs no name
         parts = [f"{self.kind}: ", self.part.replace("_", " ")]
         if not is_only_one and self.kind != "reordered":
-            parts += [" ", Code(self.name)]
+            parts += [" ", InlineCode(self.name)]
         if self.place:
-            parts += [" (", Code(self.place), ")"]
+            parts += [" (", InlineCode(self.place), ")"]
         if self.affects:
             parts += [", which affects ", *join_names(self.affects)]
         return sentence(*parts)
@@ -99,7 +99,7 @@ class SeedChanges:
             for change in changes:
                 yield change.sentence()
                 if change.kind != "reordered" and (change.before or change.after):
-                    yield Lines(_cut_lines(change.before), _cut_lines(change.after))
+                    yield ChangedLines(_cut_lines(change.before), _cut_lines(change.after))
 
     def summarize_categories(self) -> Iterator[Block]:
         """Yield one sentence for each category that has changes, with the names of the changed parts."""

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from formulaseed.compare.definitions import cut_expression
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, Lines, lines_of
+from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
@@ -27,9 +27,9 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
-from formulaseed.pages.document import Document
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.document import RenderedDocument
+from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import add_failure, usable_rows
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
@@ -71,11 +71,11 @@ class CoverageItem:
 
     def build_cells(self) -> tuple[str, ...]:
         """Return the kind, name and text as cells of a table."""
-        return self.kind, Code(self.name), Code(self.text)
+        return self.kind, InlineCode(self.name), InlineCode(self.text)
 
 
 @dataclass(frozen=True)
-class Coverage(Document):
+class Coverage(RenderedDocument):
     """The parts of a seed in the order of the file, each with the number of times that restaurants reached it.
 
     `failures` names the restaurants that could not be evaluated to the end.
@@ -122,8 +122,8 @@ class Coverage(Document):
     def _blocks(self) -> Iterator[Block]:
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
-        yield sentence(Code(self.seed), f": {data} reach {share}.")
-        missed = [(*item.build_cells(), Code(item.place)) for item in self.items if not item.count]
+        yield sentence(InlineCode(self.seed), f": {data} reach {share}.")
+        missed = [(*item.build_cells(), InlineCode(item.place)) for item in self.items if not item.count]
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)
@@ -133,7 +133,7 @@ class Coverage(Document):
             yield Table(("part", "name", "what", "times"), reached)
 
 
-@validated
+@validate_arguments
 def cover(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -149,14 +149,14 @@ def cover(
     file that cannot be opened, a wrong parameter, and if no restaurant can be read.
     """
     failures = Failures()
-    coverage = measure_coverage(load_seed(seed), lines_of(rows, "rows"), parameters, failures, duplicates)
-    failures.refuse_nothing_read(coverage.restaurants)
+    coverage = measure_coverage(load_seed(seed), open_lines(rows, "rows"), parameters, failures, duplicates)
+    failures.require_restaurants(coverage.restaurants)
     return coverage
 
 
 def measure_coverage(
     seed: FormulaSeed,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     parameters: Mapping[str, Value] | None,
     failures: Failures,
     duplicates: Duplicates = "fail",
@@ -166,7 +166,7 @@ def measure_coverage(
     A restaurant that fails at a step counts for the parts that it reached before. Raises `DataError` for a wrong parameter.
     """
     program = seed.program
-    evaluator = evaluator_of(seed)
+    evaluator = compile_evaluator(seed)
     parts = sorted(_find_parts(seed), key=lambda part: part.span.start)
     watched_expressions = _find_watched_expressions(program, parts)
     counts: Counter[_PartKey] = Counter()
@@ -181,7 +181,7 @@ def measure_coverage(
             for step in program.steps:
                 evaluation.evaluate_step(step)
         except EvaluationError as error:
-            add_failure(failures, restaurant, evaluator.located(error))
+            add_failure(failures, restaurant, evaluator.locate(error))
     items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
 

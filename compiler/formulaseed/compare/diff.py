@@ -14,17 +14,17 @@ from typing import Any, Literal
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
 from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
 from formulaseed.compare.pairing import pair_programs
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, Lines, lines_of
+from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import DataError
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Details, Paragraph, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.markdown import as_markdown
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
 
 Check = Literal["verdicts", "outputs", "extraction"]
@@ -55,13 +55,13 @@ class ComparedSeed:
     def format_name(self) -> list[str]:
         """Return the file name, and the parameters if any are set, as parts of a sentence."""
         if not self.parameters:
-            return [Code(self.file)]
+            return [InlineCode(self.file)]
         values = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in self.parameters.items())
-        return [Code(self.file), " with ", Code(", ".join(values))]
+        return [InlineCode(self.file), " with ", InlineCode(", ".join(values))]
 
 
 @dataclass(frozen=True)
-class Difference(Document):
+class Difference(RenderedDocument):
     """The difference of two seeds; `outcomes` is None if no restaurants were given."""
 
     old: ComparedSeed
@@ -136,7 +136,7 @@ class Difference(Document):
         return self.outcomes.build_restaurant_tables() if self.outcomes is not None else ()
 
 
-@validated
+@validate_arguments
 def diff(
     old: SeedLike | FormulaSeed,
     new: SeedLike | FormulaSeed,
@@ -163,23 +163,23 @@ def diff(
     difference = compare_seeds(
         load_seed(old),
         load_seed(new),
-        lines_of(rows, "rows") if rows is not None else None,
-        lines_of(new_rows, "new_rows") if new_rows is not None else None,
+        open_lines(rows, "rows") if rows is not None else None,
+        open_lines(new_rows, "new_rows") if new_rows is not None else None,
         parameters=(parameters_old, parameters_new),
         output=output,
         failures=failures,
         duplicates=duplicates,
     )
     if difference.outcomes is not None:
-        failures.refuse_nothing_read(difference.outcomes.restaurant_count)
+        failures.require_restaurants(difference.outcomes.restaurant_count)
     return difference
 
 
 def compare_seeds(
     old: FormulaSeed,
     new: FormulaSeed,
-    lines: Iterable[Line] | None = None,
-    new_lines: Iterable[Line] | None = None,
+    lines: Iterable[InputLine] | None = None,
+    new_lines: Iterable[InputLine] | None = None,
     *,
     parameters: tuple[ParameterValues, ParameterValues],
     output: str | None,
@@ -196,8 +196,8 @@ def compare_seeds(
     outcomes = None
     if lines is not None:
         settings = (
-            Setting("old", evaluator_of(old), parameters[0]),
-            Setting("new", evaluator_of(new), parameters[1]),
+            Setting("old", compile_evaluator(old), parameters[0]),
+            Setting("new", compile_evaluator(new), parameters[1]),
         )
         for setting in settings:
             setting.evaluator.provenance(

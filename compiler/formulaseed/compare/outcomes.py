@@ -13,12 +13,12 @@ from typing import Any
 
 from formulaseed.compare.pairing import Pairing, compute_change, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line
+from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
 from formulaseed.pages.values import format_change, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
@@ -153,7 +153,7 @@ class Outcomes:
         if self.pairing.verdict is None:
             yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
-            yield sentence(Code(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
+            yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
             yield self._build_matrix_table()
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
@@ -172,11 +172,11 @@ class Outcomes:
         pairs = [change.outputs[output] for change in self.changes if output in change.changed]
         changes = [change for pair in pairs if (change := compute_change(*pair)) is not None]
         if not changes:  # one value of each pair is null
-            return Code(output), str(len(pairs)), "-", "-", "-"
+            return InlineCode(output), str(len(pairs)), "-", "-", "-"
         rise = max(changes)
         fall = min(changes)
         return (
-            Code(output),
+            InlineCode(output),
             str(len(pairs)),
             format_change(sum(changes) / len(changes)),
             format_change(rise) if rise > 0 else "-",
@@ -197,22 +197,22 @@ class Outcomes:
         if self.pairing.verdict is not None:
             columns += ["verdict before", "verdict after"]
         if score is not None:
-            columns += [Code(f"{score} {name}") for name in ("before", "after", "change")]
+            columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
         rows = []
         for change in changes[:_MAX_LISTED_RESTAURANTS]:
-            row: list[str] = [Code(change.business_id)]
+            row: list[str] = [InlineCode(change.business_id)]
             if self.pairing.verdict is not None:
                 row += map(_format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
-            rows.append([*row, Code(change.diverges_at)])
+            rows.append([*row, InlineCode(change.diverges_at)])
         yield Table((*columns, "first step that differs"), rows)
-        steps = [(Code(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
+        steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
         yield Table(("first step that differs", "restaurants"), steps)
 
 
 def _format_verdict_cell(verdict: str | None) -> str:
-    return "(failed)" if verdict is None else Code(verdict)
+    return "(failed)" if verdict is None else InlineCode(verdict)
 
 
 def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:
@@ -229,7 +229,7 @@ def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:
 
 
 def _format_value_cell(value: Value) -> str:
-    return Code(value) if isinstance(value, str) else format_value(value)
+    return InlineCode(value) if isinstance(value, str) else format_value(value)
 
 
 # --- evaluation
@@ -252,9 +252,9 @@ def compare_outcomes(
     old: Setting,
     new: Setting,
     pairing: Pairing,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     failures: Failures,
-    new_lines: Iterable[Line] | None,
+    new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
 ) -> Outcomes:
     """Evaluate every restaurant with both seeds and compare the results; add restaurants and lines that fail to `failures`.
@@ -279,8 +279,8 @@ def compare_outcomes(
 def _pair_restaurants(
     old: Setting,
     new: Setting,
-    lines: Iterable[Line],
-    new_lines: Iterable[Line] | None,
+    lines: Iterable[InputLine],
+    new_lines: Iterable[InputLine] | None,
     failures: Failures,
     duplicates: Duplicates,
 ) -> Iterator[_RestaurantPair]:
@@ -304,7 +304,7 @@ def _pair_restaurants(
 
 
 def _read_rows(
-    setting: Setting, lines: Iterable[Line], failures: Failures, duplicates: Duplicates
+    setting: Setting, lines: Iterable[InputLine], failures: Failures, duplicates: Duplicates
 ) -> Iterator[ExtractedRestaurant]:
     """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
     restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)

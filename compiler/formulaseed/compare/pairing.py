@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.errors import DataError
-from formulaseed.explanation.verdict import verdict_of
+from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_symbols
 from formulaseed.language.typed import Symbol, SymbolKind
@@ -44,7 +44,7 @@ def pair_programs(
     """Pair the steps and outputs of two programs, and choose the verdict to count.
 
     `new_names` maps each old step to its name in the new program. `output`, by its old or new name, is the output to look at;
-    by default `verdict_of` chooses one of the new program. Raises `DataError` if `output` is not an output of both programs.
+    by default `choose_verdict` chooses one of the new program. Raises `DataError` if `output` is not an output of both programs.
     """
     all_old_names = {new_name: old_name for old_name, new_name in new_names.items()}
     filters = {step.name for step in new.steps if isinstance(step.operation, nodes.Filter)}
@@ -67,7 +67,7 @@ def _choose_verdict(new: nodes.Program, outputs: Collection[str], output: str | 
 
     Raises `DataError` if `output` is not one of them.
     """
-    verdict = verdict_of(new, output)
+    verdict = choose_verdict(new, output)
     if output is not None and output not in outputs:
         raise DataError(f"the old seed has no output `{output}`")
     return verdict if verdict is not None and verdict.name in outputs else None

@@ -14,20 +14,20 @@ from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
 from formulaseed.compare.pairing import compute_change, format_verdict, is_same, rank_numeric_outputs
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, Lines, lines_of
+from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
-from formulaseed.explanation.verdict import verdict_of
+from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Code, Heading, Table, sentence
-from formulaseed.pages.document import Document
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_change, is_number
 from formulaseed.pipeline import compile, require_valid
 from formulaseed.runtime.evaluator import GeneratedModule
-from formulaseed.runtime.loading import evaluator_of, module_from_source
+from formulaseed.runtime.loading import compile_evaluator, module_from_source
 from formulaseed.runtime.running import usable_rows
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shorten
@@ -125,7 +125,7 @@ class MovedNumber:
 
 
 @dataclass(frozen=True)
-class Sensitivity(Document):
+class Sensitivity(RenderedDocument):
     """The numbers of a policy, each moved by `by` percent, those that flip most verdicts first.
 
     `skipped` has the variants that were not evaluated, each as its number and text, the reason, and the place.
@@ -166,19 +166,19 @@ class Sensitivity(Document):
         effective = [number for number in self.numbers if number.has_effect]
         moved = f"{number_of(len(self.numbers), 'number')} moved by {self.by:.3g}%"
         rest = f"{len(self.numbers) - len(effective)} change nothing"
-        lead = (Code(self.seed), f": {moved} over {number_of(self.restaurants, 'restaurant')}; ")
+        lead = (InlineCode(self.seed), f": {moved} over {number_of(self.restaurants, 'restaurant')}; ")
         if self.verdict is None:
             yield sentence(*lead, f"{rest}; no output is a verdict.")
         else:
             flipping = sum(number.flip_count > 0 for number in effective)
-            yield sentence(*lead, f"{flipping} flip ", Code(self.verdict), f", {rest}.")
+            yield sentence(*lead, f"{flipping} flip ", InlineCode(self.verdict), f", {rest}.")
         if effective:
             more = f", the first {_MAX_RANKED} of {len(effective)}" if len(effective) > _MAX_RANKED else ""
             yield Heading(f"Ranked{more}", 3)
             yield self._build_table(effective[:_MAX_RANKED])
         if self.skipped:
             yield Heading(f"{number_of(len(self.skipped), 'variant')} skipped", 3)
-            yield Table(_SKIPPED_COLUMNS, [tuple(map(Code, variant)) for variant in self.skipped])
+            yield Table(_SKIPPED_COLUMNS, [tuple(map(InlineCode, variant)) for variant in self.skipped])
 
     def _build_table(self, numbers: Iterable[MovedNumber]) -> Table:
         """Return the table of `numbers` with their variants; it counts failures only if any number of the policy has some."""
@@ -187,21 +187,21 @@ class Sensitivity(Document):
         if has_failures:
             columns.append("fail")
         if self.score is not None:
-            columns.append(Code(f"{self.score} moves by"))
+            columns.append(InlineCode(f"{self.score} moves by"))
         rows = []
         for number in numbers:
-            row = [repr(number.value), Code(number.step), Code(number.enclosing_text)]
+            row = [repr(number.value), InlineCode(number.step), InlineCode(number.enclosing_text)]
             for variant in (number.down, number.up):
                 row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flip_count:,}"]
             if has_failures:
                 row.append(f"{number.failure_count:,}")
             if self.score is not None:
                 row.append(format_change(number.find_largest_change(self.score)))
-            rows.append([*row, Code(number.place)])
+            rows.append([*row, InlineCode(number.place)])
         return Table([*columns, "place"], rows)
 
 
-@validated
+@validate_arguments
 def sensitivity(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -222,20 +222,20 @@ def sensitivity(
     failures = Failures()
     ranking = rank_numbers(
         load_seed(seed),
-        lines_of(rows, "rows"),
+        open_lines(rows, "rows"),
         by=by,
         output=output,
         parameters=parameters,
         failures=failures,
         duplicates=duplicates,
     )
-    failures.refuse_nothing_read(ranking.restaurants)
+    failures.require_restaurants(ranking.restaurants)
     return ranking
 
 
 def rank_numbers(
     seed: FormulaSeed,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     *,
     by: float,
     output: str | None,
@@ -348,14 +348,14 @@ class _Baseline:
     def __init__(
         self,
         seed: FormulaSeed,
-        lines: Iterable[Line],
+        lines: Iterable[InputLine],
         output: str | None,
         parameters: dict[str, Value],
         failures: Failures,
         duplicates: Duplicates,
     ) -> None:
-        verdict = verdict_of(seed.program, output)
-        self.evaluator = evaluator_of(seed)
+        verdict = choose_verdict(seed.program, output)
+        self.evaluator = compile_evaluator(seed)
         self.parameters = parameters
         self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
         self.verdict = verdict.name if verdict is not None else None
@@ -363,7 +363,7 @@ class _Baseline:
         module = self.evaluator.module
         self.restaurants: list[_BaselineRestaurant] = []
         for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
-            rows = self.evaluator.parsed_rows(restaurant.rows)
+            rows = self.evaluator.parse_rows(restaurant.rows)
             context = module.parse_context(restaurant.context)
             outputs = _evaluate_outputs(module, self.arguments, rows, context)
             self.restaurants.append(_BaselineRestaurant(restaurant.business_id, rows, context, outputs))

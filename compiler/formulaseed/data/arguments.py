@@ -1,6 +1,6 @@
-"""Validates the arguments of the public functions, by name: one table says what each may be.
+"""Validates the arguments of the public functions, by one table of argument names and types.
 
-In: a public function. Out: the same function, which refuses an unknown option, a missing argument and a value of the wrong kind
+In: a public function. Out: the same function, which rejects an unknown option, a missing argument and a value of the wrong kind
 with a `FormulaSeedError` that names the argument. Seeds, files and data are validated where they are read.
 """
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter, ValidationError
 
-_LEAST_RATIO = 0.5
-"""How similar the nearest option is at least; among a few options a name may be further off than in a seed."""
+_MIN_SIMILARITY = 0.5
+"""The least similarity of an option that is proposed; among a few options it may be lower than among names of a seed."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def validated(function: _Function) -> _Function:
-    """Return the function with its arguments validated when it is called."""
-    return validated_with(lambda name: "")(function)
+def validate_arguments(function: _Function) -> _Function:
+    """Return a function that validates its arguments at each call, and raises `FormulaSeedError` for a wrong one."""
+    return validate_arguments_with(lambda name: "")(function)
 
 
-def validated_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Function]:
-    """Return the decorator `validated` for a function some of whose options have moved.
+def validate_arguments_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Function]:
+    """Return a decorator like `validate_arguments`, with better help for options that belong to other functions.
 
-    `find_home` returns the help for an option that the function does not have; empty if it knows none.
+    `find_home` returns the help for an option that the function does not have; empty if there is none.
     """
 
     def decorate(function: _Function) -> _Function:
         @wraps(function)
-        def checked(*arguments: Any, **options: Any) -> Any:
+        def call_validated(*arguments: Any, **options: Any) -> Any:
             signature = _signature_of(function)
             unknown = next((name for name in options if name not in signature.parameters), None)
             if unknown is not None:
@@ -50,7 +50,7 @@ def validated_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Fu
                 _validate(name, value)
             return function(*arguments, **options)
 
-        return cast(_Function, checked)
+        return cast(_Function, call_validated)
 
     return decorate
 
@@ -58,19 +58,19 @@ def validated_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Fu
 def unknown_option(owner: str, name: str, names: list[str], help: str = "") -> FormulaSeedError:
     """Return the error for an option that a function or a class does not have.
 
-    Without a `help` it proposes the nearest of `names`, though it may be far, or lists all of them.
+    Without a `help`, the message proposes the nearest of `names` even if it is not close, or lists all of them.
     """
     from difflib import get_close_matches
 
     if not help and not find_close_matches(name, names):
-        nearest = get_close_matches(name, names, 1, _LEAST_RATIO)
+        nearest = get_close_matches(name, names, 1, _MIN_SIMILARITY)
         help = f"did you mean `{nearest[0]}`?" if nearest else ""
     help = help or str(did_you_mean(name, names, noun="options", limit=len(names)))
     return FormulaSeedError(f"`{owner}` has no option `{name}`; {help}")
 
 
 def argument_error(name: str, error: ValidationError) -> ArgumentError:
-    """Return the first error of pydantic as one of the argument `name`."""
+    """Return the error for a wrong value of the argument `name`, from the first error of pydantic."""
     first = error.errors(include_url=False)[0]
     reason = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return ArgumentError(name, f"must be {reason}, not {first['input']!r:.80}")
@@ -84,6 +84,7 @@ def _signature_of(function: Callable[..., Any]) -> Signature:
 
 
 def _validate(name: str, value: object) -> None:
+    """Raise `ArgumentError` if the value of the argument `name` is of a wrong type."""
     from pydantic import ValidationError
 
     adapter = _adapters().get(name)
@@ -97,10 +98,10 @@ def _validate(name: str, value: object) -> None:
 
 @cache
 def _adapters() -> dict[str, TypeAdapter[Any]]:
-    """Return what validates each argument that is not validated elsewhere."""
+    """Return the validators of arguments by name; seeds, files and data are validated elsewhere."""
     from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter
 
-    named = Mapping[str, Any] | None
+    parameters = Mapping[str, Any] | None
     types: dict[str, Any] = {
         "business_id": StrictStr,
         "by": Annotated[float, Field(gt=0, strict=True)],
@@ -110,9 +111,9 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "notify": Callable[..., Any] | None,
         "on_error": Literal["fail", "skip"],
         "output": StrictStr | None,
-        "parameters": named,
-        "parameters_new": named,
-        "parameters_old": named,
+        "parameters": parameters,
+        "parameters_new": parameters,
+        "parameters_old": parameters,
         "sample": Annotated[StrictInt, Field(ge=1)] | None,
         "sample_seed": StrictInt,
         "target": StrictStr,

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.file_kinds import kind_of_text, unfit
-from formulaseed.data.files import json_value, read_whole
+from formulaseed.data.file_kinds import describe_mismatch, kind_of_text
+from formulaseed.data.files import parse_json, read_whole
 from formulaseed.data.joining import join_files
-from formulaseed.data.jsonl import Line, Lines, lines_of, parsed, read_contexts
+from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines, read_contexts
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
@@ -33,18 +33,18 @@ def read_dataset(
 ) -> Dataset:
     """Read a dataset. If `reviews` is None, the restaurants' lines hold their reviews, as contexts do.
 
-    A restaurant that has a review twice is unusable with `fail`, and has the first with `first`.
-
-    Raises `UnreadableError` for a file that cannot be opened and `DataError` for an invalid social graph.
+    With the `duplicates` `fail`, a restaurant that has a review twice is unusable; with `first` the first review counts.
+    Unusable lines are added to `failures`. Raises `UnreadableError` for a file that cannot be opened and `DataError` for an
+    invalid social graph.
     """
     graph = {"friend_graph": _read_graph(social)} if social is not None else {}
-    values = _read_judgements(lines_of(judgements, "judgements"), failures) if judgements is not None else None
-    restaurant_lines = lines_of(restaurants, "restaurants")
+    values = _read_judgements(open_lines(judgements, "judgements"), failures) if judgements is not None else None
+    restaurant_lines = open_lines(restaurants, "restaurants")
     if reviews is None:
         located = read_contexts(restaurant_lines, RatedRestaurant, duplicates)
     else:
         models = RatedRestaurant, RatedReviewLine
-        located = join_files(restaurant_lines, lines_of(reviews, "reviews"), failures, models, duplicates)
+        located = join_files(restaurant_lines, open_lines(reviews, "reviews"), failures, models, duplicates)
     candidates: dict[str, Restaurant] = {}
     unusable: dict[str, str] = {}
     for place, restaurant, business_id in located:
@@ -62,10 +62,10 @@ def read_dataset(
     return Dataset(candidates, unusable, background, social is not None)
 
 
-def _read_judgements(lines: Iterable[Line], failures: Failures) -> dict[tuple[str, str], str]:
+def _read_judgements(lines: Iterable[InputLine], failures: Failures) -> dict[tuple[str, str], str]:
     """Return the judgements by review and aspect; add invalid and contradictory lines to `failures`."""
     judgements: dict[tuple[str, str], str] = {}
-    for line, record in parsed(lines, JudgementLine.read):
+    for line, record in parse_lines(lines, JudgementLine.read):
         if isinstance(record, DataError):
             failures.add(line.place, str(record))
             continue
@@ -83,16 +83,16 @@ def _read_graph(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[s
     if not isinstance(source, str | os.PathLike):
         raise DataError(f"a social graph is a path or an object, not {type(source).__name__}")
     name = os.fspath(source)
-    value = _social_json(source, name)
+    value = _read_social_json(source, name)
     if not isinstance(value, dict):
         raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
     return SocialGraph.read(value, name).friend_graph
 
 
-def _social_json(file: str | os.PathLike[str], name: str) -> Any:
+def _read_social_json(file: str | os.PathLike[str], name: str) -> Any:
     """Return the JSON value of a social graph's file. Raises `UnreadableError` for a file of another kind."""
     data = read_whole(file, FILE_BYTES)
     kind = kind_of_text(data.decode("utf-8-sig", "replace"), name)
     if kind is not None and kind.name != "social":
-        raise UnreadableError(f"cannot read {name}: {unfit(kind, 'social', name)}")
-    return json_value(data, name)
+        raise UnreadableError(f"cannot read {name}: {describe_mismatch(kind, 'social', name)}")
+    return parse_json(data, name)

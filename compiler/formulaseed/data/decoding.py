@@ -1,8 +1,8 @@
-"""Decode a line of JSON: quickly if it can be proved that nothing was lost, otherwise promote_warnings.
+"""Decodes a line of JSON: with a fast decoder if it provably drops nothing, otherwise promote_warnings.
 
 In: a line's bytes. Out: its object; anything else, or duplicate keys, is a `DataError`. A fast decoder silently keeps the
-last of duplicate keys, and has its own words for errors. So its values are compared with the line, and lines that it
-refuses go to the strict reader, which alone decides what is wrong with a line.
+last of duplicate keys, and has other error messages. So its values are compared with the line, and lines that it rejects
+go to the strict reader, which reports all errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from formulaseed.source.strict_json import JsonRefusal, refuse_constant, refuse_
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_BRACKETS = 500
-"""A line with at most as many `[` is not nested too deep for any decoder."""
+"""A line with at most this number of `[` is not nested too deep for any decoder."""
 _NOT_MARKS = bytes(code for code in range(256) if code not in b":[\\")
 
 
@@ -27,16 +27,16 @@ def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
     """Return the object on a line. Raises `DataError` for anything else, duplicate keys, NaN and unpaired surrogates."""
     try:
         value = fast_decoder()(line)
-    except Exception:  # the strict reader knows the words for it
+    except Exception:  # the strict reader reports the error
         return _read_strictly(line, encoding)
-    if type(value) is dict and is_whole(line, *entries_of(value)):
+    if type(value) is dict and is_whole(line, *count_entries(value)):
         return value
     return _read_strictly(line, encoding)
 
 
 @cache
 def fast_decoder() -> Callable[[bytes], Any]:
-    """Return the fastest decoder that is installed: it raises for all that the strict reader refuses but duplicate keys."""
+    """Return the fastest installed decoder. It raises for everything that the strict reader rejects, except duplicate keys."""
     try:
         from msgspec.json import Decoder
     except ImportError:
@@ -48,6 +48,7 @@ _decoder = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _decode(line: bytes) -> Any:
+    """Return the JSON value on a line. Raises `ValueError` if it is not JSON, or may have an unpaired surrogate."""
     if b"\\" in line and (b"\\ud" in line or b"\\uD" in line):
         raise JsonRefusal("there may be an unpaired surrogate")
     text = line.decode()
@@ -58,12 +59,12 @@ def _decode(line: bytes) -> Any:
 
 
 def is_whole(line: bytes, entries: int, other_marks: int) -> bool:
-    """Return True if a shallow line of JSON surely has exactly so many entries; False if its strings leave that open.
+    """Return True if a line of JSON provably has exactly `entries` keys and is not nested deep; False if it may have more.
 
-    More than `entries` are duplicates, or in objects that were not counted. After each key there is a colon, and directly
-    before that, white space aside, a quote. So a line has at most as many keys as quotes before colons, and as colons that
-    are in no string. `other_marks` are lists and colons in strings, not all of them: as each is a `[`, a colon or an escape,
-    there is no other entry in a line that has no more of these three than `entries` and `other_marks`.
+    More keys would be duplicates, or in objects that were not counted. Each key is followed by a colon, and before the colon
+    there is a quote, with white space between at most. So a line has at most as many keys as quotes before colons, and as
+    colons outside strings. `other_marks` counts lists, and some colons in strings. Each of those is a `[`, a colon or an
+    escape: a line whose number of these three marks is `entries` + `other_marks` has no other key.
     """
     marks = line.translate(None, _NOT_MARKS)
     if len(marks) == entries + other_marks:
@@ -72,10 +73,10 @@ def is_whole(line: bytes, entries: int, other_marks: int) -> bool:
     return is_proved and marks.count(b"[") <= _MAX_BRACKETS
 
 
-def entries_of(value: dict[str, Any]) -> tuple[int, int]:
-    """Return the number of entries of an object, and that of its lists and of colons in its strings.
+def count_entries(value: dict[str, Any]) -> tuple[int, int]:
+    """Return the number of keys of an object, and the number of its lists and of the colons in its strings.
 
-    Both include those of the objects in it: entries as far down as in contexts and rows, strings as in contexts.
+    Nested objects are included, keys down to the depth of rows in a line, colons down to the depth of a context's strings.
     """
     entries = len(value)
     other_marks = 0

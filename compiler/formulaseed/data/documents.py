@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.data.file_kinds import KINDS_OF_TEXT, FileKind, is_snippet, kind_of_text, wanted_text
+from formulaseed.data.file_kinds import KINDS_OF_TEXT, FileKind, is_snippet, kind_of_text, list_kinds
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -24,8 +24,11 @@ from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 
 
-def source_of(file: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
-    """Return the text of a file, and its path, or None if it cannot be written back; report a text that cannot be used."""
+def read_source(file: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
+    """Read a file; return its text, and its path, or None if it cannot be written back.
+
+    A file that is too large, no UTF-8 or recognised as another format is reported in `problems`.
+    """
     data, path = read_bytes(file, limits.SEED_BYTES)
     name = Path(file).as_posix() if os.fspath(file) != "-" else "<stdin>"
     if len(data) > limits.SEED_BYTES:
@@ -53,23 +56,27 @@ def is_of_kind(source: Source, kind: FileKind | None, kinds: Collection[str], pr
     if kind.name in KINDS_OF_TEXT:
         problems.report(catalogue.not_json(source, kind.noun, help))
     else:
-        wanted = "a whole seed" if is_snippet(kind) else wanted_text(kinds)
+        wanted = "a whole seed" if is_snippet(kind) else list_kinds(kinds)
         problems.report(catalogue.wrong_kind(source, kind.noun, wanted, help))
     return False
 
 
-def dumped(value: Mapping[str, Any], subject: str = "seed", *, indent: int | None = 2) -> str:
-    """Return the JSON text of a value in memory. Raises `FormulaSeedError` if it is not JSON."""
+def dump_json(value: Mapping[str, Any], subject: str = "seed", *, indent: int | None = 2) -> str:
+    """Return the JSON text of a value in memory, on one line if the indented text exceeds the limit of a seed.
+
+    Raises `FormulaSeedError`, which calls the value the `subject`, if it is not JSON.
+    """
     try:
         text = json.dumps(value, indent=indent, ensure_ascii=False)
-        is_too_long = indent is not None and len(text) > limits.SEED_BYTES
-        return json.dumps(value, ensure_ascii=False) if is_too_long else text  # white space does not count
+        if indent is not None and len(text) > limits.SEED_BYTES:  # indentation does not count towards the limit
+            return json.dumps(value, ensure_ascii=False)
+        return text
     except (TypeError, ValueError, RecursionError) as error:
         raise FormulaSeedError(f"the {subject} is not JSON: {error}") from None
 
 
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    """Read the JSON of a text; report its faults, and a text over the limits, whose `tree` is None."""
+    """Read the JSON of a text; report its faults, or that it exceeds a limit. `tree` is None if nothing is usable."""
     if len(source.text) > limits.SEED_BYTES:  # a text given in memory; files are measured as they are read
         problems.report(catalogue.file_too_large(source, "the seed"))
         return Document(source, None, path)
@@ -84,13 +91,13 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 
 
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
-    """Report a bug of ours, so that it neither looks like a fault of the file nor ends in a traceback."""
+    """Report an unexpected exception as a bug of formulaseed; the traceback is printed if FORMULASEED_DEBUG is 1."""
     _print_traceback(error)
     problems.report(catalogue.internal_error(document.source, catalogue.describe_failure(error)))
 
 
-def refused_module(source: Source, subject: str, reason: Exception | str) -> SeedError:
-    """Return the error of a module that is not emitted: it nests deeper than Python can read, or was refused for a `reason`."""
+def module_error(source: Source, subject: str, reason: Exception | str) -> SeedError:
+    """Return the error for a module that is not written: it nests too deep for Python, or fails verification for `reason`."""
     is_too_deep = isinstance(reason, SyntaxError) and "too many" in reason.msg
     if is_too_deep or isinstance(reason, RecursionError | MemoryError):
         return SeedError([catalogue.module_too_deep(source, subject)])
@@ -106,11 +113,11 @@ def _print_traceback(error: Exception) -> None:
         traceback.print_exception(error)
 
 
-def shown_path(path: Path | None, folder: Path | None = None) -> str:
+def portable_path(path: Path | None, folder: Path | None = None) -> str:
     """Return the path that a module's header names: the same from every working directory and on every machine.
 
-    It is relative to the project of the seed, the nearest folder above with a pyproject.toml or a .git; outside of a
-    project to `folder`, that of the module. A module that is in no folder names the file alone. Empty without a path.
+    The path is relative to the project of the seed: the nearest folder above it with a pyproject.toml or a .git. Outside of
+    a project it is relative to `folder`, that of the module; without a folder it is the file's name. Empty without a path.
     """
     if path is None:
         return ""
@@ -126,7 +133,7 @@ def shown_path(path: Path | None, folder: Path | None = None) -> str:
         return absolute.name
 
 
-def named_files(path: str, folder: Path) -> list[Path]:
+def candidate_paths(path: str, folder: Path) -> list[Path]:
     """Return the possible paths of the file that the header of a generated file in `folder` names, the likeliest first.
 
     A header names the file from its project, a folder above; outside of a project from the folder itself.

@@ -1,4 +1,4 @@
-"""Refuse a review that a restaurant has twice, or keep the first: the same for rows, contexts, joined files and tables.
+"""Rejects a review that a restaurant has twice, or keeps the first: for rows, contexts, joined files and tables alike.
 
 In: the ids of a restaurant's reviews, in their order. Reviews without an id are no duplicates of one another. It imports the
 standard library and `errors` only, since it is sent to the executors of a cluster.
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 from formulaseed.errors import DataError
 
 Duplicates = Literal["fail", "first"]
-"""`fail` refuses a restaurant that has a review twice; `first` keeps the first of equal ids and counts the others."""
+"""`fail` rejects a restaurant that has a review twice; `first` keeps the first review of each id and counts the others."""
 DUPLICATES = get_args(Duplicates)
 ID = "review_id"
 _ID_TYPES = (str, int)
@@ -27,8 +27,7 @@ def review_ids(rows: Iterable[Any]) -> list[Any]:
 def are_unique(ids: Sequence[Any]) -> bool:
     """Return True if no id occurs twice."""
     try:
-        # Nearly always, and fast.
-        if len(set(ids)) == len(ids):
+        if len(set(ids)) == len(ids):  # nearly always true, and fast
             return True
     except TypeError:  # a list or an object, which is no id
         pass

@@ -36,18 +36,20 @@ def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
         from msgspec.json import Encoder, format
     except ImportError:
         return _encode_by_type
-    encoded = Encoder().encode
+    encode_fast = Encoder().encode
 
     def encode_quickly(values: Mapping[str, Any]) -> str:
-        text = format(encoded(values), indent=0).decode()
-        # It has null for NaN, and other digits for numbers below 0.0001 and from 1e16 on.
-        is_other = "null" in text or ".0000" in text or _has_exponent(text)
-        return _encode_by_type(values) if is_other else text
+        text = format(encode_fast(values), indent=0).decode()
+        # msgspec writes null for NaN, and other digits than Python for numbers below 0.0001 and from 1e16 on.
+        if "null" in text or ".0000" in text or _has_exponent(text):
+            return _encode_by_type(values)
+        return text
 
     return encode_quickly
 
 
 def _encode_by_type(values: Mapping[str, Any]) -> str:
+    """Return the JSON of values by names that need no escapes; "" if it may contain NaN or infinity."""
     parts = [f'"{name}": {_PLAIN.get(type(value), encode)(value)}' for name, value in values.items()]
     text = f"{{{', '.join(parts)}}}"
     return "" if "nan" in text or "inf" in text else text

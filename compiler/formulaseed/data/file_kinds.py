@@ -1,7 +1,7 @@
-"""Recognise the kind of a file, and the command that takes it: one table for documents, data and pasted snippets.
+"""Recognises the kind of a file, and the command that reads it: one table for documents, data and pasted snippets.
 
 In: a JSON value, or a text that is not JSON. Out: a `FileKind`, or None if nothing is certain; each reader then reports
-its own errors. A reader names the kinds that it takes; a file of another kind is one error, with the help of the table.
+its own errors. A reader names the kinds that it reads; a file of another kind is one error, with the help of the table.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple
 
-_SECTIONS = frozenset((
+_SEED_SECTIONS = frozenset((
     "filter", "extract", "compute", "output", "filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag",
     "output_fields",
 ))  # fmt: skip
-_PARTS = _SECTIONS | {"review_handling", "parameters", "properties", "allow"}
-_OF_REFERENCE = frozenset(("custom_fields", "enums", "operators", "functions", "syntax_patterns", "examples"))
-_OPERATORS = frozenset(("in", ">=", ">", "<=", "<", "!="))
-_NAMESPACES = ("extraction.", "meta.", "context.", "$")
-_CHECKED = "`formulaseed check {0}` and `compile` take it"
+_SEED_PARTS = _SEED_SECTIONS | {"review_handling", "parameters", "properties", "allow"}
+_REFERENCE_KEYS = frozenset(("custom_fields", "enums", "operators", "functions", "syntax_patterns", "examples"))
+_COMPARISON_OPERATORS = frozenset(("in", ">=", ">", "<=", "<", "!="))
+_CONDITION_PREFIXES = ("extraction.", "meta.", "context.", "$")
+_CHECK_HELP = "`formulaseed check {0}` and `compile` take it"
 
 _Keys = Set[str]
 
 
 class FileKind(NamedTuple):
-    """A kind of file or snippet: `noun` names it in messages, `help` says what takes it, with `{0}` for the file's name.
-
-    `has_keys` returns True if an object with these keys is of the kind; None for a kind that is not an object.
-    """
+    """A kind of file or snippet."""
 
     name: str
     noun: str
+    """The kind in messages."""
     help: str
+    """The command that reads the kind, or other help, with `{0}` for the file's name."""
     has_keys: Callable[[_Keys], bool] | None = None
+    """Returns True if an object with these keys is of the kind; None for a kind that is no object."""
 
 
 def _any_of(*names: str) -> Callable[[_Keys], bool]:
@@ -49,17 +49,19 @@ def _one_of(names: _Keys) -> Callable[[_Keys], bool]:
 
 
 def _is_results(keys: _Keys) -> bool:
+    """Return whether an object with these keys is a result of `run` or `evaluate`."""
     return "task" in keys and not keys.isdisjoint(("output", "error"))
 
 
 def _is_restaurants(keys: _Keys) -> bool:
+    """Return whether an object with these keys is a restaurant, not a result, which has a name, too."""
     names = ("business", "name", "categories", "attributes")
     return "business_id" in keys and not keys.isdisjoint(names) and not _is_results(keys)
 
 
-_OF_DATA = (
+_DATA_KINDS = (
     FileKind("seed", "a seed", "pass it as SEED, as to `formulaseed check {0}`",
-             lambda keys: "task_name" in keys or len(keys & _SECTIONS) > 1),
+             lambda keys: "task_name" in keys or len(keys & _SEED_SECTIONS) > 1),
     FileKind("step", "a step", "put it into `compute`", lambda keys: "op" in keys and "args" not in keys),
     FileKind("rows", "a file of rows", "`formulaseed evaluate SEED --rows {0}` takes it", _any_of("rows")),
     FileKind("results", "a file of results", "pass what they were computed from: a seed, rows or contexts", _is_results),
@@ -77,14 +79,14 @@ _OF_DATA = (
     FileKind("restaurants", "a file of restaurants", "`formulaseed run SEED --restaurants {0} --reviews FILE` takes it",
              _is_restaurants),
 )  # fmt: skip
-_OF_DOCUMENTS = (
+_DOCUMENT_KINDS = (
     FileKind("requests", "a file of requests", "`formulaseed check {0}`, `compile` and `validate` take it",
              lambda keys: not keys.isdisjoint(("gold_restaurant", "structure", "shorthand", "scenario"))
              or keys >= {"op", "args"} or keys >= {"aspect", "evidence"}),
     FileKind("reference", "a formula reference", "`formulaseed formula TEXT --reference {0}` takes it", _any_of("entities")),
-    FileKind("rules", "a file of rules", _CHECKED, _any_of("rules")),
+    FileKind("rules", "a file of rules", _CHECK_HELP, _any_of("rules")),
 )  # fmt: skip
-_SNIPPETS = (
+_SNIPPET_KINDS = (
     FileKind("evidence", "the evidence of a condition", 'put it into {{"aspect": …, "evidence": {{…}}}}', _any_of("kind")),
     FileKind("rule of case", "a rule of `case`", "put it into the `rules` of a step", _any_of("when", "else")),
     FileKind("formula", "a rule or a step of seed v1", "put a rule into a list, `[…]`, and a step into `compute_dag`",
@@ -92,56 +94,59 @@ _SNIPPETS = (
     FileKind("field", "the declaration of a field", "put it into the `fields` of `extract`", _all_of("name", "type")),
     FileKind("keywords", "the filter of a seed", 'put it into `filter`: {{"keywords": […]}}', _any_of("keywords")),
     FileKind("fields", "the `extract` of a seed", "put it into `extract`", _any_of("fields")),
-    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}', _one_of(_PARTS)),
+    FileKind("section", "a section of a seed", 'put it beside the others: {{"task_name": …, "extract": …, …}}',
+             _one_of(_SEED_PARTS)),
     FileKind("section of a reference", "a section of a formula reference", "put it beside its `entities`",
-             _one_of(_OF_REFERENCE)),
+             _one_of(_REFERENCE_KEYS)),
     FileKind("comparison", "the comparison of a condition", 'put it into `where`: {{"meta.year": {{…}}}}',
-             lambda keys: bool(keys) and keys <= _OPERATORS),
+             lambda keys: bool(keys) and keys <= _COMPARISON_OPERATORS),
     FileKind("condition", "a condition", "put it into the `where` of a step",
-             lambda keys: bool(keys) and all(key.startswith(_NAMESPACES) for key in keys)),
+             lambda keys: bool(keys) and all(key.startswith(_CONDITION_PREFIXES) for key in keys)),
 )  # fmt: skip
-_FILES = frozenset(kind.name for kind in (*_OF_DATA, *_OF_DOCUMENTS))
-KINDS = {kind.name: kind for kind in (*_OF_DATA, *_OF_DOCUMENTS, *_SNIPPETS)}
+_FILE_KIND_NAMES = frozenset(kind.name for kind in (*_DATA_KINDS, *_DOCUMENT_KINDS))
+KINDS = {kind.name: kind for kind in (*_DATA_KINDS, *_DOCUMENT_KINDS, *_SNIPPET_KINDS)}
 """Every kind of JSON object by its name; an object is of the first that its keys fit."""
 
-_TABLE = FileKind("table", "a lookup table", "put it into the `table` of a step with the operation `lookup`")
-_LISTS = {"step": "a list of steps", "field": "a list of fields", "rule of case": "the rules of `case`"}
-_SEEDS = FileKind("seeds", "a file of several seeds", "write each into a file of its own")
-_ONE_A_LINE = "write one object a line, as `jq -c '.[]' {0}` does: "
+_TABLE_KIND = FileKind("table", "a lookup table", "put it into the `table` of a step with the operation `lookup`")
+_LIST_NOUNS = {"step": "a list of steps", "field": "a list of fields", "rule of case": "the rules of `case`"}
+_SEEDS_KIND = FileKind("seeds", "a file of several seeds", "write each into a file of its own")
+_JSON_LINES_HELP = "write one object a line, as `jq -c '.[]' {0}` does: "
 
 
 class _TextKind(NamedTuple):
+    """A kind of file that is not JSON, with the suffixes of its names and a pattern of its beginning."""
+
     kind: FileKind
     suffixes: tuple[str, ...]
     beginning: re.Pattern[str]
 
 
-_DRAFTED = "`formulaseed draft {0}` writes a seed from a policy in words"
-_EXPORTED = "export it as CSV, which `formulaseed score SEED --rows FILE` takes"
-_NO_TEXT = re.compile(r"(?!)")
-_TEXTS = (
+_DRAFT_HELP = "`formulaseed draft {0}` writes a seed from a policy in words"
+_EXPORT_HELP = "export it as CSV, which `formulaseed score SEED --rows FILE` takes"
+_NEVER_MATCHES = re.compile(r"(?!)")
+_TEXT_KINDS = (
     _TextKind(FileKind("module", "a generated module", "`formulaseed evaluate {0}` and `run` take it in place of its seed"),
               (), re.compile(r'"""(?:Code generated|Compiled) by formulaseed')),
-    _TextKind(FileKind("python", "Python", "`formulaseed init` writes an example of a seed"), (".py",), _NO_TEXT),
-    _TextKind(FileKind("markdown", "Markdown", _DRAFTED), (".md", ".markdown"),
+    _TextKind(FileKind("python", "Python", "`formulaseed init` writes an example of a seed"), (".py",), _NEVER_MATCHES),
+    _TextKind(FileKind("markdown", "Markdown", _DRAFT_HELP), (".md", ".markdown"),
               re.compile(r"#{1,6} (?!(?s:.*)\n[{\[])")),
-    _TextKind(FileKind("text", "plain text", _DRAFTED), (".txt", ".text"), _NO_TEXT),
+    _TextKind(FileKind("text", "plain text", _DRAFT_HELP), (".txt", ".text"), _NEVER_MATCHES),
     _TextKind(FileKind("yaml", "YAML", "convert it to JSON, as `yq -o json {0}` does"), (".yaml", ".yml"),
               re.compile(r"---\s|[A-Za-z_]\w*:(?:\s|$)", re.M)),
     _TextKind(FileKind("csv", "CSV", "`formulaseed score SEED --rows {0}` takes tables"), (".csv", ".tsv"),
               re.compile(r'"?[A-Za-z_][\w.]*"?(?:,"?[A-Za-z_][\w.]*"?)+$', re.M)),
     _TextKind(FileKind("parquet", "Parquet", "`formulaseed evaluate SEED --rows {0}` takes it"), (".parquet",),
               re.compile("PAR1")),
-    _TextKind(FileKind("excel", "an Excel workbook", _EXPORTED), (".xlsx", ".xls"), re.compile("PK\x03\x04")),
+    _TextKind(FileKind("excel", "an Excel workbook", _EXPORT_HELP), (".xlsx", ".xls"), re.compile("PK\x03\x04")),
 )  # fmt: skip
 _TOKEN = re.compile(r'[{}\[\]:]|"(?:[^"\\]|\\.)*+"?', re.S)
-_MAX_SCANNED = 100_000
-_OF_JSON = (".json", ".jsonl", ".ndjson")
-"""The beginning of a file with such a name says nothing: a comment or a stray line in it is reported as what it is."""
+_MAX_SCANNED_CHARACTERS = 100_000
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+"""In a file with such a suffix a comment or a stray line at the beginning is a fault, not another format."""
 
 
 def kind_of(value: object) -> FileKind | None:
-    """Return the kind of a JSON value, of a list that of its first object; None if nothing is certain."""
+    """Return the kind of a JSON object by its keys, or of a list by its first object; None if nothing is certain."""
     if isinstance(value, list):
         return _kind_of_list(next((item for item in value[:10] if isinstance(item, Mapping)), {}))
     if not isinstance(value, Mapping):
@@ -149,40 +154,42 @@ def kind_of(value: object) -> FileKind | None:
     keys = {key for key in value if isinstance(key, str)}
     kind = next((kind for kind in KINDS.values() if kind.has_keys is not None and kind.has_keys(keys)), None)
     is_table = value and all(isinstance(number, int | float) and number is not True for number in value.values())
-    return _TABLE if kind is None and is_table else kind
+    return _TABLE_KIND if kind is None and is_table else kind
 
 
 def _kind_of_list(first: Mapping[str, object]) -> FileKind | None:
+    """Return the kind of a JSON list, with help for lists, by its `first` object; None if nothing is certain."""
     kind = kind_of(first)
     if kind is None or kind.name == "seed":
         return None
     if kind.name == "formula":
         return KINDS["rules"]
-    if kind in _OF_DATA[2:]:
+    if kind in _DATA_KINDS[2:]:
         return kind._replace(
-            noun=kind.noun.replace("a file of", "a JSON list of"), help=_ONE_A_LINE + kind.help.replace("{0}", "FILE")
+            noun=kind.noun.replace("a file of", "a JSON list of"),
+            help=_JSON_LINES_HELP + kind.help.replace("{0}", "FILE"),
         )
-    return kind._replace(noun=_LISTS.get(kind.name, kind.noun))
+    return kind._replace(noun=_LIST_NOUNS.get(kind.name, kind.noun))
 
 
 def kind_of_text(text: str, name: str) -> FileKind | None:
     """Return the kind of the file `name` by its first JSON value, or as a text that is not JSON; None if it is not certain."""
     start = len(text) - len(text.lstrip())
     if text[start : start + 1] not in ("{", "["):
-        return _kind_without_json(text[start:], name)
-    value, end = _first_value(text, start)
+        return _kind_of_plain_text(text[start:], name)
+    value, end = _read_first_value(text, start)
     kind = kind_of(value)
     # The keys of a file with invalid JSON show its intended kind; a part may have too few keys for that.
     if value is None:
-        kind = kind_of(_keys_of_invalid(text, start))
-        return kind if kind is not None and kind.name in _FILES else None
+        kind = kind_of(_find_keys(text, start))
+        return kind if kind is not None and kind.name in _FILE_KIND_NAMES else None
     if kind is not KINDS["seed"]:
         return kind
-    second, _ = _first_value(text, end)
-    return _SEEDS if kind_of(second) is kind else kind
+    second, _ = _read_first_value(text, end)
+    return _SEEDS_KIND if kind_of(second) is kind else kind
 
 
-def _first_value(text: str, start: int) -> tuple[object, int]:
+def _read_first_value(text: str, start: int) -> tuple[object, int]:
     """Return the JSON value that begins at an offset, and where it ends; None and the end of the text if it is not valid."""
     start += len(text[start:]) - len(text[start:].lstrip())
     try:
@@ -191,13 +198,13 @@ def _first_value(text: str, start: int) -> tuple[object, int]:
         return None, len(text)
 
 
-def _keys_of_invalid(text: str, start: int) -> dict[str, object]:
+def _find_keys(text: str, start: int) -> dict[str, object]:
     """Return the keys of the object that begins at an offset, or of the first one in a list, whatever is wrong inside."""
     keys: dict[str, object] = {}
     outer = text[start] == "["
     depth = 0
     last = ""
-    for token in _TOKEN.findall(text, start, start + _MAX_SCANNED):
+    for token in _TOKEN.findall(text, start, start + _MAX_SCANNED_CHARACTERS):
         if token in "{[":
             depth += 1
         elif token in "}]":
@@ -210,58 +217,61 @@ def _keys_of_invalid(text: str, start: int) -> dict[str, object]:
     return keys
 
 
-def _kind_without_json(text: str, name: str) -> FileKind | None:
+def _kind_of_plain_text(text: str, name: str) -> FileKind | None:
+    """Return the kind of a text that is not JSON, by its file's name or its beginning; None if nothing is certain."""
     plain = name.lower().removesuffix(".gz")
-    by_name = next((entry.kind for entry in _TEXTS if entry.suffixes and plain.endswith(entry.suffixes)), None)
-    if not text or plain.endswith(_OF_JSON):
+    by_name = next((entry.kind for entry in _TEXT_KINDS if entry.suffixes and plain.endswith(entry.suffixes)), None)
+    if not text or plain.endswith(_JSON_SUFFIXES):
         return None
-    by_text = next((entry.kind for entry in _TEXTS if entry.beginning.match(text)), None)
-    return KINDS_OF_TEXT["module"] if by_text is KINDS_OF_TEXT["module"] else by_name or by_text
+    by_text = next((entry.kind for entry in _TEXT_KINDS if entry.beginning.match(text)), None)
+    if by_text is KINDS_OF_TEXT["module"]:  # a module is one under any name
+        return by_text
+    return by_name or by_text
 
 
-KINDS_OF_TEXT = {entry.kind.name: entry.kind for entry in _TEXTS}
+KINDS_OF_TEXT = {entry.kind.name: entry.kind for entry in _TEXT_KINDS}
 
 
 def is_snippet(kind: FileKind) -> bool:
     """Return True if a kind is a part of a seed rather than a whole file."""
-    return kind.name in ("step", "table") or any(kind.name == snippet.name for snippet in _SNIPPETS)
+    return kind.name in ("step", "table") or any(kind.name == snippet.name for snippet in _SNIPPET_KINDS)
 
 
-def wanted_text(kinds: Iterable[str]) -> str:
-    """Return the kinds that a reader takes, for messages: `a seed, requests or rules`."""
+def list_kinds(kinds: Iterable[str]) -> str:
+    """Return the nouns of kinds as a list in words, such as `a seed, requests or rules`."""
     *nouns, last = [KINDS[name].noun.removeprefix("a file of ") for name in kinds]
     return f"{', '.join(nouns)} or {last}" if nouns else last
 
 
-_IN_MEMORY = {
+_IN_MEMORY_HELP = {
     "rows": "`formulaseed.extract(seed, contexts)` makes rows",
     "contexts": "`formulaseed.load_evaluator(seed).evaluate(rows, context)` evaluates rows",
 }
 """The help for other objects in memory than the expected ones."""
 
 
-def unfit(kind: FileKind, expected: str, name: str) -> str:
-    """Return the message that a file is of this kind and not of the expected one, with help.
+def describe_mismatch(kind: FileKind, expected: str, name: str) -> str:
+    """Return the message that a file is of another kind than the `expected` one, with help.
 
     Objects in memory, whose name is `<rows>` and the like, are taken by functions, not by commands.
     """
-    help = _IN_MEMORY.get(expected, "pass another list") if name == f"<{expected}>" else kind.help.format(name)
+    help = _IN_MEMORY_HELP.get(expected, "pass another list") if name == f"<{expected}>" else kind.help.format(name)
     return f"it is {kind.noun}, not {KINDS[expected].noun}; {help}"
 
 
-def why_unfit(value: object, expected: str, name: str) -> str:
+def find_mismatch(value: object, expected: str, name: str) -> str:
     """Return the reason why a data file is not of the expected kind, by its first object; empty if it may be.
 
     `value` is the text of a file whose first line is not JSON. Restaurants may have reviews, and contexts none.
     """
     if isinstance(value, str):
-        kind = _kind_without_json(value, name)
+        kind = _kind_of_plain_text(value, name)
         return f"it is {kind.noun}, not JSON Lines; {kind.help.format(name)}" if kind is not None else ""
     kind = kind_of(value)
     keys = {key for key in value if isinstance(key, str)} if isinstance(value, Mapping) else set()
     has_keys = KINDS[expected].has_keys
     assert has_keys is not None
     is_alike = kind is not None and {kind.name, expected} == {"contexts", "restaurants"}
-    if kind is None or has_keys(keys) or is_alike or kind.name not in _FILES:
+    if kind is None or has_keys(keys) or is_alike or kind.name not in _FILE_KIND_NAMES:
         return ""
-    return unfit(kind, expected, name)
+    return describe_mismatch(kind, expected, name)

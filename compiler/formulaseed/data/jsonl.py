@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.decoding import decode_object
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.file_kinds import KINDS, kind_of, why_unfit
-from formulaseed.data.files import BUFFER, shown_bytes
+from formulaseed.data.file_kinds import KINDS, find_mismatch, kind_of
+from formulaseed.data.files import BUFFER, format_size
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES, SEED_BYTES
@@ -37,59 +37,63 @@ _OPENINGS = (b"[", b"{", b"[{")
 """The first lines of a document that is laid out over several lines."""
 
 
-class Line:
-    """A line and its place. `found` is its object or error; if None, the line is decoded when that is first read."""
+class InputLine:
+    """A line of input and its place; its JSON is decoded when `content` is first read."""
 
-    __slots__ = ("_found", "file", "number", "raw")
+    __slots__ = ("_content", "file", "number", "raw")
 
-    def __init__(self, file: str, number: int, raw: bytes, found: dict[str, Any] | DataError | None = None) -> None:
+    def __init__(self, file: str, number: int, raw: bytes, content: dict[str, Any] | DataError | None = None) -> None:
         self.file = file
         self.number = number
         self.raw = raw
-        self._found = found
+        self._content = content
 
     @property
-    def found(self) -> dict[str, Any] | DataError:
+    def content(self) -> dict[str, Any] | DataError:
         """The line's object, or the error if it has none."""
-        if self._found is None:
+        if self._content is None:
             try:
-                self._found = decode_object(self.raw, "utf-8-sig" if self.number == 1 else "utf-8")
+                self._content = decode_object(self.raw, "utf-8-sig" if self.number == 1 else "utf-8")
             except DataError as error:
-                self._found = error
-        return self._found
+                self._content = error
+        return self._content
 
     @property
     def place(self) -> str:
+        """The file and the line's number, for messages."""
         return f"{self.file}:{self.number}"
 
     @property
     def business_id(self) -> str:
         """The id of the line's restaurant; empty if it has none."""
-        business_id = None if isinstance(self.found, DataError) else self.found.get("business_id")
+        business_id = None if isinstance(self.content, DataError) else self.content.get("business_id")
         return business_id if isinstance(business_id, str) else ""
 
-    def parsed(self, parse: Callable[[dict[str, Any]], _Record]) -> _Record | DataError:
-        """Return the record that `parse` makes of the object, or the `DataError` that says why there is none."""
-        if isinstance(self.found, DataError):
-            return self.found
+    def parse(self, parse: Callable[[dict[str, Any]], _Record]) -> _Record | DataError:
+        """Return the record that `parse` makes of the object, or the `DataError` that it or the decoder raises.
+
+        `UnreadableError`, which ends the reading of a file, is not caught.
+        """
+        if isinstance(self.content, DataError):
+            return self.content
         try:
-            return parse(self.found)
+            return parse(self.content)
         except UnreadableError:
             raise
         except DataError as error:
             return error
 
 
-def parsed(
-    lines: Iterable[Line], parse: Callable[[dict[str, Any]], _Record]
-) -> Iterator[tuple[Line, _Record | DataError]]:
+def parse_lines(
+    lines: Iterable[InputLine], parse: Callable[[dict[str, Any]], _Record]
+) -> Iterator[tuple[InputLine, _Record | DataError]]:
     """Yield each line with the record that `parse` makes of its object, or the `DataError` that says why there is none."""
     for line in lines:
-        yield line, line.parsed(parse)
+        yield line, line.parse(parse)
 
 
-def lines_of(source: Lines, name: str) -> Iterator[Line]:
-    """Return the lines of a file; objects in memory or the rows of a data frame become lines of the file `<name>`.
+def open_lines(source: Lines, name: str) -> Iterator[InputLine]:
+    """Open a file and return its lines; objects in memory or the rows of a data frame become lines of the file `<name>`.
 
     Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
     """
@@ -100,10 +104,10 @@ def lines_of(source: Lines, name: str) -> Iterator[Line]:
         from formulaseed.data.parquet import frame_lines
 
         lines = enumerate(frame_lines(source, name), 1)
-        return _check_kind((Line(f"<{name}>", number, raw) for number, raw in lines), kind)
+        return _check_kind((InputLine(f"<{name}>", number, raw) for number, raw in lines), kind)
     if not is_lines(source):
         raise DataError(f"{name} must be a path, a list of objects or a data frame, not {type(source).__name__}")
-    return _check_kind((_line_of(value, f"<{name}>", number) for number, value in enumerate(source, 1)), kind)
+    return _check_kind((_encode_line(value, f"<{name}>", number) for number, value in enumerate(source, 1)), kind)
 
 
 def is_lines(value: object) -> bool:
@@ -130,43 +134,42 @@ def is_frame(value: object) -> bool:
     return hasattr(value, "__arrow_c_stream__")
 
 
-def _line_of(value: object, name: str, number: int) -> Line:
-    """Return the line of an object in memory, with an error if it is not JSON."""
+def _encode_line(value: object, name: str, number: int) -> InputLine:
+    """Return the line of an object in memory; its content is an error if the object is not JSON."""
     if not isinstance(value, Mapping):
-        return Line(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
+        return InputLine(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
     try:
-        return Line(name, number, json.dumps(dict(value)).encode())
+        return InputLine(name, number, json.dumps(dict(value)).encode())
     # Python writes no integer of thousands of digits.
     except ValueError:
-        return Line(name, number, b"", DataError("it holds a number beyond 1e100, or itself"))
+        return InputLine(name, number, b"", DataError("it holds a number beyond 1e100, or itself"))
     except (TypeError, RecursionError) as error:
-        return Line(name, number, b"", DataError(f"it is not JSON: {error}"))
+        return InputLine(name, number, b"", DataError(f"it is not JSON: {error}"))
 
 
-def read_lines(path: str, kind: str | None = None) -> Iterator[Line]:
-    """Yield every line of the file that is not blank. `kind`, of `file_kinds.KINDS`, is what the file must hold.
+def read_lines(path: str, kind: str | None = None) -> Iterator[InputLine]:
+    """Open a file, and yield every line that is not blank. `kind`, of `file_kinds.KINDS`, is what the file must hold.
 
-    The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; if it
-    cannot be unpacked any further, a line never ends, an object has several lines, or the first line shows that the file is
-    of another kind, the error is raised then.
+    Raises `UnreadableError`: at once if the file cannot be opened; during iteration if it cannot be decompressed, a line is
+    too long, an object has several lines, or the first line shows that the file is of another kind.
     """
     if path.endswith(".parquet"):
         from formulaseed.data.parquet import parquet_lines
 
         _open(path).close()
-        return _check_kind((Line(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1)), kind)
+        return _check_kind((InputLine(path, number, raw) for number, raw in enumerate(parquet_lines(path), 1)), kind)
     name = "<stdin>" if path == "-" else path
     return _check_kind(_iterate_lines(name, _open(path), kind), kind)
 
 
-def _check_kind(lines: Iterator[Line], kind: str | None) -> Iterator[Line]:
+def _check_kind(lines: Iterator[InputLine], kind: str | None) -> Iterator[InputLine]:
     """Yield the lines. Raises `UnreadableError` if the first shows that they are not of the kind."""
     first = next(lines, None)
     if first is None:
         return
     if kind is not None:
-        value = _value_or_text(first.raw) if isinstance(first.found, DataError) else first.found
-        reason = why_unfit(value, kind, first.file)
+        value = _value_or_text(first.raw) if isinstance(first.content, DataError) else first.content
+        reason = find_mismatch(value, kind, first.file)
         if reason:
             if isinstance(lines, Generator):
                 lines.close()
@@ -184,7 +187,8 @@ def _value_or_text(raw: bytes) -> object:
         return text[:_MAX_BEGINNING]
 
 
-def _iterate_lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Line]:
+def _iterate_lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[InputLine]:
+    """Yield the lines of an open file that are not blank, and close it. Raises `UnreadableError`."""
     with file:
         is_first = True
         for number in count(1):
@@ -193,25 +197,28 @@ def _iterate_lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Line
             except (OSError, EOFError, zlib.error) as error:
                 raise UnreadableError(f"cannot read {name} from line {number} on: {error}") from None
             if len(raw) > LINE_BYTES:
-                raise UnreadableError(f"cannot read {name}: line {number} is longer than {shown_bytes(LINE_BYTES)}")
+                raise UnreadableError(f"cannot read {name}: line {number} is longer than {format_size(LINE_BYTES)}")
             if not raw:
                 return
             if is_first and raw.removeprefix(codecs.BOM_UTF8).strip() in _OPENINGS:
-                raise UnreadableError(f"cannot read {name}: {_why_no_lines(raw, file, name, kind)}")
+                raise UnreadableError(f"cannot read {name}: {_describe_layout(raw, file, name, kind)}")
             if not raw.isspace():
                 is_first = False
-                yield Line(name, number, raw)
+                yield InputLine(name, number, raw)
 
 
-def _why_no_lines(opening: bytes, rest: BinaryIO, name: str, kind: str | None) -> str:
-    """Return why a document over several lines cannot be read: it is of another kind, or laid out."""
+def _describe_layout(opening: bytes, rest: BinaryIO, name: str, kind: str | None) -> str:
+    """Return why a document over several lines cannot be read: it is of another kind, or must have one object a line.
+
+    `opening` is the first line; the `rest` of the file is read, up to the size of a seed.
+    """
     try:
         document = json.loads((opening + rest.read(SEED_BYTES)).decode("utf-8-sig"))
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         document = None
     document_kind = kind_of(document)
     if kind is not None and document_kind is not None and document_kind.name != kind:
-        reason = why_unfit(document, kind, name)
+        reason = find_mismatch(document, kind, name)
         if reason:
             return reason
     fix = "jq -c '.[]'" if b"[" in opening else "jq -c ."
@@ -242,8 +249,8 @@ LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 
 
 def read_contexts(
-    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord, duplicates: Duplicates = "fail"
+    lines: Iterable[InputLine], model: type[RestaurantRecord] = RestaurantRecord, duplicates: Duplicates = "fail"
 ) -> Iterator[LocatedRestaurant]:
     """Yield one restaurant for each line, read as `model`; `duplicates` decides about those that have a review twice."""
-    for line, restaurant in parsed(lines, lambda value: model.read(value).without_duplicates(duplicates)):
+    for line, restaurant in parse_lines(lines, lambda value: model.read(value).deduplicate(duplicates)):
         yield line.place, restaurant, line.business_id

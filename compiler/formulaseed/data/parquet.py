@@ -13,8 +13,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, BinaryIO, get_args
 
-from formulaseed.data.results import Failures, Provenance, Result, Source
-from formulaseed.data.tabular import DETAILS, IDENTITY, cells_of, columns_of
+from formulaseed.data.results import AnswerSource, Failures, Provenance, Result
+from formulaseed.data.tabular import DETAILS, IDENTITY, column_names, result_cells
 from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base
@@ -42,7 +42,7 @@ def parquet_lines(path: str) -> Iterator[bytes]:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(_BATCH_LINES):
                 for line in batch.to_pylist():
-                    yield json.dumps(_without_nulls(line), default=_plain).encode()
+                    yield json.dumps(_drop_nulls(line), default=_encode_value).encode()
     except (OSError, pa.ArrowException) as error:
         raise UnreadableError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
@@ -54,7 +54,7 @@ def frame_lines(frame: Any, name: str) -> Iterator[bytes]:
     """
     for batch in arrow_table(frame, name).to_batches(_BATCH_LINES):
         for line in batch.to_pylist():
-            yield json.dumps(_without_nulls(line), default=_plain).encode()
+            yield json.dumps(_drop_nulls(line), default=_encode_value).encode()
 
 
 def arrow_table(frame: Any, name: str) -> Any:
@@ -72,35 +72,35 @@ def arrow_table(frame: Any, name: str) -> Any:
         raise DataError(f"{name}: the data frame cannot be read: {str(error).splitlines()[0]}") from None
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return the value without nulls, which stand for absent members: a column has a value for each line."""
+def _drop_nulls(value: Any) -> Any:
+    """Return a copy of a JSON value without nulls, since a column has a null for each line that lacks the member."""
     if isinstance(value, dict):
-        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+        return {name: _drop_nulls(member) for name, member in value.items() if member is not None}
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def _plain(value: Any) -> str | float:
+def _encode_value(value: Any) -> str | float:
     """Return a decimal as a number, a date or a time in ISO form."""
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
 @contextmanager
 def parquet_writer(
-    file: BinaryIO, outputs: Mapping[str, type], task: str, made_with: Provenance
+    file: BinaryIO, outputs: Mapping[str, type], task: str, provenance: Provenance
 ) -> Iterator[Callable[[Result], None]]:
-    """Write a Parquet file; the context is a function that writes a result, which must be `fitting`.
+    """Open a Parquet file of results, and provide a function that writes a result; rest and footer are written on exit.
 
-    `outputs` are the seed's, each with its type.
+    `outputs` are the seed's outputs with their types. Results must have passed `fail_if_oversized`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     types = {**dict.fromkeys(IDENTITY, str), **outputs, **DETAILS}
-    provenance = made_with.to_json()
-    common = {"task": task, **{name: provenance[name] for name in ("seed_sha256", "seed_version", "parameters")}}
+    record = provenance.to_json()
+    common = {"task": task, **{name: record[name] for name in ("seed_sha256", "seed_version", "parameters")}}
     metadata = {"formulaseed": json.dumps(common, ensure_ascii=False)}
-    schema = pa.schema([(name, kinds[types[name]]) for name in columns_of([*outputs])], metadata)
+    schema = pa.schema([(name, kinds[types[name]]) for name in column_names([*outputs])], metadata)
     rows: list[Sequence[Any]] = []
 
     def flush() -> None:
@@ -110,7 +110,7 @@ def parquet_writer(
         rows.clear()
 
     def write(result: Result) -> None:
-        rows.append(cells_of(result, outputs))
+        rows.append(result_cells(result, outputs))
         if len(rows) == _GROUP_ROWS:
             flush()
 
@@ -122,7 +122,7 @@ def parquet_writer(
                 flush()
 
 
-def fitting(result: Result, failures: Failures) -> Result:
+def fail_if_oversized(result: Result, failures: Failures) -> Result:
     """Return the result, or a failed one, added to `failures`, if an integer has more than the 64 bits of its column."""
     for name, value in (result.output or {}).items():
         if isinstance(value, int) and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
@@ -136,10 +136,10 @@ def fitting(result: Result, failures: Failures) -> Result:
 def rows_writer(
     file: BinaryIO, program: nodes.Program, *, with_text: bool
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Write a Parquet file of rows; the context is a function that writes the line of a restaurant, whose keys are columns.
+    """Open a Parquet file of rows, and provide a function that writes the line of a restaurant, whose keys are columns.
 
-    The columns of a row and of a context are the fields that the seed has, standard and declared; others are left out. The
-    function raises `DataError` for a line with a value that its column cannot hold.
+    Rows and contexts have the seed's fields, standard and declared; other values are dropped. The function
+    raises `DataError` for a line with a value that its column cannot hold.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -189,7 +189,7 @@ def _rows_schema(program: nodes.Program, with_text: bool) -> Any:
         row["quotes"] = pa.struct([(field.name, quote) for field in program.fields])
         row["reasons"] = pa.struct([(field.name, pa.string()) for field in program.fields])
     counts = dict.fromkeys(("total", "relevant", "extracted", "failed", "sampled"), pa.int64())
-    sources = pa.struct(dict.fromkeys(filter(None, get_args(Source)), pa.int64()))
+    sources = pa.struct(dict.fromkeys(filter(None, get_args(AnswerSource)), pa.int64()))
     run = dict.fromkeys(("seed_sha256", "seed_version", "extractor", "prompt_sha256"), pa.string())
     sample = pa.struct(dict.fromkeys(("reviews", "of", "seed"), pa.int64()))
     return pa.schema(

@@ -1,7 +1,7 @@
-"""The records of the data formats: contexts, reviews, recorded extractions, rows, stored answers and their usage.
+"""Defines the records of the data formats: contexts, reviews, recorded extractions, rows, stored answers and their usage.
 
-The border where JSON from outside becomes typed values, with pydantic in strict mode: nothing is coerced.
-Fields that are not listed are kept, since a seed may declare them.
+Records validate JSON from outside, with pydantic in strict mode: no value is coerced. Unlisted fields are kept, since a
+seed may declare them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
 from formulaseed.data.results import ReviewCounts
+from formulaseed.data.validation import describe_errors
 from formulaseed.errors import DataError
 from formulaseed.language.inputs import _find_typo, _parse_iso_date
 from formulaseed.language.json_values import _why_incomparable
@@ -21,11 +22,13 @@ from formulaseed.limits import INTEGER_MAX, REVIEW_TEXT_CHARACTERS
 
 Amount = Annotated[float, Field(ge=0, lt=1e15)]
 PositiveAmount = Annotated[float, Field(gt=0, lt=1e15)]
-Count = Annotated[int, Field(ge=0, le=INTEGER_MAX)]
+NonNegative = Annotated[int, Field(ge=0, le=INTEGER_MAX)]
 TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class Record(BaseModel):
+    """A record of a data format: immutable, with keys that are not declared as extra fields."""
+
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 
     @classmethod
@@ -39,9 +42,9 @@ class Record(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _has_no_typo(cls, value: Any) -> Any:
-        """Refuse a key that resembles an absent field: a typo must not become the default."""
+        """Raise `ValueError` for a key that resembles an absent field: a typo must not select the default."""
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
-        find_typo = _first_typo if sum(map(len, keys)) <= _MAX_CACHED_CHARACTERS else _first_typo.__wrapped__
+        find_typo = _find_first_typo if sum(map(len, keys)) <= _MAX_CACHED_CHARACTERS else _find_first_typo.__wrapped__
         typo = find_typo(tuple(cls.model_fields), tuple(keys))
         if typo is not None:
             raise ValueError(f"`{typo[0]}` is missing, but there is `{typo[1][:80]}`: rename it")
@@ -52,8 +55,8 @@ _MAX_CACHED_CHARACTERS = 1_000
 
 
 @lru_cache(256)
-def _first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the first absent name with the key that resembles it, or None; cached, as the lines of a file have the same keys."""
+def _find_first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return the first absent name with the key that resembles it, or None; cached, since lines of a file have the same keys."""
     for name in names:
         typo = _find_typo(name, keys, names) if name not in keys else None
         if typo is not None:
@@ -72,12 +75,13 @@ class ReviewRecord(Record):
     @field_validator("date")
     @classmethod
     def _is_iso(cls, date: str | None) -> str | None:
+        """Return the date unchanged. Raises `ValueError` if it is no ISO date."""
         if date is not None and _parse_iso_date(date) is None:
             raise ValueError(f"must be an ISO date such as 2018-04-14 or 2018-04-14 12:18:05, not {date[:40]!r}")
         return date
 
     def facts(self) -> dict[str, object]:
-        """Return the facts that an extractor may get besides the text, as the line has them."""
+        """Return the facts that an extractor may use in addition to the text; None for those that the line lacks."""
         extra = self.model_extra or {}
         return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
 
@@ -85,7 +89,8 @@ class ReviewRecord(Record):
         """Return the metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
         extra = self.model_extra or {}
         user = {f"user_{name}": value for name, value in (self.user or {}).items()}
-        return {**user, **extra, **({"date": self.date[:10]} if self.date is not None else {})}
+        date = {} if self.date is None else {"date": self.date[:10]}
+        return {**user, **extra, **date}
 
 
 class RestaurantRecord(Record):
@@ -98,17 +103,15 @@ class RestaurantRecord(Record):
 
     @property
     def duplicates(self) -> int:
-        """The number of reviews left out because an earlier one has their id."""
+        """The number of reviews that `deduplicate` has dropped."""
         return self._duplicates
 
     def context(self) -> dict[str, Any]:
+        """Return the restaurant's fields by name, from both places; those in `business` take precedence."""
         return {**(self.model_extra or {}), **(self.business or {})}
 
-    def without_duplicates(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
-        """Return the restaurant with the first review of each id. Raises `DataError` for a duplicate unless the policy allows it.
-
-        `place_of` names a review by its position.
-        """
+    def deduplicate(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
+        """Return a copy with the first review of each id. Under `fail` a duplicate raises `DataError`, with its `place_of`."""
         ids = [review.review_id for review in self.reviews]
         reviews = drop_duplicates(self.reviews, ids, policy, place_of)
         if len(reviews) == len(self.reviews):
@@ -119,7 +122,7 @@ class RestaurantRecord(Record):
 
 
 class ReviewLine(ReviewRecord):
-    """A review of a file of its own, which names its restaurant."""
+    """A review from a file of reviews, with the id of its restaurant."""
 
     business_id: str = Field(min_length=1)
 
@@ -136,7 +139,7 @@ class ExtractionLine(Record):
 
 
 class ReviewedLine(Record):
-    """A recorded extraction that a model is shown: with the review's text, or the ids by which it is found."""
+    """A recorded extraction that serves as an example for a model, with the review's text or the ids of the review."""
 
     business_id: str = ""
     review_id: str = ""
@@ -149,21 +152,22 @@ class ReviewedLine(Record):
 class RowsReviews(Record):
     """The numbers of reviews of the restaurant of a line of rows, as in results."""
 
-    total: Count
-    relevant: Count
-    extracted: Count
-    failed: Count
-    sampled: Count | None = None
-    sources: dict[str, Count] | None = None
-    duplicates: Count = 0
+    total: NonNegative
+    relevant: NonNegative
+    extracted: NonNegative
+    failed: NonNegative
+    sampled: NonNegative | None = None
+    sources: dict[str, NonNegative] | None = None
+    duplicates: NonNegative = 0
 
     def counts(self, rows: int) -> ReviewCounts:
-        """Return the counts. Raises `ValueError` if they do not match the number of rows."""
-        drawn, key = (self.relevant, "relevant") if self.sampled is None else (self.sampled, "sampled")
-        if not self.extracted == rows == drawn - self.failed:
+        """Return the counts as results have them. Raises `ValueError` if they contradict each other or the number of `rows`."""
+        key = "relevant" if self.sampled is None else "sampled"
+        attempted = self.relevant if self.sampled is None else self.sampled
+        if not self.extracted == rows == attempted - self.failed:
             rule = f"`extracted` must be the number of rows, {rows}, and `{key}` that of `extracted` and `failed`"
             raise ValueError(f"`reviews` is wrong: {rule}; or leave `reviews` out")
-        if not drawn <= self.relevant <= self.total:
+        if not attempted <= self.relevant <= self.total:
             raise ValueError("`reviews` is wrong: `relevant` must not be over `total`, nor `sampled` over `relevant`")
         return ReviewCounts(
             self.total, self.relevant, self.extracted, self.failed, self.sampled, self.sources, self.duplicates
@@ -171,7 +175,7 @@ class RowsReviews(Record):
 
 
 class RowsRun(Record):
-    """The extractor and the prompt of a line of rows, as in results."""
+    """The run that extracted a line of rows: extractor, prompt, and sample if there was one, as in results."""
 
     extractor: str | None = None
     prompt_sha256: str | None = None
@@ -180,7 +184,7 @@ class RowsRun(Record):
 
 
 class RowsOrigin(Record):
-    """The keys of a line that say how its rows were made."""
+    """The keys of a line of rows that describe their extraction."""
 
     reviews: RowsReviews | None = None
     run: RowsRun | None = None
@@ -192,10 +196,11 @@ class RowsLine(RowsOrigin):
     business_id: str = Field(min_length=1)
     context: dict[str, Any] = Field(default_factory=dict)
     rows: list[Any]
-    """Objects, which are not copied: modules read them."""
+    """Objects; pydantic does not validate them, since modules do."""
 
     @model_validator(mode="after")
     def _has_objects(self) -> RowsLine:
+        """Raise `ValueError` if a row is no object, or the numbers of reviews do not match the rows."""
         for place, row in enumerate(self.rows):
             if type(row) is not dict:
                 raise ValueError(f"`rows[{place}]` must be an object")
@@ -205,7 +210,7 @@ class RowsLine(RowsOrigin):
 
 
 class RestaurantRows(NamedTuple):
-    """The rows of a restaurant, from a `RowsLine`. Without its `reviews`, there is a row for every review."""
+    """The rows of a restaurant. `reviews` are the line's counts, or the number of rows if the line has no counts."""
 
     business_id: str
     context: dict[str, Any]
@@ -225,55 +230,56 @@ class RestaurantRows(NamedTuple):
             and set(map(type, rows)) == {dict}
         ):  # rare, as pydantic takes much longer
             if "rows" not in value and isinstance(value.get("reviews"), list):
-                raise DataError(f"`rows` is missing, and there are `reviews`: {_MAKE_ROWS}")
+                raise DataError(f"`rows` is missing, and there are `reviews`: {_ROWS_HELP}")
             record = RowsLine.read(value)
-            return cls._with_origin(record.business_id, record.context, record.rows, record)
+            return cls._from_origin(record.business_id, record.context, record.rows, record)
         rest = {key: part for key, part in value.items() if key not in ("business_id", "context", "rows")}
-        return cls.with_others(business_id, context, rows, rest)
+        return cls.from_parts(business_id, context, rows, rest)
 
-    def without_duplicates(self) -> RestaurantRows:
-        """Return the restaurant with the first row of each id; the others are counted, and in no other count."""
+    def deduplicate(self) -> RestaurantRows:
+        """Return a copy with the first row of each id; dropped rows move from the other counts to that of duplicates."""
         rows = drop_duplicates(self.rows, review_ids(self.rows), "first", str)
-        return self._replace(rows=rows, reviews=self.reviews.without_duplicates(len(self.rows) - len(rows)))
+        return self._replace(rows=rows, reviews=self.reviews.subtract_duplicates(len(self.rows) - len(rows)))
 
     @classmethod
-    def with_others(
+    def from_parts(
         cls, business_id: str, context: dict[str, Any], rows: list[Any], rest: dict[str, Any]
     ) -> RestaurantRows:
-        """Return the rows of a line whose other keys have the values `rest`. Raises `DataError` as `read` does."""
+        """Return the rows of a line; `rest` are the values of its other keys. Raises `DataError` as `read` does."""
         if not rest:
-            return cls(business_id, context, rows, _all_extracted(len(rows)))
-        return cls._with_origin(business_id, context, rows, _read_origin(rest))
+            return cls(business_id, context, rows, _count_extracted(len(rows)))
+        return cls._from_origin(business_id, context, rows, _read_origin(rest))
 
     @classmethod
-    def _with_origin(
+    def _from_origin(
         cls, business_id: str, context: dict[str, Any], rows: list[Any], origin: RowsOrigin
     ) -> RestaurantRows:
+        """Return the rows with the counts and the run of `origin`. Raises `DataError` if the counts do not match the rows."""
         count = len(rows)
         if origin.reviews is None:
-            return cls(business_id, context, rows, _all_extracted(count), origin.run)
+            return cls(business_id, context, rows, _count_extracted(count), origin.run)
         try:
             return cls(business_id, context, rows, origin.reviews.counts(count), origin.run)
         except ValueError as error:
             raise DataError(str(error)) from None
 
 
-_MAKE_ROWS = "rows are what `formulaseed extract`, in Python `formulaseed.extract`, makes of such contexts"
+_ROWS_HELP = "rows are what `formulaseed extract`, in Python `formulaseed.extract`, makes of such contexts"
 
 
 @lru_cache(1_000)
-def _all_extracted(count: int) -> ReviewCounts:
-    """Return the counts of a restaurant whose rows are all of its reviews; cached, as most lines have few rows."""
+def _count_extracted(count: int) -> ReviewCounts:
+    """Return the counts of a restaurant whose reviews all have a row; cached, since most lines have few rows."""
     return ReviewCounts(count, count, count, 0)
 
 
 _MAX_CACHED_ORIGINS = 10_000
 _origins: dict[str, RowsOrigin] = {}
-"""A cache by text, in which 1 differs from 1.0 and true; the lines of a file have few."""
+"""A cache of origins by the `repr` of their values, in which 1 differs from 1.0 and true; most lines of a file share one."""
 
 
 def _read_origin(values: dict[str, Any]) -> RowsOrigin:
-    """Return the record of a line's other keys, cached. Raises `DataError` if they are invalid."""
+    """Return the record of a line's `reviews` and `run`, from a cache if equal ones have been read. Raises `DataError`."""
     text = repr(values)
     origin = _origins.get(text)
     if origin is None:
@@ -289,31 +295,33 @@ class RatedReview(ReviewRecord):
     stars: float | None = Field(default=None, allow_inf_nan=False)
 
     @model_validator(mode="after")
-    def _has_a_name(self) -> RatedReview:
+    def _has_comparable_values(self) -> RatedReview:
+        """Raise `ValueError` for a name, a text or another value that requests cannot compare."""
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a string")
-        _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
+        _require_comparable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
         if len(self.text) > REVIEW_TEXT_CHARACTERS:
             raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
 
 class RatedReviewLine(RatedReview, ReviewLine):
-    """A review for requests in a file of its own."""
+    """A review for requests, from a file of reviews."""
 
 
 class RatedRestaurant(RestaurantRecord):
     """A restaurant for requests."""
 
-    reviews: list[RatedReview]  # type: ignore[assignment]  # never written to
+    reviews: list[RatedReview]  # type: ignore[assignment]  # the list is never mutated
 
     @model_validator(mode="after")
     def _has_objects(self) -> RatedRestaurant:
+        """Raise `ValueError` for attributes or hours that are no object, and for values that requests cannot compare."""
         for name in ("attributes", "hours"):
             if not isinstance(self.context().get(name), dict | None):
                 raise ValueError(f"`{name}` must be an object")
-        _refuse_unreadable(self.context())
+        _require_comparable(self.context())
         return self
 
 
@@ -341,9 +349,9 @@ class StoredAnswerLine(UsageRecord):
     model: str
     content: dict[str, Any] | None
     reason: str
-    batch: Count
+    batch: NonNegative
     at: Amount
-    tries: Count
+    tries: NonNegative
 
 
 class SocialGraph(Record):
@@ -352,39 +360,9 @@ class SocialGraph(Record):
     friend_graph: dict[str, list[str]]
 
 
-def _refuse_unreadable(values: dict[str, Any]) -> None:
+def _require_comparable(values: dict[str, Any]) -> None:
     """Raise `ValueError` for a value that cannot be compared."""
     for name, value in values.items():
         reason = _why_incomparable(value)
         if reason:
             raise ValueError(f"`{name}` {reason}")
-
-
-_MESSAGES = {
-    "missing": "is missing",
-    "string_type": "must be a string",
-    "int_type": "must be an integer",
-    "bool_type": "must be true or false",
-    "greater_than_equal": "must be 0 or more",
-    "less_than": "is too large",
-    "less_than_equal": "is too large",
-    "string_too_short": "must not be empty",
-    "float_type": "must be a number",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "extra_forbidden": "is an unknown key",
-    "model_type": "must be an object",
-}
-"""The messages for pydantic's types of errors."""
-
-
-def describe_errors(error: ValidationError) -> str:
-    """Return the errors, as `reviews[3].text` and a message; the first five."""
-    parts = []
-    for fault in error.errors(include_url=False, include_context=False):
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
-        place = "".join(steps).removeprefix(".")
-        message = fault["msg"].removeprefix("Value error, ")
-        message = _MESSAGES.get(fault["type"]) or message[:1].lower() + message[1:]
-        parts.append(f"`{place}` {message}" if place else message)
-    return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")

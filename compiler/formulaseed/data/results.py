@@ -1,23 +1,15 @@
-"""Define results, the reviews and values of extractors, and failures; write results, one restaurant a line."""
+"""Defines results, the reviews and values of extractors, and failures; writes results, one restaurant a line."""
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
-import stat
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from io import TextIOWrapper
-from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO
 
 from formulaseed.data.encoding import encode, encode_plain, encode_string
-from formulaseed.data.files import refuse_input, replacing
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.source.printing import number_of
@@ -38,12 +30,12 @@ class ReviewCounts:
     sampled: int | None = None
     """The number of relevant reviews in the sample; None without a sample."""
     sources: Mapping[str, int] | None = None
-    """The numbers of relevant reviews by their `Source`; None if there is a single source."""
+    """The numbers of relevant reviews by their `AnswerSource`; None if there is a single source."""
     duplicates: int = 0
     """The number of reviews left out because an earlier one has their id; they are in no other count."""
 
-    def without_duplicates(self, number: int) -> ReviewCounts:
-        """Return the counts with this many extracted reviews as duplicates."""
+    def subtract_duplicates(self, number: int) -> ReviewCounts:
+        """Return the counts after `number` extracted reviews turned out to be duplicates, which no other count includes."""
         if not number:
             return self
         sampled = None if self.sampled is None else self.sampled - number
@@ -52,7 +44,7 @@ class ReviewCounts:
         return ReviewCounts(total, relevant, extracted, self.failed, sampled, self.sources, duplicates)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts as results have them, without a sample, sources and duplicates that there are not."""
+        """Return the counts as results have them; `sampled`, `sources` and `duplicates` only if there are any."""
         counts: dict[str, Any] = {name: getattr(self, name) for name in ("total", "relevant", "extracted", "failed")}
         if self.sampled is not None:
             counts["sampled"] = self.sampled
@@ -63,7 +55,7 @@ class ReviewCounts:
         return counts
 
     @property
-    def encoded(self) -> str:
+    def json_text(self) -> str:
         """The JSON of the counts."""
         if self.sampled is not None or self.sources is not None or self.duplicates:
             return encode(self.to_json())
@@ -96,14 +88,14 @@ class Provenance:
         return values | {name: value for name, value in optional.items() if value}
 
     @cached_property
-    def encoded(self) -> str:
-        """The JSON of the provenance, the same in every line of a run."""
+    def json_text(self) -> str:
+        """The JSON of the provenance, cached since every line of a run has it."""
         return encode(self.to_json())
 
 
 @value_node
 class Result:
-    """One restaurant's line. `output` is None if the restaurant failed; `error` then has the reason."""
+    """A restaurant's result, a line of output. If the restaurant failed, `output` is None and `error` has the reason."""
 
     business_id: str
     name: str | None
@@ -114,7 +106,7 @@ class Result:
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Any]] | None = None
-    """The quotes by review and field; the reasons are, too."""
+    """The quotes by review and field, like `reasons`; None if the extractor gave none."""
     reasons: Mapping[str, Mapping[str, Any]] | None = None
     run: Provenance | None = None
 
@@ -137,16 +129,18 @@ class Result:
         else:
             line += f', "output": {"null" if self.output is None else encode_plain(self.output)}'
         if self.reviews is not None:
-            line += f', "reviews": {self.reviews.encoded}'
+            line += f', "reviews": {self.reviews.json_text}'
         for name in ("steps", "evidence", "quotes", "reasons"):
             value = getattr(self, name)
             if value is not None:
                 line += f', "{name}": {encode(value)}'
-        return line + (f', "run": {self.run.encoded}}}' if self.run is not None else "}")
+        if self.run is not None:
+            line += f', "run": {self.run.json_text}'
+        return line + "}"
 
 
-def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
-    """Return an error as a result's line has it; errors of the data have no step and the kind `data`."""
+def error_record(error: EvaluationError | DataError) -> dict[str, str | None]:
+    """Return the object of an error in a result; errors of the data have no step and the kind `data`."""
     if isinstance(error, EvaluationError):
         return {"step": error.step, "kind": error.kind, "message": error.message}
     return {"step": None, "kind": "data", "message": str(error)}
@@ -154,7 +148,7 @@ def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
 
 @dataclass
 class Failures:
-    """The failures of a run, in order; a place is `file:line` or a restaurant.
+    """The failures of a run, a message for each, in order; a place is `file:line` or a restaurant.
 
     `unreadable` counts invalid lines of input, `unused` valid ones without a result: duplicates, and reviews of unknown
     restaurants.
@@ -171,25 +165,26 @@ class Failures:
     """A restaurant with two lines, and the places of both."""
 
     def add(self, place: str, reason: str) -> None:
+        """Add a failure."""
         self.lines.append(f"{place}: {reason}")
 
     def add_unreadable(self, place: str, reason: str) -> None:
-        """Note a line of input that cannot be read."""
+        """Add and count a line of input that cannot be read."""
         self.unreadable += 1
         self.add(place, reason)
 
     def add_unused(self, place: str, reason: str, lines: int = 1) -> None:
-        """Note lines of input that cannot be used."""
+        """Add one failure for some lines of input that cannot be used, and count the lines."""
         self.unused += lines
         self.add(place, reason)
 
     def note_restaurant(self, place: str, business_id: str) -> None:
-        """Note the line of a restaurant that is evaluated; a second line of the same is reported, but is not a failure."""
+        """Note the line of a restaurant that is evaluated; a second line of the same restaurant becomes a warning."""
         first = self._restaurants.setdefault(business_id, place)
         if first != place:
             self._repeated.append((business_id, first, place))
 
-    def refuse_nothing_read(self, restaurants: int) -> None:
+    def require_restaurants(self, restaurants: int) -> None:
         """Raise `DataError` with the first failure if no restaurant could be read, though there were some."""
         if not restaurants and self.lines:
             more = f"; and {number_of(len(self.lines) - 1, 'more such line')}" if self.lines[1:] else ""
@@ -209,6 +204,7 @@ class Failures:
 
     @property
     def status(self) -> int:
+        """The exit status: `PARTIAL` if there are failures, otherwise `FINE`."""
         return PARTIAL if self.lines else FINE
 
     def summary(self) -> str:
@@ -218,11 +214,11 @@ class Failures:
 
 
 _MAX_VERDICTS = 12
-"""The maximum of different values of an output that is a verdict."""
+"""An output with more different values is no verdict."""
 
 
 class ResultCounts:
-    """Counts the restaurants with a result, those that failed, their reviews and their verdicts.
+    """The numbers of restaurants with a result, of those that failed, and of their reviews and verdicts.
 
     A verdict is the value of an output that has few different values, strings or booleans.
     """
@@ -241,6 +237,7 @@ class ResultCounts:
         reviews: ReviewCounts | None,
         output: Mapping[str, Any] | None = None,
     ) -> None:
+        """Add a restaurant: its error if it failed, its numbers of reviews and its outputs if it has them."""
         self.restaurants += 1
         if error is not None:
             self.failed += 1
@@ -255,6 +252,7 @@ class ResultCounts:
             self._add_verdicts(output)
 
     def _add_verdicts(self, output: Mapping[str, Any]) -> None:
+        """Count the strings and booleans of a restaurant's outputs; the first output decides which are verdicts."""
         if self._names is None:
             self._names = [name for name, value in output.items() if isinstance(value, str | bool | None)]
         for name in self._names:
@@ -273,7 +271,7 @@ class ResultCounts:
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
     def lines(self) -> list[str]:
-        """Return the verdicts of each output, and the errors, most frequent first; for people."""
+        """Return a line with the frequencies of each output's verdicts, and one with those of errors, most frequent first."""
         verdicts = [(name, counts) for name, counts in self._verdicts.items() if len(counts) <= _MAX_VERDICTS]
         return [
             f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in counts.most_common())
@@ -283,29 +281,8 @@ class ResultCounts:
 
 
 def write_line(file: TextIO, line: Result | dict[str, Any]) -> None:
-    """Write a line of JSON."""
+    """Write a result or an object as a line of JSON."""
     file.write((line.to_line() if isinstance(line, Result) else encode(line)) + "\n")
-
-
-@contextmanager
-def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
-    """Open a file to write to, compressed if it is a `.gz`, or standard output for `-`.
-
-    The file replaces an old one when everything inside has succeeded; otherwise the old one stays. Standard output and
-    pipes get each line at once. Raises `UnreadableError` if the file cannot be written, or is one of the inputs.
-    """
-    if path == "-":
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(line_buffering=True)
-        yield sys.stdout
-        return
-    refuse_input(path, *inputs)
-    with ExitStack() as stack:
-        binary: Any = stack.enter_context(replacing(Path(path)))
-        is_read = not stat.S_ISREG(os.fstat(binary.fileno()).st_mode)
-        if path.endswith(".gz"):
-            binary = stack.enter_context(gzip.GzipFile(Path(path).stem, "wb", fileobj=binary, mtime=0))
-        yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n", line_buffering=is_read))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +305,7 @@ class Quote:
 
     @property
     def is_verified(self) -> bool:
+        """Whether the review contains the quote."""
         return self.start is not None
 
     def to_json(self) -> dict[str, object]:
@@ -336,7 +314,7 @@ class Quote:
 
 
 def find_quote(quote: str, text: str) -> Quote:
-    """Return the quote with its offsets in the text, where runs of white space count as one space; None if not there."""
+    """Return the quote with its offsets in the text, or with None if it is not there; any white space matches any other."""
     line = one_line(quote)
     text_line = one_line(text)
     offset = text_line.find(line) if line else -1
@@ -359,7 +337,7 @@ CUT_OFF = "the creation of its batch was cut off"
 
 
 FieldValue = str | int | float | bool
-Source = Literal["", "recorded", "asked", "predicted", "left_out"]
+AnswerSource = Literal["", "recorded", "asked", "predicted", "left_out"]
 """The origin of a review's values, or `left_out` as too uncertain; empty if there is one source only."""
 
 
@@ -372,23 +350,26 @@ class Extraction:
     failure: str = ""
     quotes: Mapping[str, Quote] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
-    source: Source = ""
+    source: AnswerSource = ""
 
 
 class Extractor(Protocol):
-    """Extracts the reviews of one restaurant after the other, in their order.
+    """An extractor of the reviews of restaurants, as a run uses it.
 
-    It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of the
-    prompt, are part of the results' provenance.
+    `name` and `prompt_sha256`, the hash of the prompt or None, are part of the results' provenance.
     """
 
     name: str
     prompt_sha256: str | None
 
-    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]: ...
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        """Yield an extraction for each review, in a list for each restaurant, in their order.
+
+        An extractor may read restaurants ahead, since some wait for many answers at a time.
+        """
 
 
-def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
+def truncate_review(text: str, handling: nodes.ReviewHandling | None) -> str | None:
     """Return the part of a review that is extracted; None if the seed rejects a review of this length.
 
     `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
@@ -397,4 +378,6 @@ def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
         return text
     length = handling.max_length
     head = {"truncate_head": length, "truncate_tail": 0, "truncate_middle": (length + 1) // 2}.get(handling.strategy)
-    return None if head is None else text[:head] + text[len(text) - (length - head) :]
+    if head is None:
+        return None
+    return text[:head] + text[len(text) - (length - head) :]

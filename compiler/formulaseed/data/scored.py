@@ -1,7 +1,7 @@
 """Write batches of results as Parquet, CSV or JSON Lines, by the name of the file.
 
-In: Arrow batches with one schema. Out: a file that takes the place of an old one once all is written, the same bytes however the
-results were cut into batches.
+In: Arrow batches with one schema. Out: a file that replaces an old one after the last batch. The sizes of batches do not
+change its bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from formulaseed.data.files import replacing
+from formulaseed.data.files import open_replacement
 from formulaseed.data.tabular import csv_line
 from formulaseed.errors import UnreadableError
 
@@ -29,23 +29,24 @@ def check_suffix(path: str) -> None:
 
 
 def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
-    """Write batches of results. Raises `UnreadableError` where the file cannot be written."""
+    """Write batches of results. Raises `UnreadableError` if the file cannot be written."""
     if path.endswith(".parquet"):
-        with replacing(Path(path)) as file:
+        with open_replacement(Path(path)) as file:
             _write_parquet(file, batches, schema)
     else:
-        write_values(path, schema.names, _values(batches, schema.names))
+        write_values(path, schema.names, _read_lines(batches, schema.names))
 
 
 def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-    """Write results as CSV or JSON Lines. Raises `UnreadableError` where the file cannot be written."""
-    with replacing(Path(path)) as file:
-        for line in (_csv_lines if path.endswith(".csv") else _json_lines)(names, values):
+    """Write results as CSV or JSON Lines. Raises `UnreadableError` if the file cannot be written."""
+    with open_replacement(Path(path)) as file:
+        format_lines = _csv_lines if path.endswith(".csv") else _json_lines
+        for line in format_lines(names, values):
             file.write(line.encode())
 
 
-def batches_of(names: Sequence[str], kinds: Mapping[str, str], values: Iterable[Sequence[Any]], metadata: Any) -> Any:
-    """Return results as an Arrow table, with the types that an engine's have."""
+def build_table(names: Sequence[str], kinds: Mapping[str, str], values: Iterable[Sequence[Any]], metadata: Any) -> Any:
+    """Build an Arrow table of results. `kinds` are the types of outputs; the columns have the types of `Plan.schema`."""
     import pyarrow as pa
 
     types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
@@ -55,33 +56,37 @@ def batches_of(names: Sequence[str], kinds: Mapping[str, str], values: Iterable[
         metadata,
     )
     columns = list(zip(*values, strict=True)) or [()] * len(names)
-    arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    arrays = [_build_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def table_of(batches: Iterable[Any], schema: Any) -> Any:
-    """Return the batches as one table."""
+def merge_batches(batches: Iterable[Any], schema: Any) -> Any:
+    """Return the batches as one table with the metadata of `schema`."""
     import pyarrow as pa
 
     return pa.Table.from_batches(batches, schema.remove_metadata()).replace_schema_metadata(schema.metadata)
 
 
-class _WithoutPandas(MetaPathFinder):
+class _PandasBlocker(MetaPathFinder):
+    """An import finder that reports pandas as missing."""
+
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Raise `ImportError` for pandas; leave all other modules to the other finders."""
         if fullname == "pandas":
             raise ImportError(fullname)
 
 
 def skip_pandas() -> None:
-    """Have pyarrow believe that there is no pandas, in a process that has no use for it.
+    """Create pyarrow's first array while imports of pandas fail, for a process that does not use pandas.
 
-    Else the first array imports it wherever it is installed, to see whether it is one of pandas: a fifth of a second.
+    Otherwise that array imports pandas if it is installed, which takes a fifth of a second. Does nothing if pandas is
+    imported already.
     """
     import pyarrow as pa
 
     if "pandas" in sys.modules:
         return
-    finder = _WithoutPandas()
+    finder = _PandasBlocker()
     sys.meta_path.insert(0, finder)
     try:
         pa.array(())
@@ -89,7 +94,8 @@ def skip_pandas() -> None:
         sys.meta_path.remove(finder)
 
 
-def _array(column: Sequence[Any], kind: Any) -> Any:
+def _build_array(column: Sequence[Any], kind: Any) -> Any:
+    """Return an array of the Arrow type `kind`; a map is made from a dictionary, a float also from an integer."""
     import pyarrow as pa
 
     if pa.types.is_map(kind):
@@ -100,16 +106,17 @@ def _array(column: Sequence[Any], kind: Any) -> Any:
 
 
 def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
+    """Write batches in row groups of equal size; strings except the key are dictionary-encoded."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     repetitive = [name for name in schema.names[1:] if pa.types.is_string(schema.field(name).type)]
     with pq.ParquetWriter(file, schema, use_dictionary=repetitive) as writer:
-        for table in _groups(batches):
+        for table in _group_batches(batches):
             writer.write_table(table.cast(schema), row_group_size=_GROUP_LINES)
 
 
-def _groups(batches: Iterable[Any]) -> Iterator[Any]:
+def _group_batches(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield tables of whole row groups, except the last."""
     import pyarrow as pa
 
@@ -128,7 +135,7 @@ def _groups(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(pending)
 
 
-def _values(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+def _read_lines(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
     for batch in batches:
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 

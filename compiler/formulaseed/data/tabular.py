@@ -1,4 +1,4 @@
-"""Results as rows of columns, for CSV and Parquet: one column for each output, error, count of reviews and provenance.
+"""Flattens results to columns, for CSV and Parquet: one for each output, error, count of reviews and value of the provenance.
 
 In: results. Out: cells, and lines of CSV. A CSV is for spreadsheets, and names of restaurants are hostile: see `csv_text`.
 """
@@ -33,7 +33,7 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 _IDENTIFIER = re.compile("[A-Za-z0-9_-]+")
 
 
-def columns_of(outputs: Sequence[str]) -> tuple[str, ...]:
+def column_names(outputs: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the columns. Raises `FormulaSeedError` for an output that is called like another column."""
     for name in outputs:
         if name in IDENTITY or name in DETAILS:
@@ -41,7 +41,7 @@ def columns_of(outputs: Sequence[str]) -> tuple[str, ...]:
     return (*IDENTITY, *outputs, *DETAILS)
 
 
-def cells_of(result: Result, outputs: Iterable[str]) -> list[Cell]:
+def result_cells(result: Result, outputs: Iterable[str]) -> list[Cell]:
     """Return a result's cells, in the order of the columns; None for a value that the result does not have."""
     output = result.output or {}
     error = result.error or {}
@@ -60,7 +60,7 @@ def cells_of(result: Result, outputs: Iterable[str]) -> list[Cell]:
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    """Return a line of CSV: strings in quotes, numbers with all their digits, nothing for null."""
+    """Return a line of CSV with its line end: strings in quotes, numbers with all their digits, nothing for null."""
     return ",".join(map(_csv_cell, cells)) + "\n"
 
 

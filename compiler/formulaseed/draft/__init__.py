@@ -1,1 +1,1 @@
-"""Phase 1: from a task text to a checked seed; every answer of the model is recorded and validated."""
+"""Drafts a checked seed from a task text (phase 1); every answer of the model is recorded and validated."""

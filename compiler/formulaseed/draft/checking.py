@@ -1,4 +1,4 @@
-"""A draft as the compiler sees it: its problems, counted, and the part of the draft that each is about."""
+"""Checks a draft with the compiler: counts its problems, and finds the part of the draft that each is about."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import SeedAnalysis, analyse_text
-from formulaseed.draft.conversion import Part, parts_of, seed_text
+from formulaseed.draft.conversion import Part, convert_draft, list_parts
 from formulaseed.draft.task import Task
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
 
 Json = Any
 
-PARTIAL = ("FS305", "FS604")
-"""Warnings of a step that may have no value for valid data, which a new seed has no reason for. A lookup without a default is
-not one: a policy may want what it does not list to fail."""
+PARTIAL_CODES = ("FS305", "FS604")
+"""Warnings of a step that may have no value for valid data, which a new seed has no reason for. The code of a lookup without
+a default is not one of them: a policy may want a key that it does not list to fail."""
 
 
 class Defects(NamedTuple):
-    """Counts the defects of a draft, the worst first: errors, partial operations, parts that cite no sentence."""
+    """The numbers of a draft's errors, partial operations and parts that cite no sentence. A draft with less is better."""
 
     errors: int
     partial: int
@@ -28,14 +28,20 @@ class Defects(NamedTuple):
 
     def __str__(self) -> str:
         parts = [number_of(self.errors, "error")]
-        parts += [f"{number_of(self.partial, 'place')} that may have no value"] if self.partial else []
-        parts += [f"{number_of(self.unsourced, 'part')} without a sentence"] if self.unsourced else []
+        if self.partial:
+            parts.append(f"{number_of(self.partial, 'place')} that may have no value")
+        if self.unsourced:
+            parts.append(f"{number_of(self.unsourced, 'part')} without a sentence")
         return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedDraft:
-    """A draft as a seed, with its problems. `unsourced` are the parts that cite no sentence of the text."""
+    """A draft, the `text` of its seed, and its problems.
+
+    `faults` are the problems that prevent a part from becoming JSON of a seed, `analysis` holds the compiler's diagnostics of
+    the seed, and `unsourced` names the parts that cite no sentence of the task text.
+    """
 
     draft: Part
     text: str
@@ -45,30 +51,33 @@ class CheckedDraft:
 
     @property
     def errors(self) -> int:
+        """The number of errors, faults included."""
         return len(self.faults) + self.analysis.errors
 
     @property
     def defects(self) -> Defects:
-        """Its defects; a draft with fewer of them is better."""
-        return Defects(self.errors, sum(d.code in PARTIAL for d in self.analysis.diagnostics), len(self.unsourced))
+        """The numbers of defects, by which two drafts are compared."""
+        return Defects(
+            self.errors, sum(d.code in PARTIAL_CODES for d in self.analysis.diagnostics), len(self.unsourced)
+        )
 
     @property
     def problems(self) -> list[Diagnostic]:
         """The diagnostics that a repair has to fix."""
-        return [d for d in self.analysis.diagnostics if d.severity == "error" or d.code in PARTIAL]
+        return [d for d in self.analysis.diagnostics if d.severity == "error" or d.code in PARTIAL_CODES]
 
     @property
     def faulty_parts(self) -> list[tuple[str, Part]]:
-        """The parts, with their kinds, that say what a seed cannot say."""
-        named = {fault["part"] for fault in self.faults}
+        """The parts that have faults, each after its kind."""
+        titles = {fault["part"] for fault in self.faults}
         return [
             (kind, part)
-            for kind, part in parts_of(self.draft)
-            if f"{kind} {part['name']}" in named or (kind == "parameter" and "parameters" in named)
+            for kind, part in list_parts(self.draft)
+            if f"{kind} {part['name']}" in titles or (kind == "parameter" and "parameters" in titles)
         ]
 
-    def part(self, diagnostic: Diagnostic) -> tuple[str, Part] | None:
-        """Return the part that a diagnostic is about, with its kind; None where it is about something else."""
+    def find_part(self, diagnostic: Diagnostic) -> tuple[str, Part] | None:
+        """Return the kind and the part that a diagnostic is about, or None if it is about no part, such as the output."""
         draft = self.draft
         match diagnostic.pointer.split("/")[1:]:
             case ["compute", index, *_]:
@@ -77,14 +86,14 @@ class CheckedDraft:
                 return "field", draft["fields"][int(index)]
             case ["parameters", name, *_]:
                 return next((("parameter", part) for part in draft["parameters"] if part["name"] == name), None)
-            case ["context" as of, index, *_] | ["extract", "meta" as of, index, *_]:
-                return "input", [part for part in draft["inputs"] if part["of"] == of][int(index)]
+            case ["context" as space, index, *_] | ["extract", "meta" as space, index, *_]:
+                return "input", [part for part in draft["inputs"] if part["of"] == space][int(index)]
         return None
 
 
-def check(draft: Part, task: Task) -> CheckedDraft:
-    """Convert a draft, and run the compiler's phases on it."""
-    text, faults = seed_text(draft, task)
-    unsourced = [(kind, part) for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))]
-    names = tuple(f"{kind} {part['name']}" for kind, part in unsourced)
-    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), names)
+def check_draft(draft: Part, task: Task) -> CheckedDraft:
+    """Convert a draft to a seed, and run the compiler's phases on the seed. Raises nothing for a draft with errors."""
+    text, faults = convert_draft(draft, task)
+    unsourced = [(kind, part) for kind, part in list_parts(draft) if not any(map(task.text, part["sources"]))]
+    titles = tuple(f"{kind} {part['name']}" for kind, part in unsourced)
+    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), titles)

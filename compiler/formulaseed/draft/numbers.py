@@ -1,4 +1,4 @@
-"""The numbers in a text or in a part of a draft. "half" is none."""
+"""Finds the numbers in a text or in a part of a draft. Number words such as "half" are not found."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from decimal import Decimal
 from typing import Any
 
 _NUMBER = re.compile(r"(?<![\w.$`])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent))?(?!\w)")
-LOGIC = frozenset({0.0, 1.0, -1.0})
-"""Numbers that come from guards and counts."""
+STRUCTURAL_NUMBERS = frozenset({0.0, 1.0, -1.0})
+"""Numbers that formulas need for guards and counts, whether the policy mentions them or not."""
 
 
-def numbers(value: Any) -> Iterator[tuple[str, set[float]]]:
-    """Yield every number in a JSON value and its strings: as written, and its possible values: 25% is 25 or 0.25."""
+def find_numbers(value: Any) -> Iterator[tuple[str, set[float]]]:
+    """Yield each number in a JSON value and its strings: as written, with the values that it may mean.
+
+    A percentage may mean two: 25% is 25 or 0.25. Numbers of JSON are yielded without their sign.
+    """
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
-            yield from numbers(item)
+            yield from find_numbers(item)
     elif isinstance(value, str):
         for match in _NUMBER.finditer(value):
             number = Decimal(match[1].replace(",", "") + (match[2] or ""))
@@ -27,6 +30,6 @@ def numbers(value: Any) -> Iterator[tuple[str, set[float]]]:
         yield str(value), {abs(float(value))}
 
 
-def values(value: Any) -> set[float]:
-    """Return the possible values of all numbers in a JSON value."""
-    return {number for _, found in numbers(value) for number in found}
+def number_values(value: Any) -> set[float]:
+    """Return the values that the numbers in a JSON value may mean."""
+    return {number for _, values in find_numbers(value) for number in values}

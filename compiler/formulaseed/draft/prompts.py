@@ -1,4 +1,4 @@
-"""The prompts of each stage: a constant part from a template, and the policy as JSON in the user message.
+"""Builds the prompts of each stage: a constant part from a template, and the policy as JSON in the user message.
 
 The templates are filled from the compiler's own tables: inputs, operators and functions.
 """
@@ -15,7 +15,7 @@ from formulaseed.draft.task import Task
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
-from formulaseed.llm.calls import prompt
+from formulaseed.llm.calls import render_prompt
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
@@ -23,14 +23,17 @@ from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALI
 Json = Any
 
 MAX_TOKENS = 32_000
-"""Of one answer, thinking included."""
-MOST_TOKENS = 64_000
-"""Of one that was cut off before."""
+"""The maximum length of an answer, thinking included."""
+MAX_TOKENS_OF_RETRY = 64_000
+"""The maximum length of an answer that was cut off before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One call of phase 1: its name in transcripts and of its template, its answer's schema, and what it does, in words."""
+    """One kind of call of phase 1: its name, which its template and transcripts have, and the schema of its answer.
+
+    `does` completes a sentence for people that begins with the name.
+    """
 
     name: str
     schema: Mapping[str, Json]
@@ -46,10 +49,10 @@ STAGES = (CONDITIONS, GRAPH, SEED)
 
 def system_prompt(stage: Stage) -> str:
     """Return the constant part of a stage's prompt."""
-    return prompt(
+    return render_prompt(
         f"draft_{stage.name}",
-        meta=_inputs(META),
-        context=_inputs(CONTEXT),
+        meta=_list_inputs(META),
+        context=_list_inputs(CONTEXT),
         validity_field=VALIDITY_FIELD,
         validity_values=", ".join(f"`{value}`" for value, _ in VALIDITY_VALUES),
         strategies=", ".join(f"`{strategy}`" for strategy in STRATEGIES),
@@ -58,25 +61,25 @@ def system_prompt(stage: Stage) -> str:
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
         operations=[
-            {"name": one.name, "takes": ", ".join(f"`{key}`" for key in wire.step_keys(one)), "doc": one.doc}
-            for one in OPERATIONS.values()
+            {"name": spec.name, "takes": ", ".join(f"`{key}`" for key in wire.step_keys(spec)), "doc": spec.doc}
+            for spec in OPERATIONS.values()
         ],
-        functions=[{"signature": one.signature, "description": one.description} for one in FUNCTIONS.values()],
+        functions=[{"signature": spec.signature, "description": spec.description} for spec in FUNCTIONS.values()],
     )
 
 
-def _inputs(types: Mapping[str, Type]) -> str:
+def _list_inputs(types: Mapping[str, Type]) -> str:
     return ", ".join(f"`{name}` ({type_})" for name, type_ in types.items())
 
 
-def sentences(task: Task, numbers: Collection[int] | None = None) -> dict[str, str]:
-    """Return all sentences by number, or those with these numbers."""
-    chosen = (one for one in task.sentences if numbers is None or one.number in numbers)
-    return {str(one.number): f"# {one.text}" if one.is_frame else one.text for one in chosen}
+def number_sentences(task: Task, numbers: Collection[int] | None = None) -> dict[str, str]:
+    """Return the sentences of a task by their numbers, all or those in `numbers`; a heading has a `#` in front."""
+    chosen = (sentence for sentence in task.sentences if numbers is None or sentence.number in numbers)
+    return {str(sentence.number): f"# {sentence.text}" if sentence.is_frame else sentence.text for sentence in chosen}
 
 
-def shown(values: Mapping[str, Json]) -> str:
-    """Return values as a JSON object that people can read in a diff: one entry of an inner list or object a line."""
+def format_values(values: Mapping[str, Json]) -> str:
+    """Return values as a JSON object in a layout for diffs: each entry of an inner list or object is on its own line."""
     parts = []
     for key, value in values.items():
         if isinstance(value, dict) and value:

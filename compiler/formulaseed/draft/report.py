@@ -1,27 +1,27 @@
-"""What people read about a draft: the estimate of its costs before it, and the report to review after it.
+"""Writes what people read about a draft: the estimate of its costs before it, and the report to review after it.
 
-The likely cost assumes answers as long, for the number of sentences, as those of the recorded example; the bound assumes
-every answer to be as long as it may be. An answer's thinking counts in the bound alone. The report is Markdown; the
-same session gives the same bytes. It traces the text to the seed and back: numbers are compared by value; "half" is not one,
-so a part's 0.5 is listed where its sentence says half.
+The likely cost assumes answers as long, for the number of sentences, as those of the recorded example. The upper bound assumes
+that every answer is as long as it may be; only the bound includes thinking. The report is Markdown; the same session gives the
+same bytes. It traces the sentences to the parts of the seed and back, and compares numbers by value. "half" is not a number, so
+that the report lists a part's 0.5 whose sentence says half.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulaseed.diagnostics.render import summarize
-from formulaseed.draft.conversion import parts_of
-from formulaseed.draft.numbers import LOGIC, numbers
-from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, sentences, shown, system_prompt
+from formulaseed.draft.conversion import Part, list_parts
+from formulaseed.draft.numbers import STRUCTURAL_NUMBERS, find_numbers, number_values
+from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, format_values, number_sentences, system_prompt
 from formulaseed.draft.session import DraftResult, Round
 from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.transcript import Exchange, Settings
-from formulaseed.llm.calls import Usage, cost_text, total
+from formulaseed.llm.calls import Usage, format_cost, sum_costs
 from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:
@@ -29,192 +29,234 @@ if TYPE_CHECKING:
 
 Json = Any
 
-_BYTES_A_TOKEN = 3
-_USUAL_BYTES_A_TOKEN = 4
-_DIFF_LINES = 60
-"""Of the changes of a round."""
+_BYTES_PER_TOKEN = 3
+_TYPICAL_BYTES_PER_TOKEN = 4
+_MAX_DIFF_LINES = 60
 EXAMPLE = "examples/draft-g1a_v2"
 EXAMPLE_SENTENCES = 49
 EXAMPLE_OUTPUT = {"conditions": 1_134, "graph": 1_425, "seed": 1_413, "repair": 181}
-"""The tokens of its answers, by stage; it needed one repair."""
+"""The tokens of the example's answers, by stage; the example needed one repair."""
 
 
 def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
-    """Return lines for people. Prompts are counted by their bytes, generously; later ones also hold earlier answers."""
-    text = _tokens(shown({"sentences": sentences(task)}))
+    """Return lines about the likely and the maximum cost of drafting a task. Asks no model."""
+    text_tokens = _max_tokens(format_values({"sentences": number_sentences(task)}))
     repairs = settings.max_repairs
     stages = [*STAGES, *[REPAIR] * repairs]
-    own = [_tokens(system_prompt(each)) + _tokens(json.dumps(dict(each.schema))) + text for each in stages]
-    usages = [Usage(cache_write=tokens + before * MAX_TOKENS, output=MAX_TOKENS) for before, tokens in enumerate(own)]
-    costs = [prices.cost(settings.model, usage) for usage in usages]
-    plain = sum(not sentence.is_frame for sentence in task.sentences)
-    answered, likely = 0, []
-    for stage, tokens in zip(stages[: len(STAGES) + 1], own, strict=False):  # later prompts contain each answer
-        output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
-        prompt = tokens * _BYTES_A_TOKEN // _USUAL_BYTES_A_TOKEN + answered
-        likely.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
-        answered += output
+    prompts = [
+        _max_tokens(system_prompt(stage)) + _max_tokens(json.dumps(dict(stage.schema))) + text_tokens
+        for stage in stages
+    ]
+    # the prompt of each stage contains the answers of the stages before it
+    usages = [Usage(cache_write=tokens + n * MAX_TOKENS, output=MAX_TOKENS) for n, tokens in enumerate(prompts)]
+    max_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in usages]))
+    sentence_count = sum(not sentence.is_frame for sentence in task.sentences)
+    likely = _likely_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
+    likely_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in likely]))
+    calls = f"{len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
+    lines = [f"{number_of(sentence_count, 'sentence')}; {calls}"]
+    for number, (stage, tokens) in enumerate(zip(STAGES, prompts, strict=False), 1):
+        answers = ", and the answers before it" if number > 1 else ""
+        lines.append(f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{answers}")
     return [
-        f"{number_of(plain, 'sentence')}; {len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair",
-        *(
-            f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{', and the answers before it' if number > 1 else ''}"
-            for number, (stage, tokens) in enumerate(zip(STAGES, own, strict=False), 1)
-        ),
-        f"likely {cost_text(total(likely))}, if answers are as long for each sentence as those of {EXAMPLE} "
+        *lines,
+        f"likely {likely_cost}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
-        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(total(costs))} at most",
+        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {max_cost} at most",
     ]
 
 
-def _tokens(text: str) -> int:
-    return -(-len(text.encode()) // _BYTES_A_TOKEN)
+def _likely_usages(stages: Sequence[Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
+    """Yield the likely usage of each stage. `prompts` are the maximum tokens of its prompt without earlier answers."""
+    answered = 0
+    for stage, tokens in zip(stages, prompts, strict=False):
+        output = round(EXAMPLE_OUTPUT[stage.name] * sentence_count / EXAMPLE_SENTENCES)
+        yield Usage(cache_write=tokens * _BYTES_PER_TOKEN // _TYPICAL_BYTES_PER_TOKEN + answered, output=output)
+        answered += output
 
 
-def report(drafted: DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
-    """Return the report of a draft, without empty sections."""
-    checked, found = drafted.checked, trace(drafted)
-    plain = [s for s in drafted.task.sentences if not s.is_frame]
-    mapped = len(plain) - len(found.unmapped) - len(found.background)
+def _max_tokens(text: str) -> int:
+    """Return an upper bound of the tokens of a text."""
+    return -(-len(text.encode()) // _BYTES_PER_TOKEN)
+
+
+def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
+    """Return the report of a draft as Markdown, without empty sections."""
+    checked = result.checked
+    trace = trace_sources(result)
+    sentences = [sentence for sentence in result.task.sentences if not sentence.is_frame]
+    mapped_count = len(sentences) - len(trace.unmapped) - len(trace.background)
     lines = [
-        f"# Draft of {printable(drafted.task.name)}",
+        f"# Draft of {printable(result.task.name)}",
         "",
         f"{number_of(len(checked.draft['steps']), 'step')}, {number_of(len(checked.draft['fields']), 'field')};"
         f" {summarize(checked.analysis.diagnostics) or 'no problems'}.",
-        f"{mapped:,} of {number_of(len(plain), 'sentence')} became part of the seed, {len(found.background):,} state no rule,"
-        f" {len(found.unmapped):,} map to nothing.",
+        f"{mapped_count:,} of {number_of(len(sentences), 'sentence')} became part of the seed, {len(trace.background):,} state"
+        f" no rule, {len(trace.unmapped):,} map to nothing.",
     ]
     sections: dict[str, Iterable[str]] = {
-        "Sentences that map to nothing": _quoted(found.unmapped),
-        "Planned, and not in the seed": found.not_made,
-        "Assumptions": (note["text"] for note in drafted.assumptions),
-        "Open questions": (note["text"] for note in drafted.questions),
-        "Numbers of the text that no part of it has": (
-            f"{n} in line {s.line}: {s.text}" for s, n in found.lost_numbers
-        ),
-        "Numbers of the seed that its sentences do not have": (f"{n} in {name}" for name, n in found.added_numbers),
-        "Parts that cite no sentence": found.unsourced,
-        "Unknown sentences cited": (f"{n} by {name}" for name, n in found.unknown),
-        "Sentences that state no rule, as the model says": _quoted(found.background),
-        "Given up by repairs": (f"{each['name']}: {each['why']}" for each in drafted.losses),
+        "Sentences that map to nothing": map(_format_sentence, trace.unmapped),
+        "Planned, and not in the seed": trace.missing,
+        "Assumptions": (note["text"] for note in result.assumptions),
+        "Open questions": (note["text"] for note in result.questions),
+        "Numbers of the text that no part of it has": (f"{n} in {_format_sentence(s)}" for s, n in trace.lost_numbers),
+        "Numbers of the seed that its sentences do not have": (f"{n} in {name}" for name, n in trace.added_numbers),
+        "Parts that cite no sentence": trace.unsourced,
+        "Unknown sentences cited": (f"{number} by {name}" for name, number in trace.unknown),
+        "Sentences that state no rule, as the model says": map(_format_sentence, trace.background),
+        "Given up by repairs": (f"{loss['name']}: {loss['why']}" for loss in result.losses),
     }
-    for title, items in sections.items():
-        listed = [f"- {printable(item)}" for item in items]
-        lines += ["", f"## {title}", "", *listed] if listed else []
-    lines += ["", "## Repairs", "", *_repairs(drafted.rounds)] if drafted.rounds else []
-    return "\n".join([*lines, "", "## Calls", "", *(f"- {line}" for line in costs(calls, prices))]) + "\n"
+    for title, entries in sections.items():
+        items = [f"- {printable(entry)}" for entry in entries]
+        if items:
+            lines += ["", f"## {title}", "", *items]
+    if result.rounds:
+        lines += ["", "## Repairs", "", *_format_rounds(result.rounds)]
+    return "\n".join([*lines, "", "## Calls", "", *(f"- {line}" for line in list_costs(calls, prices))]) + "\n"
 
 
-def _repairs(rounds: Iterable[Round]) -> Iterator[str]:
-    """Each round with what it changed of the seed, in a block of code that no line of it can close."""
+def _format_rounds(rounds: Iterable[Round]) -> Iterator[str]:
+    """Yield the lines of each round of repair: its summary, and its changes of the seed in a block of code."""
     for number, one in enumerate(rounds, 1):
         yield f"- {number}: {printable(one.summary)}"
-        shown = [*map(printable, one.diff[:_DIFF_LINES])]
-        fence = "`" * max(3, *(len(run) + 1 for line in shown for run in re.findall("`+", line)), 3)
-        more = [f"… {len(one.diff) - _DIFF_LINES} more lines"] if len(one.diff) > _DIFF_LINES else []
-        block = ["", f"{fence}diff", *shown, *more, fence] if shown else []
-        yield from (f"  {line}" if line else "" for line in block)
+        diff = [*map(printable, one.diff[:_MAX_DIFF_LINES])]
+        if len(one.diff) > _MAX_DIFF_LINES:
+            diff.append(f"… {len(one.diff) - _MAX_DIFF_LINES} more lines")
+        # longer than every run of backticks, so that no line of the diff closes the block
+        fence = "`" * max(3, *(len(run) + 1 for line in diff for run in re.findall("`+", line)), 3)
+        if diff:
+            yield from (f"  {line}" if line else "" for line in ("", f"{fence}diff", *diff, fence))
 
 
-def costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
-    """Return a line for each call that was billed, those with a discarded answer too, and one for all of them."""
-    billed = [
-        (f"{name}, discarded" if is_discarded else name, one.call.model, usage)
-        for name, one in calls.items()
-        for usage, is_discarded in (*((usage, True) for usage in one.discarded), (one.answer.usage, False))
-    ]
-    known = [(name, model, usage) for name, model, usage in billed if usage is not None]
-    each = [prices.cost(model, usage) for _, model, usage in known]
-    lines = [f"{name}: {_billed(model, usage, prices)}" for name, model, usage in billed]
-    usage = sum((usage for _, _, usage in known), Usage())
+def list_costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
+    """Return a line about the cost of each call, and one about all. Discarded answers, which were paid, are calls, too."""
+    billed: list[tuple[str, str, Usage | None]] = []
+    for name, exchange in calls.items():
+        model = exchange.call.model
+        billed += [(f"{name}, discarded", model, usage) for usage in exchange.discarded]
+        billed.append((name, model, exchange.answer.usage))
+    lines = [f"{name}: {_format_usage(model, usage, prices)}" for name, model, usage in billed]
+    known = [(model, usage) for _, model, usage in billed if usage is not None]
+    cost = sum_costs([prices.cost(model, usage) for model, usage in known])
+    tokens = _format_tokens(sum((usage for _, usage in known), Usage()))
     models = ", ".join(dict.fromkeys(model for _, model, _ in billed))
-    discarded = len(billed) - len(calls)
-    what = number_of(len(billed), "call") + (f", {discarded:,} of them discarded" if discarded else "")
-    return [*lines, f"{what}: {_in_and_out(usage)}, {cost_text(total(each))} ({models})"]
+    count = number_of(len(billed), "call")
+    if len(billed) > len(calls):
+        count += f", {len(billed) - len(calls):,} of them discarded"
+    return [*lines, f"{count}: {tokens}, {format_cost(cost)} ({models})"]
 
 
-def _billed(model: str, usage: Usage | None, prices: Prices) -> str:
+def _format_usage(model: str, usage: Usage | None, prices: Prices) -> str:
     if usage is None:
         return "its file is damaged, and what it cost is unknown"
-    return f"{_in_and_out(usage)}, {cost_text(prices.cost(model, usage))}"
+    return f"{_format_tokens(usage)}, {format_cost(prices.cost(model, usage))}"
 
 
-def _in_and_out(usage: Usage) -> str:
+def _format_tokens(usage: Usage) -> str:
     return f"{usage.prompt:,} tokens in, {usage.output:,} out"
 
 
-def _quoted(sentences: Iterable[Sentence]) -> Iterator[str]:
-    return (f"line {sentence.line}: {sentence.text}" for sentence in sentences)
+def _format_sentence(sentence: Sentence) -> str:
+    return f"line {sentence.line}: {sentence.text}"
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """`parts` names, for each sentence by number, the parts that come from it."""
+class SourceTrace:
+    """The relation of a task's sentences to the parts of its draft, and what is missing on either side."""
 
     parts: dict[int, list[str]]
+    """The names of the parts and notes that cite a sentence, by the number of the sentence."""
     background: tuple[Sentence, ...]
+    """The sentences that nothing cites and that the model says state no rule."""
     unmapped: tuple[Sentence, ...]
+    """The other sentences that nothing cites."""
     unsourced: tuple[str, ...]
+    """The parts that cite no sentence."""
     unknown: tuple[tuple[str, int], ...]
-    not_made: tuple[str, ...]
+    """The parts that cite a number which no sentence has, each with that number."""
+    missing: tuple[str, ...]
+    """The steps and outputs that were planned and are not in the draft."""
     lost_numbers: tuple[tuple[Sentence, str], ...]
+    """The numbers of sentences that no part which cites the sentence contains."""
     added_numbers: tuple[tuple[str, str], ...]
+    """The parts with numbers that no sentence which the part cites contains."""
 
 
-def trace(drafted: DraftResult) -> Trace:
-    """Follow each part of the draft to its sentences, and back."""
-    task, draft = drafted.task, drafted.checked.draft
-    cited: dict[str, tuple[list[int], Json]] = {"keywords": (draft["keywords"]["sources"], draft["keywords"]["words"])}
-    reading = draft["reading"]
-    if reading["sources"]:
-        cited["reading"] = reading["sources"], [*reading["max_length"], reading["passes"]]
-    for kind, part in parts_of(draft):
-        said = {key: value for key, value in part.items() if key != "sources"}
-        cited[f"{kind} {part['name']}"] = part["sources"], said
-    cited["output"] = draft["outputs"]["sources"], None
-    notes = (("assumption", drafted.assumptions), ("question", drafted.questions))
-    noted = {f"{kind} {n}": note["sources"] for kind, found in notes for n, note in enumerate(found, 1)}
-    parts: dict[int, list[str]] = {}
-    for name, sources in [*((name, sources) for name, (sources, _) in cited.items()), *noted.items()]:
-        for number in dict.fromkeys(sources):
-            parts.setdefault(number, []).append(name)
-    background = set(draft["background"])
-    plain = [s for s in task.sentences if not s.is_frame and s.number not in parts]
-    return Trace(
-        parts=parts,
-        background=tuple(s for s in plain if s.number in background),
-        unmapped=tuple(s for s in plain if s.number not in background),
-        unsourced=tuple(name for name, (sources, _) in cited.items() if not any(map(task.text, sources))),
-        unknown=tuple((name, n) for n, names in parts.items() if task.text(n) is None for name in names),
-        not_made=tuple(_not_made(drafted)),
-        lost_numbers=tuple(_lost(task.sentences, parts, cited)),
-        added_numbers=tuple(_added(drafted, cited)),
+class _Citation(NamedTuple):
+    """The numbers of the sentences that a part cites, and its content, in which numbers are looked for."""
+
+    sources: list[int]
+    content: Json
+
+
+def trace_sources(result: DraftResult) -> SourceTrace:
+    """Follow each part of a draft to its sentences, and back."""
+    task = result.task
+    citations = _cite_parts(result.checked.draft)
+    names_by_sentence: dict[int, list[str]] = {}
+    for name, citation in (citations | _cite_notes(result)).items():
+        for number in dict.fromkeys(citation.sources):
+            names_by_sentence.setdefault(number, []).append(name)
+    background = result.checked.draft["background"]
+    uncited = [s for s in task.sentences if not s.is_frame and s.number not in names_by_sentence]
+    return SourceTrace(
+        parts=names_by_sentence,
+        background=tuple(sentence for sentence in uncited if sentence.number in background),
+        unmapped=tuple(sentence for sentence in uncited if sentence.number not in background),
+        unsourced=tuple(name for name, one in citations.items() if not any(map(task.text, one.sources))),
+        unknown=tuple((name, n) for n, names in names_by_sentence.items() if task.text(n) is None for name in names),
+        missing=tuple(_find_missing(result)),
+        lost_numbers=tuple(_find_lost_numbers(task.sentences, names_by_sentence, citations)),
+        added_numbers=tuple(_find_added_numbers(task, citations)),
     )
 
 
-def _not_made(drafted: DraftResult) -> Iterator[str]:
-    draft = drafted.checked.draft
+def _cite_parts(draft: Part) -> dict[str, _Citation]:
+    """Return the citation of each part of a draft, by the part's kind and name."""
+    keywords = draft["keywords"]
+    citations = {"keywords": _Citation(keywords["sources"], keywords["words"])}
+    reading = draft["reading"]
+    if reading["sources"]:
+        citations["reading"] = _Citation(reading["sources"], [*reading["max_length"], reading["passes"]])
+    for kind, part in list_parts(draft):
+        content = {key: value for key, value in part.items() if key != "sources"}
+        citations[f"{kind} {part['name']}"] = _Citation(part["sources"], content)
+    citations["output"] = _Citation(draft["outputs"]["sources"], None)
+    return citations
+
+
+def _cite_notes(result: DraftResult) -> dict[str, _Citation]:
+    """Return the citation of each assumption and question, by its kind and number."""
+    notes = {f"assumption {number}": note for number, note in enumerate(result.assumptions, 1)}
+    notes |= {f"question {number}": note for number, note in enumerate(result.questions, 1)}
+    return {name: _Citation(note["sources"], None) for name, note in notes.items()}
+
+
+def _find_missing(result: DraftResult) -> Iterator[str]:
+    """Yield a description of each planned step, and of each output of the text, that the draft does not have."""
+    draft = result.checked.draft
     steps = {step["name"] for step in draft["steps"]}
-    yield from (f"step {step['name']} of the graph" for step in drafted.graph["steps"] if step["name"] not in steps)
+    yield from (f"step {step['name']} of the graph" for step in result.graph["steps"] if step["name"] not in steps)
     names = draft["outputs"]["names"]
     yield from (f"{name}, which the text asks to report" for name in names if name not in draft["output"])
 
 
-def _lost(
-    sentences: Iterable[Sentence], parts: dict[int, list[str]], cited: dict[str, tuple[list[int], Json]]
+def _find_lost_numbers(
+    sentences: Iterable[Sentence], names_by_sentence: Mapping[int, list[str]], citations: Mapping[str, _Citation]
 ) -> Iterator[tuple[Sentence, str]]:
+    """Yield each number of a cited sentence that no part which cites the sentence contains."""
     for sentence in sentences:
-        names = [name for name in parts.get(sentence.number, ()) if name in cited]
+        names = [name for name in names_by_sentence.get(sentence.number, ()) if name in citations]
+        # the list of outputs contains no numbers
         if not names or names == ["output"]:
             continue
-        known = {value for name in names for _, values in numbers(cited[name][1]) for value in values}
-        for written, values in numbers(sentence.text):
-            if not known & values:
-                yield sentence, written
+        known = number_values([citations[name].content for name in names])
+        yield from ((sentence, written) for written, values in find_numbers(sentence.text) if not known & values)
 
 
-def _added(drafted: DraftResult, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
-    for name, (sources, said) in cited.items():
-        texts = [drafted.task.text(number) or "" for number in sources]
-        known = {value for _, values in numbers(texts) for value in values} | LOGIC
-        for written in dict.fromkeys(written for written, values in numbers(said) if not known & values):
-            yield name, written
+def _find_added_numbers(task: Task, citations: Mapping[str, _Citation]) -> Iterator[tuple[str, str]]:
+    """Yield each number of a part that no sentence which the part cites contains."""
+    for name, citation in citations.items():
+        known = number_values([task.text(number) or "" for number in citation.sources]) | STRUCTURAL_NUMBERS
+        added = dict.fromkeys(written for written, values in find_numbers(citation.content) if not known & values)
+        yield from ((name, written) for written in added)

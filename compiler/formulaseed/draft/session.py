@@ -1,7 +1,7 @@
-"""Phase 1 as a session: three questions to a model, the compiler, and bounded rounds of repair.
+"""Runs phase 1 as a session: three questions to a model, the compiler, and a bounded number of repairs.
 
-In: a task text and a function that brings answers. Out: the best draft, with every decision on the way. The same answers give
-the same bytes, wherever they come from. Source: the two-phase design, phase 1.
+In: a task text and a function that returns answers. Out: the best draft, with every decision on the way. The same answers give
+the same bytes, whether a model or a transcript gives them. Source: the two-phase design, phase 1.
 """
 
 from __future__ import annotations
@@ -14,31 +14,42 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import PARTIAL, CheckedDraft, check
-from formulaseed.draft.conversion import Part, drafted, repaired
+from formulaseed.draft.checking import PARTIAL_CODES, CheckedDraft, check_draft
+from formulaseed.draft.conversion import Part, apply_repair, assemble_draft
 from formulaseed.draft.prompts import (
     CONDITIONS,
     GRAPH,
     MAX_TOKENS,
     REPAIR,
     SEED,
-    STAGES,
     Stage,
-    sentences,
-    shown,
+    format_values,
+    number_sentences,
     system_prompt,
 )
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Ask, Exchange, Settings
 from formulaseed.draft.wire import read_answer
-from formulaseed.llm.calls import Call, UnusableAnswer
+from formulaseed.llm.calls import ModelCall, UnusableAnswer
 
 Json = Any
+
+_KEYS_FOR_LATER_STAGES = (
+    "reading", "fields", "inputs", "parameters", "definitions", "thresholds", "outputs", "assumptions",
+)  # fmt: skip
+_REPAIR_KEYS = (
+    "changes", "keywords", "reading", "fields", "inputs", "parameters", "steps", "removed", "losses", "output",
+)  # fmt: skip
+_POLICY_CODES = ("FS609", "FS613", "FS614", "FS615", "FS616", "FS617", "FS618", "FS619")
+"""The codes of warnings about the policy itself, which its author should see and a model should not repair."""
+_MAX_DIAGNOSTICS = 100
+_MAX_FRAGMENT_LENGTH = 400
+_MAX_REFUSALS_IN_SUMMARY = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What came of a round of repair, and what it changed of the seed's text, as lines of a diff."""
+    """The result of a round of repair: a summary, its changes of the seed as lines of a diff, and whether it was accepted."""
 
     summary: str
     diff: tuple[str, ...] = ()
@@ -46,8 +57,8 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """A repair, the draft that it makes, and why that may not take the place of the draft before."""
+class RepairAttempt:
+    """A repair, the draft with the repair applied, and the reasons why that may not replace the draft before."""
 
     answer: Json
     checked: CheckedDraft
@@ -56,7 +67,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class DraftResult:
-    """The result of a session. `losses` are what the accepted repairs gave up, each with the reason."""
+    """The result of a session. `losses` are the things that the accepted repairs dropped, each with the reason."""
 
     task: Task
     graph: Json
@@ -68,11 +79,11 @@ class DraftResult:
 
 
 @dataclass
-class Session:
-    """Drafts a task's seed.
+class DraftSession:
+    """One drafting of a task's seed.
 
-    `notify` is called when each stage begins, `keep` with the name of each answer that makes a draft and its problems;
-    `calls` grows with each answer.
+    `ask` is called with each call, and returns it with its answer. `notify` is called with progress messages, and `keep` with
+    the name and the problems of each answer that results in a draft. `calls` are the calls so far, by name.
     """
 
     task: Task
@@ -83,47 +94,54 @@ class Session:
     calls: dict[str, Exchange] = field(default_factory=dict)
 
     def run(self) -> DraftResult:
-        """Run all stages. Raises `FormulaSeedError` where one of the first three has no usable answer."""
-        text: dict[str, Json] = {"sentences": sentences(self.task)}
-        conditions = self._step(CONDITIONS, text)
-        text |= {f"conditions.{key}": conditions[key] for key in _FOR_LATER if conditions[key]}
-        graph = self._step(GRAPH, text)
-        seed = self._step(SEED, {**text, "graph": graph["steps"]})
-        best = self._checked(drafted(conditions, seed))
-        answers = [conditions, graph, seed]
+        """Run all stages and the repairs. Raises `FormulaSeedError` if one of the first three stages has no usable answer."""
+        values: dict[str, Json] = {"sentences": number_sentences(self.task)}
+        conditions = self._ask(CONDITIONS, values)
+        values |= {f"conditions.{key}": conditions[key] for key in _KEYS_FOR_LATER_STAGES if conditions[key]}
+        graph = self._ask(GRAPH, values)
+        seed = self._ask(SEED, {**values, "graph": graph["steps"]})
+        best, rounds, repairs = self._repair(self._check(assemble_draft(conditions, seed)))
+        answers = [conditions, graph, seed, *repairs]
+        assumptions = tuple(note for answer in answers for note in answer["assumptions"])
+        questions = tuple(note for answer in answers for note in answer["questions"])
+        losses = tuple(loss for repair in repairs for key in ("removed", "losses") for loss in repair[key])
+        return DraftResult(self.task, graph, best, tuple(rounds), assumptions, questions, losses)
+
+    def _repair(self, best: CheckedDraft) -> tuple[CheckedDraft, list[Round], list[Json]]:
+        """Ask for repairs of a draft until it has no defects, a repair is repeated, or `max_repairs` is reached.
+
+        Returns the best draft, the rounds, and the answers that were accepted.
+        """
         rounds: list[Round] = []
-        last: Attempt | None = None
+        accepted: list[Json] = []
+        rejected: RepairAttempt | None = None
         while any(best.defects) and len(rounds) < self.settings.max_repairs:
             try:
-                answer = self._step(REPAIR, prompt_values(best, self.task, last))
+                answer = self._ask(REPAIR, repair_values(best, self.task, rejected))
             except UnusableAnswer as error:
                 rounds.append(Round(f"no result: {error.message}"))
                 continue
-            tried = self._checked(repaired(best.draft, answer))
-            attempt = Attempt(answer, tried, find_losses(best.draft, tried.draft, answer, self.task))
-            is_accepted = tried.defects < best.defects and not attempt.refusals
-            is_repeated = last is not None and tried.draft == last.checked.draft
-            rounds.append(_round(best, attempt, is_accepted, is_repeated))
+            checked = self._check(apply_repair(best.draft, answer))
+            attempt = RepairAttempt(answer, checked, find_losses(best.draft, checked.draft, answer, self.task))
+            is_accepted = checked.defects < best.defects and not attempt.refusals
+            is_repeated = rejected is not None and checked.draft == rejected.checked.draft
+            rounds.append(_summarize_round(best, attempt, is_accepted, is_repeated))
             self.notify(f"{[*self.calls][-1]}: {rounds[-1].verdict}")
             if is_accepted:
-                best, last = tried, None
-                answers.append(answer)
+                best = checked
+                rejected = None
+                accepted.append(answer)
             elif is_repeated:
                 break
             else:
-                last = attempt
-        assumptions, questions = (
-            [n for answer in answers for n in answer[key]] for key in ("assumptions", "questions")
-        )
-        losses = [each for answer in answers[len(STAGES) :] for key in ("removed", "losses") for each in answer[key]]
-        notes = tuple(assumptions), tuple(questions), tuple(losses)
-        return DraftResult(self.task, graph, best, tuple(rounds), *notes)
+                rejected = attempt
+        return best, rounds, accepted
 
-    def _step(self, stage: Stage, values: Mapping[str, Json]) -> Json:
-        """Return the answer to a stage. Raises `UnusableAnswer` where it is not what was asked for."""
+    def _ask(self, stage: Stage, values: Mapping[str, Json]) -> Json:
+        """Ask for the answer of a stage and add the call to `calls`. Raises `UnusableAnswer` if the answer is not valid."""
         name = f"{len(self.calls) + 1:02}-{stage.name}"
-        model, effort = self.settings.model, self.settings.effort
-        call = Call(stage.name, model, system_prompt(stage), shown(values), stage.schema, MAX_TOKENS, effort)
+        prompt = system_prompt(stage), format_values(values)
+        call = ModelCall(stage.name, self.settings.model, *prompt, stage.schema, MAX_TOKENS, self.settings.effort)
         self.notify(f"{name}: {stage.does}")
         exchange = self.calls[name] = self.ask(name, call)
         try:
@@ -136,43 +154,33 @@ class Session:
         except UnusableAnswer as error:
             raise UnusableAnswer(error.message, f"step {name}") from None
 
-    def _checked(self, draft: Part) -> CheckedDraft:
-        name, found = [*self.calls][-1], check(draft, self.task)
-        self.keep(name, [*found.faults, *(d.to_json() for d in found.analysis.diagnostics)])
-        self.notify(f"{name}: {found.defects}")
-        return found
+    def _check(self, draft: Part) -> CheckedDraft:
+        """Check the draft that the last answer results in, and pass its problems to `keep` and `notify`."""
+        name = [*self.calls][-1]
+        checked = check_draft(draft, self.task)
+        self.keep(name, [*checked.faults, *(d.to_json() for d in checked.analysis.diagnostics)])
+        self.notify(f"{name}: {checked.defects}")
+        return checked
 
 
-_FOR_LATER = (
-    "reading", "fields", "inputs", "parameters", "definitions", "thresholds", "outputs", "assumptions",
-)  # fmt: skip
-"""The conditions that later stages need, as keys of their own: each entry is on a line of its own."""
-
-
-_FOR_PEOPLE = ("FS609", "FS613", "FS614", "FS615", "FS616", "FS617", "FS618", "FS619")
-"""Warnings about the policy itself, not about how it was written down."""
-_MOST = 100
-_FRAGMENT = 400
-_REASONS = 5
-"""Reasons to refuse a repair that a summary names."""
-
-
-def _round(best: CheckedDraft, attempt: Attempt, is_accepted: bool, is_repeated: bool) -> Round:
-    """Say what came of a repair."""
-    tried, refused = attempt.checked, attempt.refusals
+def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bool, is_repeated: bool) -> Round:
+    checked = attempt.checked
     verdict = "accepted" if is_accepted else "no improvement"
-    if refused:
-        shown = [*refused[:_REASONS], *([f"and {len(refused) - _REASONS} more"] if len(refused) > _REASONS else [])]
-        verdict = f"refused: {'; '.join(shown)}"
-    verdict += "; the same repair again, so no other is asked for" if is_repeated else ""
+    if attempt.refusals:
+        reasons = [*attempt.refusals[:_MAX_REFUSALS_IN_SUMMARY]]
+        if len(attempt.refusals) > len(reasons):
+            reasons.append(f"and {len(attempt.refusals) - len(reasons)} more")
+        verdict = f"refused: {'; '.join(reasons)}"
+    if is_repeated:
+        verdict += "; the same repair again, so no other is asked for"
     changes = "".join(f". {change.rstrip('.')}" for change in attempt.answer["changes"])
-    diff = [*unified_diff([*_lines(best)], [*_lines(tried)], lineterm="", n=0)][2:]
+    diff = [*unified_diff([*_part_lines(best)], [*_part_lines(checked)], lineterm="", n=0)][2:]
     lines = tuple(line for line in diff if not line.startswith("@@"))
-    return Round(f"{best.defects}; then {tried.defects}; {verdict}{changes}", lines, verdict)
+    return Round(f"{best.defects}; then {checked.defects}; {verdict}{changes}", lines, verdict)
 
 
-def _lines(checked: CheckedDraft) -> Iterator[str]:
-    """Yield each part of the seed on a line, without the sentences that it comes from."""
+def _part_lines(checked: CheckedDraft) -> Iterator[str]:
+    """Yield each part of the seed as a line of JSON, without its sources."""
     seed = json.loads(checked.text)
     for section, value in (*seed.pop("extract").items(), *seed.items()):
         parts = value if isinstance(value, list) and section != "output" else [{section: value}]
@@ -181,37 +189,27 @@ def _lines(checked: CheckedDraft) -> Iterator[str]:
             yield json.dumps(part, ensure_ascii=False)
 
 
-def prompt_values(best: CheckedDraft, task: Task, last: Attempt | None) -> dict[str, Json]:
-    """Return what the prompt of a repair shows; `last` is the last attempt, if it was not accepted."""
+def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None) -> dict[str, Json]:
+    """Return the values in the prompt of a repair of `best`; `rejected` is the last repair if it was not accepted."""
     draft = best.draft
-    values: dict[str, Json] = {"sentences": sentences(task, _cited(best)), "diagnostics": list(_shown(best))}
+    sentences = number_sentences(task, _sentences_of_problems(best))
+    values: dict[str, Json] = {"sentences": sentences, "diagnostics": list(_describe_problems(best))}
     values |= {name: draft[name] for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps")}
     values |= {"keywords": draft["keywords"]["words"], "output": ", ".join(draft["output"])}
-    if last is not None:
-        kept = (
-            "changes",
-            "keywords",
-            "reading",
-            "fields",
-            "inputs",
-            "parameters",
-            "steps",
-            "removed",
-            "losses",
-            "output",
-        )
-        refused = {"refused": [*last.refusals[:_MOST]]} if last.refusals else {}
-        answer = {key: last.answer[key] for key in kept if last.answer[key]}
-        values["rejected"] = {**answer, **refused, "diagnostics": list(_shown(last.checked))}
+    if rejected is not None:
+        answer = {key: rejected.answer[key] for key in _REPAIR_KEYS if rejected.answer[key]}
+        if rejected.refusals:
+            answer["refused"] = [*rejected.refusals[:_MAX_DIAGNOSTICS]]
+        values["rejected"] = {**answer, "diagnostics": list(_describe_problems(rejected.checked))}
     return values
 
 
-def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
-    """Errors first, then warnings about how the policy was written down, then parts without a source."""
-    yield from checked.faults[:_MOST]
-    ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in PARTIAL))
-    for diagnostic in [d for d in ranked if d.code not in _FOR_PEOPLE][:_MOST]:
-        part = checked.part(diagnostic)
+def _describe_problems(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
+    """Yield the problems of a draft for a model, of each kind at most 100: faults, errors, warnings, unsourced parts."""
+    yield from checked.faults[:_MAX_DIAGNOSTICS]
+    ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in PARTIAL_CODES))
+    for diagnostic in [d for d in ranked if d.code not in _POLICY_CODES][:_MAX_DIAGNOSTICS]:
+        part = checked.find_part(diagnostic)
         written = diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
         yield {
             "code": diagnostic.code,
@@ -220,18 +218,20 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
             "help": diagnostic.help,
             "part": f"{part[0]} {part[1]['name']}" if part else "",
             "pointer": diagnostic.pointer,
-            "fragment": written if len(written) <= _FRAGMENT else f"{written[:_FRAGMENT]}…",
+            "fragment": written if len(written) <= _MAX_FRAGMENT_LENGTH else f"{written[:_MAX_FRAGMENT_LENGTH]}…",
         }
-    for name in checked.unsourced[:_MOST]:
+    for name in checked.unsourced[:_MAX_DIAGNOSTICS]:
         help = "name the sentences that it comes from, or that it helps to compute"
         yield {"severity": "warning", "message": "it cites no sentence of the text", "help": help, "part": name}
 
 
-def _cited(checked: CheckedDraft) -> set[int] | None:
-    """The sentences of the parts with problems; None for all, where a part cites none."""
-    parts = [checked.part(d) for d in checked.problems]
-    found = [part for part in parts if part] + checked.faulty_parts
-    sources = [part.get("sources", ()) for _, part in found]
-    if checked.unsourced or not all(parts) or not sources:
+def _sentences_of_problems(checked: CheckedDraft) -> set[int] | None:
+    """Return the numbers of the sentences that a repair may need, or None if it may need all.
+
+    They are the sentences that the parts with problems cite. All are needed if a problem is about no part, or a part cites none.
+    """
+    parts = [checked.find_part(diagnostic) for diagnostic in checked.problems]
+    if checked.unsourced or not all(parts):
         return None
-    return {number for numbers in sources for number in numbers}
+    sources = [part.get("sources", ()) for _, part in [*filter(None, parts), *checked.faulty_parts]]
+    return {number for numbers in sources for number in numbers} if sources else None

@@ -19,17 +19,20 @@ _HEADING = re.compile(r"#{1,6}\s")
 _FENCE = re.compile(r"```[^`]*|~~~[^~]*")
 _UNDERLINE = re.compile(r"(=+|-{2,})")
 _RULE = re.compile(r"[-*_](\s*[-*_]){2,}")
-_ITEM = re.compile(r"(?:[-*+]|\d{1,4}[.)])\s+(.*)")
-_NAME_CHARACTERS = 60
-"""A longer title is a sentence."""
-_TABLE_LINE = frozenset("|-: ")
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,4}[.)])\s+(.*)")
+_MAX_NAME_LENGTH = 60  # a longer title is a sentence, not a name
+_TABLE_RULE = frozenset("|-: ")
+"""The characters of the line between the head and the body of a table."""
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[A-Z\"'`(*_\[\d])")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|No|Mr|Mrs|Dr|St)|\b[A-Z])\.$")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence, table row or heading. `number` counts from 1; `line` is the line of the text where it begins."""
+    """One sentence, table row or heading of a task text.
+
+    `number` counts from 1; `line` is the line of the text that it begins in. `is_frame` is True for headings and table heads.
+    """
 
     number: int
     text: str
@@ -39,20 +42,21 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task text, cut into sentences. `name` is that of the task, which no model chooses."""
+    """A task text, split into sentences. `name` is the name of the task, which no model chooses."""
 
     sentences: tuple[Sentence, ...]
     name: str
 
     def text(self, number: int) -> str | None:
-        """Return the sentence with this number, if there is one."""
+        """Return the text of the sentence with this number, or None if there is no such sentence."""
         return self.sentences[number - 1].text if 1 <= number <= len(self.sentences) else None
 
 
-def read_task(data: bytes, otherwise: str = "task") -> Task:
-    """Return the sentences of a task text. Raises `DataError` where there are none, or it cannot be used.
+def read_task(data: bytes, default_name: str = "task") -> Task:
+    """Split a task text into sentences.
 
-    The task is named by the title that the text begins with, up to a colon; where that is no name, it is called `otherwise`.
+    The name of the task is the title that the text begins with, up to a colon, or `default_name` if that cannot be a name.
+    Raises `DataError` if the text is too large, not UTF-8, or has no sentences.
     """
     if len(data) > limits.TASK_BYTES:
         raise DataError(f"the task text is larger than {limits.TASK_BYTES:,} bytes; give each policy a text of its own")
@@ -60,78 +64,90 @@ def read_task(data: bytes, otherwise: str = "task") -> Task:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} of the task text is not UTF-8") from None
-    found = tuple(Sentence(number, *sentence) for number, sentence in enumerate(_sentences(text), 1))
-    if all(sentence.is_frame for sentence in found):
+    sentences = tuple(Sentence(number, *sentence) for number, sentence in enumerate(_Splitter().split(text), 1))
+    if all(sentence.is_frame for sentence in sentences):
         raise DataError("the task text says nothing: there is no policy to make a seed of")
     name = _title(text)
-    return Task(found, name if is_task_name(name) and len(name) <= _NAME_CHARACTERS else otherwise)
+    is_usable = is_task_name(name) and len(name) <= _MAX_NAME_LENGTH
+    return Task(sentences, name if is_usable else default_name)
 
 
 def _title(text: str) -> str:
-    """The title that a text begins with, up to a colon; empty where it begins with something else."""
+    """Return the title that a text begins with, up to a colon; an empty string if it begins with something else."""
     first, _, rest = text.lstrip().partition("\n")
     is_title = first.startswith("# ") or set(rest.partition("\n")[0].strip()) == {"="}
     return first.partition(":")[0].strip("# \t\r") if is_title else ""
 
 
-def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:
-    paragraph: list[str] = []
-    start = 0
-    is_code = False
-    lines = [line.strip() for line in text.splitlines()]
+_Split = tuple[str, int, bool]
+"""The text of a sentence, the line that it begins in, and whether it is a frame."""
 
-    def flushed() -> Iterator[tuple[str, int, bool]]:
-        line_of_word = [start + n for n, line in enumerate(paragraph) for _ in line.split()]
-        words = 0
-        for sentence in _split(" ".join(paragraph)):
-            yield sentence, line_of_word[words], _is_bold(sentence)
-            words += len(sentence.split())
-        paragraph.clear()
 
-    for number, line in enumerate(lines, 1):
-        following = lines[number] if number < len(lines) else ""
-        item = _ITEM.fullmatch(line)
-        if _FENCE.fullmatch(line):
-            yield from flushed()
-            is_code = not is_code
-        elif is_code:
-            if line:
-                yield line, number, False
-        elif not line:
-            yield from flushed()
-        elif _HEADING.match(line):
-            yield from flushed()
-            yield line.strip("#").strip(), number, True
-        elif len(paragraph) == 1 and _UNDERLINE.fullmatch(line):
-            yield paragraph.pop(), start, True
-        elif _RULE.fullmatch(line):
-            yield from flushed()
-        elif line.startswith("|"):
-            yield from flushed()
-            if not set(line) <= _TABLE_LINE:
-                cells = (cell.strip() for cell in line.strip("|").split("|"))
-                yield " | ".join(cells), number, following.startswith("|") and set(following) <= _TABLE_LINE
-        else:
-            if item:
-                yield from flushed()
-            if not paragraph:
-                start = number
-            paragraph.append(item[1] if item else line.removeprefix(">").strip())
-    yield from flushed()
+class _Splitter:
+    """The lines of a paragraph that has not ended yet; `start` is the line of the text that it begins in."""
+
+    def __init__(self) -> None:
+        self.paragraph: list[str] = []
+        self.start = 0
+
+    def split(self, text: str) -> Iterator[_Split]:
+        """Yield the sentences, headings, table rows and lines of code of a text."""
+        is_code = False
+        lines = [line.strip() for line in text.splitlines()]
+        for number, line in enumerate(lines, 1):
+            if _FENCE.fullmatch(line):
+                yield from self._end_paragraph()
+                is_code = not is_code
+            elif is_code:
+                if line:
+                    yield line, number, False
+            elif len(self.paragraph) == 1 and _UNDERLINE.fullmatch(line):
+                yield self.paragraph.pop(), self.start, True
+            elif not line or _HEADING.match(line) or _RULE.fullmatch(line) or line.startswith("|"):
+                yield from self._end_paragraph()
+                next_line = lines[number] if number < len(lines) else ""
+                yield from _split_block(line, number, next_line)
+            else:
+                item = _LIST_ITEM.fullmatch(line)
+                if item:
+                    yield from self._end_paragraph()
+                if not self.paragraph:
+                    self.start = number
+                self.paragraph.append(item[1] if item else line.removeprefix(">").strip())
+        yield from self._end_paragraph()
+
+    def _end_paragraph(self) -> Iterator[_Split]:
+        """Yield the sentences of the paragraph, and clear it."""
+        line_of_word = [self.start + n for n, line in enumerate(self.paragraph) for _ in line.split()]
+        word_count = 0
+        for sentence in _split_paragraph(" ".join(self.paragraph)):
+            yield sentence, line_of_word[word_count], _is_bold(sentence)
+            word_count += len(sentence.split())
+        self.paragraph.clear()
+
+
+def _split_block(line: str, number: int, next_line: str) -> Iterator[_Split]:
+    """Yield a heading or a row of a table; nothing for a blank line, or a line that is drawn with characters."""
+    if _HEADING.match(line):
+        yield line.strip("#").strip(), number, True
+    elif line.startswith("|") and not set(line) <= _TABLE_RULE:
+        cells = (cell.strip() for cell in line.strip("|").split("|"))
+        is_head = next_line.startswith("|") and set(next_line) <= _TABLE_RULE
+        yield " | ".join(cells), number, is_head
 
 
 def _is_bold(text: str) -> bool:
-    """Whether the whole text is bold: a heading in all but syntax."""
+    """Return True if the whole text is bold, as headings without the syntax of headings are."""
     return len(text) > 4 and text.startswith("**") and text.endswith("**") and "**" not in text[2:-2]
 
 
-def _split(paragraph: str) -> Iterator[str]:
-    """The sentences of a paragraph; an abbreviation ends none."""
-    begun: list[str] = []
+def _split_paragraph(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph; the full stop of an abbreviation ends no sentence."""
+    parts: list[str] = []
     for part in filter(None, _SENTENCE_END.split(one_line(paragraph))):
-        begun.append(part)
+        parts.append(part)
         if not _ABBREVIATION.search(part[-8:]):
-            yield " ".join(begun)
-            begun.clear()
-    if begun:
-        yield " ".join(begun)
+            yield " ".join(parts)
+            parts.clear()
+    if parts:
+        yield " ".join(parts)

@@ -1,8 +1,9 @@
-"""The transcript of one draft: every prompt, answer, usage and diagnostic, as JSON that people can read in a diff.
+"""Reads and writes the transcript of a draft, and asks for answers: every prompt, answer and diagnostic as readable JSON.
 
-`session.json` holds the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` the diagnostics
-of the draft that it makes. It has no times, no names of machines and no API keys. Answers come from a model that is asked, from
-a transcript, or from the first recorded into the second; all are one function, so that these are the same session.
+`session.json` contains the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` the diagnostics of
+the draft that an answer results in. A transcript contains no times, no names of machines and no API keys. Answers come from a
+model, from a transcript, or from a model with a transcript that records them. Each source is a function `Ask`, so that a session
+is the same for all.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.data.files import read_json, replace_file
-from formulaseed.draft.prompts import MOST_TOKENS
-from formulaseed.draft.wire import load, read_answer
+from formulaseed.draft.prompts import MAX_TOKENS_OF_RETRY
+from formulaseed.draft.wire import parse_json, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
+from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Effort, ModelCall, ModelCapabilities, UnusableAnswer, Usage
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed, NotAsked
@@ -30,13 +31,13 @@ from formulaseed.seed.write.canonical import layout
 
 Json = Any
 
-_SESSION = "session.json"
+_SETTINGS_FILE = "session.json"
 _OTHER_VERSION = "another version of formulaseed recorded it"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session was started with. `task_name` is empty where the text names the task; `note` is a remark."""
+    """The settings of a session. `task_name` is empty if the text names the task; `note` is a remark for readers."""
 
     model: str
     effort: Effort | None
@@ -45,151 +46,161 @@ class Settings:
     note: str = ""
 
     def to_json(self) -> dict[str, Json]:
+        """Return the settings as `session.json` has them, without an empty note or name."""
         optional = {"note": self.note, "task_name": self.task_name}
-        started = {name: getattr(self, name) for name in ("model", "effort", "max_repairs")}
-        return {**{name: value for name, value in optional.items() if value}, **started}
+        required = {name: getattr(self, name) for name in ("model", "effort", "max_repairs")}
+        return {**{name: value for name, value in optional.items() if value}, **required}
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A call with its answer. `discarded` are the tokens of earlier answers to it, which were billed too; None if unknown."""
+    """A call with its answer. `discarded` are the usages of its earlier answers, which were billed, too; None if unknown."""
 
-    call: Call
+    call: ModelCall
     answer: Answer
     discarded: tuple[Usage | None, ...] = ()
 
-    def must_be(self, name: str, call: Call) -> None:
-        """Raise `DataError` where the recorded call differs from this one."""
+    def check_call(self, name: str, call: ModelCall) -> None:
+        """Raise `DataError` if the recorded call differs from `call`, with the first line that differs."""
         if dict(self.call.schema) != dict(call.schema):
             raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
-        for what, recorded, now, why in (
+        for title, recorded, current, reason in (
             ("instructions", self.call.system, call.system, _OTHER_VERSION),
             ("user message", self.call.user, call.user, "the task text or an earlier answer has changed since"),
         ):
-            if recorded != now:
-                lines = zip_longest(recorded.split("\n"), now.split("\n"))
+            if recorded != current:
+                lines = zip_longest(recorded.split("\n"), current.split("\n"))
                 line = next(number for number, (a, b) in enumerate(lines, 1) if a != b)
-                raise DataError(f"step {name} is not the recorded one: its {what} differs from line {line} on; {why}")
+                message = f"its {title} differs from line {line} on; {reason}"
+                raise DataError(f"step {name} is not the recorded one: {message}")
 
     def to_json(self) -> dict[str, Json]:
-        """Return it as a file has it: the answer as JSON, or as lines of text where it is not JSON."""
+        """Return the exchange as its file has it: the answer as JSON, or as lines of text if it is not JSON."""
         call, answer = self.call, self.answer
         try:
-            said: dict[str, Json] = {"answer": load(answer.text)}
+            content: dict[str, Json] = {"answer": parse_json(answer.text)}
         except UnusableAnswer:
-            said = {"answer_text": answer.text.split("\n")}
+            content = {"answer_text": answer.text.split("\n")}
+        discarded = {"discarded": [usage and usage.to_json() for usage in self.discarded]} if self.discarded else {}
         return {
             "step": call.key,
             **{name: getattr(call, name) for name in ("model", "effort", "max_tokens")},
             "system": call.system.split("\n"),
             "user": call.user.split("\n"),
             "schema": dict(call.schema),
-            **said,
+            **content,
             "stop_reason": answer.stop_reason,
             "usage": answer.usage.to_json(),
-            **({"discarded": [each and each.to_json() for each in self.discarded]} if self.discarded else {}),
+            **discarded,
         }
 
 
-def exchange_of(given: Json) -> Exchange:
-    """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
+def parse_exchange(data: Json) -> Exchange:
+    """Return the exchange in the JSON of a file. Raises `DataError` if it is not an exchange."""
     try:
-        step, model, system, user = _values(given, {"step": str, "model": str, "system": list, "user": list})
-        schema, most = _values(given, {"schema": dict, "max_tokens": int})
-        call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
-        if "answer_text" in given:
-            text = "\n".join(*_values(given, {"answer_text": list}))
+        step, model, system, user = _read_values(data, {"step": str, "model": str, "system": list, "user": list})
+        schema, max_tokens = _read_values(data, {"schema": dict, "max_tokens": int})
+        call = ModelCall(step, model, "\n".join(system), "\n".join(user), schema, max_tokens, _read_effort(data))
+        if "answer_text" in data:
+            text = "\n".join(*_read_values(data, {"answer_text": list}))
         else:
-            text = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":"))
-        (stop,) = _values(given, {"stop_reason": str})
-        discarded = tuple(None if each is None else Usage.read(each) for each in given.get("discarded", ()))
-        return Exchange(call, Answer(text, stop, Usage.read(given["usage"])), discarded)
+            text = json.dumps(data["answer"], ensure_ascii=False, separators=(",", ":"))
+        (stop_reason,) = _read_values(data, {"stop_reason": str})
+        discarded = tuple(None if usage is None else Usage.read(usage) for usage in data.get("discarded", ()))
+        return Exchange(call, Answer(text, stop_reason, Usage.read(data["usage"])), discarded)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not a call of a draft: {error}") from None
     except DataError as error:
         raise DataError(f"not a call of a draft: its usage is wrong: {error}") from None
 
 
-def _values(given: Json, kinds: Mapping[str, type]) -> list[Any]:
-    for name, kind in kinds.items():
-        if not isinstance(given[name], kind):
-            raise TypeError(f"`{name}` is not of the type {kind.__name__}")
-    return [given[name] for name in kinds]
+def _read_values(data: Json, types: Mapping[str, type]) -> list[Any]:
+    """Return the values of the keys in `types`. Raises `KeyError`, or `TypeError` for a value of another type."""
+    for name, type_ in types.items():
+        if not isinstance(data[name], type_):
+            raise TypeError(f"`{name}` is not of the type {type_.__name__}")
+    return [data[name] for name in types]
 
 
-def _effort(given: Json) -> Effort | None:
-    if given["effort"] not in (None, *EFFORTS):
+def _read_effort(data: Json) -> Effort | None:
+    """Return the value of `effort`, which may be null. Raises `KeyError`, or `TypeError` for another value."""
+    if data["effort"] not in (None, *EFFORTS):
         raise TypeError("`effort` is not an effort")
-    return given["effort"]  # type: ignore[no-any-return]
+    return data["effort"]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A transcript's folder."""
+    """A folder with the transcript of a draft."""
 
     folder: Path
 
     @property
     def holds_answers(self) -> bool:
+        """True if the folder contains a recorded call."""
         return any(self.folder.glob("[0-9][0-9]-*.json"))
 
     def settings(self) -> Settings:
-        """Return how the session was started. Raises `UnreadableError`, and `DataError` for a malformed file."""
-        path = self.folder / _SESSION
-        given = read_json(path)
+        """Read the settings of the session. Raises `UnreadableError`, and `DataError` for a malformed file."""
+        path = self.folder / _SETTINGS_FILE
+        data = read_json(path)
         try:
-            model, repairs = _values(given, {"model": str, "max_repairs": int})
-            named = _values({"task_name": "", "note": "", **given}, {"task_name": str, "note": str})
-            return Settings(model, _effort(given), repairs, *named)
+            model, max_repairs = _read_values(data, {"model": str, "max_repairs": int})
+            texts = _read_values({"task_name": "", "note": "", **data}, {"task_name": str, "note": str})
+            return Settings(model, _read_effort(data), max_repairs, *texts)
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
     def exchange(self, name: str) -> Exchange | None:
-        """Return the call of this name with its answer, if there is one."""
+        """Read the recorded call of this name with its answer; None if there is no file.
+
+        Raises `UnreadableError`, and `DataError` for a malformed file.
+        """
         path = self.folder / f"{name}.json"
         if not path.exists():
             return None
-        given = read_json(path)
+        data = read_json(path)
         try:
-            return exchange_of(given)
+            return parse_exchange(data)
         except DataError as error:
             raise error.at(str(path)) from None
 
     def write(self, file: str, value: Json) -> None:
-        """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
+        """Write a file of the folder atomically. Raises `UnreadableError` if that fails."""
         replace_file(self.folder / file, layout(value))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        """Write the diagnostics of the draft that an answer makes."""
+        """Write the diagnostics of the draft that the answer of this name results in."""
         self.write(f"{name}.diagnostics.json", diagnostics)
 
     def set_aside(self, name: str) -> None:
-        """Rename a recorded call, so that it can be made again and nothing is lost."""
-        (self.folder / f"{name}.json").rename(self.folder / f"{name}.unused-{len(self.unused(name)) + 1}.json")
+        """Rename the file of a recorded call, so that the call can be made again and its usage is not lost."""
+        number = len(self.discarded_usages(name)) + 1
+        (self.folder / f"{name}.json").rename(self.folder / f"{name}.unused-{number}.json")
 
-    def unused(self, name: str) -> tuple[Usage | None, ...]:
-        """Return the tokens of the calls of this name that were set aside; None for a damaged file."""
-        found: list[Usage | None] = []
-        while (path := self.folder / f"{name}.unused-{len(found) + 1}.json").exists():
+    def discarded_usages(self, name: str) -> tuple[Usage | None, ...]:
+        """Read the usage of each call of this name that was set aside; None for a damaged file."""
+        usages: list[Usage | None] = []
+        while (path := self.folder / f"{name}.unused-{len(usages) + 1}.json").exists():
             try:
-                found.append(exchange_of(read_json(path)).answer.usage)
+                usages.append(parse_exchange(read_json(path)).answer.usage)
             except DataError:
-                found.append(None)
-        return tuple(found)
+                usages.append(None)
+        return tuple(usages)
 
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
-_TOO_LARGE = ("grammar", "schema", "output_config")
-"""One of these words is in the API's message where it rejects a schema."""
-Ask = Callable[[str, Call], Exchange]
-"""Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
+_SCHEMA_ERROR_WORDS = ("grammar", "schema", "output_config")
+"""The words of which one is in the API's message if it rejects a schema."""
+Ask = Callable[[str, ModelCall], Exchange]
+"""A function that returns a call with its answer, or raises `FormulaSeedError`. The names of calls sort in their order."""
 
 
 class LiveTransport:
-    """Asks a model. `notify` is called with notices.
+    """A connection to the API, whose `ask` is an `Ask`. `notify` is called with notices for people.
 
-    `answered` are the calls that were billed, and `broken` counts the attempts that ended without an answer.
+    `answered` are the calls that were billed, by name; `broken` counts the attempts that may have been billed in addition.
     """
 
     def __init__(self, budget: CostBudget, notify: Callable[[str], None]) -> None:
@@ -197,11 +208,12 @@ class LiveTransport:
         self._notify = notify
         self._runner = asyncio.Runner()
         self._client: Client | None = None
-        self._able: ModelCapabilities | None = None
+        self._capabilities: ModelCapabilities | None = None
         self.answered: dict[str, Exchange] = {}
         self.broken = 0
 
-    def ask(self, name: str, call: Call) -> Exchange:
+    def ask(self, name: str, call: ModelCall) -> Exchange:
+        """Ask the model, which is paid. Raises `FormulaSeedError` without an answer, and `Interrupted` at a signal."""
         try:
             self.answered[name] = run_interruptibly(self._runner, self._ask(name, call))
             return self.answered[name]
@@ -209,93 +221,94 @@ class LiveTransport:
             raise FormulaSeedError(f"{'nothing more is asked: ' if error.is_final else ''}{error}") from None
 
     def close(self) -> None:
+        """Close the connection and its event loop."""
         if self._client is not None:
             run_interruptibly(self._runner, self._client.aclose())
         self._runner.close()
 
-    def _attempted(self, attempt: Attempt) -> None:
+    def _count_attempt(self, attempt: Attempt) -> None:
+        """Add an attempt without an answer to `broken` if it may have been billed."""
         self.broken += attempt.is_bound
 
-    async def _ask(self, name: str, call: Call) -> Exchange:
-        client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._attempted)
-        able = self._able = self._able or await client.capabilities(call.model)
-        known = call if able.effort else replace(call, effort=None)
-        if able.structured:
+    async def _ask(self, name: str, call: ModelCall) -> Exchange:
+        """Ask with the schema as a parameter or, if the model or the API does not support it, in the prompt."""
+        client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._count_attempt)
+        capabilities = self._capabilities = self._capabilities or await client.capabilities(call.model)
+        supported = call if capabilities.effort else replace(call, effort=None)
+        if capabilities.structured:
             try:
-                return Exchange(call, (await client.ask(known))[0])
+                return Exchange(call, (await client.ask(supported))[0])
             except CallFailed as error:
-                if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
+                if error.status != 400 or not any(word in str(error) for word in _SCHEMA_ERROR_WORDS):
                     raise
                 self._notify(f"{name}: {error}; asked again with the schema in the prompt")
-                self._able = replace(able, structured=False)
-        # the answer is validated here in any case
+                self._capabilities = replace(capabilities, structured=False)
+        # nothing is lost: the session validates every answer
         schema = json.dumps(dict(call.schema), ensure_ascii=False)
-        words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
-        answer, _ = await client.ask(replace(known, system=call.system + words, schema={}))
+        instruction = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
+        answer, _ = await client.ask(replace(supported, system=call.system + instruction, schema={}))
         text = answer.text.strip()
-        text = text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
+        if text.startswith("```"):
+            text = text.split("\n", 1)[-1].removesuffix("```").strip()
         return Exchange(call, replace(answer, text=text))
 
 
-def replaying(transcript: Transcript) -> Ask:
-    """Return what answers from a transcript alone; a call that is not the recorded one is refused."""
+def replay_answers(transcript: Transcript) -> Ask:
+    """Return an `Ask` that reads the answers of a transcript, and raises `DataError` if a call differs from the recorded one."""
 
-    def ask(name: str, call: Call) -> Exchange:
+    def ask(name: str, call: ModelCall) -> Exchange:
         exchange = transcript.exchange(name)
         if exchange is None:
             raise DataError(f"the transcript has no answer to step {name}", str(transcript.folder))
-        exchange.must_be(name, call)
+        exchange.check_call(name, call)
         return exchange
 
     return ask
 
 
-def recording(inner: Ask, transcript: Transcript, settings: Settings, notify: Callable[[str], None]) -> Ask:
-    """Return what writes each answer into a transcript as soon as it comes; what is recorded already is not asked again.
+def record_answers(inner: Ask, transcript: Transcript, settings: Settings, notify: Callable[[str], None]) -> Ask:
+    """Return an `Ask` that reads the answers in a transcript, and gets the others from `inner` and records them at once.
 
-    An unusable recorded answer is set aside and asked again, with more room where it was cut off; so are one in a damaged
-    file, and those after it that rest on another answer than the new one.
+    An unusable recorded answer, or a damaged file, is set aside and asked for again; a notice says so. As later prompts contain
+    earlier answers, a recorded call that differs is set aside, too, if an answer is new; otherwise it raises `DataError`.
     """
     is_new = False
 
-    def recorded(name: str, call: Call) -> Exchange | None:
-        """The recorded call of this name; None where it is damaged, or rests on another answer than this one."""
+    def read_recorded(name: str, call: ModelCall) -> Exchange | None:
+        """Return the recorded exchange; None if there is none, or it was set aside."""
+        has_file = False
         try:
-            found = transcript.exchange(name)
+            exchange = transcript.exchange(name)
+            has_file = exchange is not None
+            if exchange is not None:
+                exchange.check_call(name, call)
+            return exchange
         except UnreadableError:
             raise
         except DataError as error:
-            aside(name, error)
-            return None
-        try:
-            if found is not None:
-                found.must_be(name, call)
-        except DataError as error:
-            if not is_new:
+            # a readable call that differs while no answer is new: the text or the program has changed
+            if has_file and not is_new:
                 raise
-            aside(name, error)
-            return None
-        return found
-
-    def aside(name: str, error: DataError) -> None:
-        notify(f"{error}; it is asked for again")
-        transcript.set_aside(name)
-
-    def ask(name: str, call: Call) -> Exchange:
-        nonlocal is_new
-        found = recorded(name, call)
-        if found is not None:
-            with suppress(UnusableAnswer):
-                read_answer(found.answer.text, found.call.schema)
-                if not found.answer.fault:
-                    return found
+            notify(f"{error}; it is asked for again")
             transcript.set_aside(name)
-            if found.answer.stop_reason == "max_tokens":
-                call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
+            return None
+
+    def ask(name: str, call: ModelCall) -> Exchange:
+        nonlocal is_new
+        recorded = read_recorded(name, call)
+        if recorded is not None:
+            with suppress(UnusableAnswer):
+                read_answer(recorded.answer.text, recorded.call.schema)
+                if not recorded.answer.fault:
+                    return recorded
+            transcript.set_aside(name)
+            # an answer that was cut off is asked for with more room
+            if recorded.answer.stop_reason == "max_tokens":
+                call = replace(call, max_tokens=min(MAX_TOKENS_OF_RETRY, 2 * recorded.call.max_tokens))
         exchange = inner(name, call)
         is_new = True
-        exchange = replace(exchange, discarded=(*exchange.discarded, *transcript.unused(name)))
-        transcript.write(_SESSION, settings.to_json())
+        exchange = replace(exchange, discarded=(*exchange.discarded, *transcript.discarded_usages(name)))
+        transcript.write(_SETTINGS_FILE, settings.to_json())
         transcript.write(f"{name}.json", exchange.to_json())
         return exchange
 

@@ -1,9 +1,8 @@
-"""The schemas of what a model answers in each step, made for the wire, and the validation of answers against them.
+"""Defines the schemas of a model's answers in each step, and validates answers against them.
 
-Structured output knows closed objects alone and no recursion, and few unions. So a map is an array of pairs, what may be
-missing is an empty array or an empty text, and the only unions are a literal and a step. The sources of a part are
-numbers of the task's sentences. Keys are fixed here; the model fills in values. An answer is the JSON object in a text, or
-`UnusableAnswer` with the place of the first mismatch.
+Structured output supports only closed objects, no recursion, and few unions. Therefore a map is an array of pairs, an optional
+value is an array or a string that may be empty, and the only unions are a literal and a step. The sources of a part are
+numbers of the task's sentences. Keys are fixed here; the model fills in values.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 from formulaseed import limits
-from formulaseed.data.records import describe_errors
+from formulaseed.data.validation import describe_errors
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
@@ -26,9 +25,9 @@ from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_key
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")
-"""How a condition on the wire compares its subject with its values."""
+"""The tests that an answer's condition can apply to its subject."""
 Schema = dict[str, Any]
-_DEPTH = 12
+_MAX_DEPTH = 12
 
 
 def _object(**properties: Schema) -> Schema:
@@ -43,66 +42,72 @@ def _enum(*values: str) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-def _named(name: str) -> Schema:
+def _reference(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _about(schema: Schema, description: str) -> Schema:
+def _describe(schema: Schema, description: str) -> Schema:
+    """Return a copy of a schema with a description for the model."""
     return {**schema, "description": description}
 
 
 _TEXT: Schema = {"type": "string"}
 _TEXTS = _list(_TEXT)
-_SOURCES = _named("sources")
-_LITERAL = _named("literal")
-_WHERE = _list(_named("condition"))
-_VALUES = _named("values")
-_BOUND = _named("bound")
+_SOURCES = _reference("sources")
+_LITERAL = _reference("literal")
+_WHERE = _list(_reference("condition"))
+_VALUES = _reference("values")
+_BOUND = _reference("bound")
 _BOUNDS = {"minimum": _BOUND, "maximum": _BOUND}
 _TYPE = _enum(*FIELD_TYPES)
-_ONE_LITERAL = _about(_list(_LITERAL), "One value, or empty")
+_ONE_LITERAL = _describe(_list(_LITERAL), "One value, or empty")
 _BY_KIND: dict[str, Schema] = {
     "conditions": _WHERE,
-    "condition formula": _about(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
+    "condition formula": _describe(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
     "literal": _LITERAL,
     "number": _BOUND,
     "match": _enum(*MATCH_MODES),
     "table": _list(_object(key=_TEXT, value=_LITERAL)),
     "rules": _list(_object(when=_TEXT, then=_LITERAL)),
 }
-"""The schema of a key's value, by its kind in the table of operations; those of other kinds are strings."""
+"""The schema of a key's value by the key's kind in the table of operations; a value of any other kind is a string."""
 
 
 def step_schema() -> Schema:
-    """Return the schema of a step: one of the operations of the table; those with the same values share one."""
-    alike: dict[str, tuple[Schema, list[str]]] = {}
-    for name, operation in OPERATIONS.items():
-        keys = {key.name: key for key in operation.keys}
-        others = {"else": _LITERAL, "expr": _TEXT}
-        values = {name: _value(keys[name]) if name in keys else others[name] for name in step_keys(operation)}
-        alike.setdefault(json.dumps(values), (values, []))[1].append(name)
-    found = [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
-    return {"anyOf": found}
+    """Return the schema of a step: one alternative for all operations that have the same keys with the same schemas."""
+    alternatives: dict[str, tuple[Schema, list[str]]] = {}
+    for operation_name, operation in OPERATIONS.items():
+        schemas = {"else": _LITERAL, "expr": _TEXT, **{key.name: _value_schema(key) for key in operation.keys}}
+        values = {name: schemas[name] for name in step_keys(operation)}
+        alternatives.setdefault(json.dumps(values), (values, []))[1].append(operation_name)
+    pairs = alternatives.values()
+    return {"anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]}
 
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:
-    """Return the keys of an operation on the wire: conditions are in `where` alone, a field is a formula, `else` a key."""
-    names = {"rules": ("rules", "else"), "field": ("expr",)}
-    kept = [key.name for key in operation.keys if key.kind != "bare conditions"]
-    return tuple(dict.fromkeys(name for key in kept for name in names.get(key, (key,))))
+    """Return the keys that a step of an operation has in an answer.
+
+    They differ from a seed's: conditions are only in `where`, a field is a formula in `expr`, and `else` is a key.
+    """
+    answer_keys = {"rules": ("rules", "else"), "field": ("expr",)}
+    seed_keys = [key.name for key in operation.keys if key.kind != "bare conditions"]
+    return tuple(dict.fromkeys(name for key in seed_keys for name in answer_keys.get(key, (key,))))
 
 
-def _value(key: Key) -> Schema:
-    if key.kind in ("name", "literal") and not key.required:
-        return _about(_TEXT, "A step, or empty") if key.kind == "name" else _ONE_LITERAL
+def _value_schema(key: Key) -> Schema:
+    """Return the schema of a key's value in an answer."""
+    if key.kind == "name" and not key.required:
+        return _describe(_TEXT, "A step, or empty")
+    if key.kind == "literal" and not key.required:
+        return _ONE_LITERAL
     return _BY_KIND.get(key.kind, _TEXT)
 
 
 _DEFINITIONS: dict[str, Schema] = {
-    "sources": _about(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
+    "sources": _describe(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
     "literal": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
-    "values": _about(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
-    "bound": _about(_list({"type": "number"}), "One number, or empty"),
+    "values": _describe(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+    "bound": _describe(_list({"type": "number"}), "One number, or empty"),
     "note": _object(text=_TEXT, sources=_SOURCES),
     "loss": _object(name=_TEXT, why=_TEXT),
     "field": _object(
@@ -113,7 +118,7 @@ _DEFINITIONS: dict[str, Schema] = {
         name=_TEXT,
         type=_TYPE,
         values=_VALUES,
-        path=_about(_TEXTS, "Keys to it in the business object, or empty"),
+        path=_describe(_TEXTS, "Keys to it in the business object, or empty"),
         nullable={"type": "boolean"},
         description=_TEXT,
         sources=_SOURCES,
@@ -124,74 +129,77 @@ _DEFINITIONS: dict[str, Schema] = {
     "reading": _object(
         validity={"type": "boolean"},
         passes={"type": "integer", "enum": list(range(1, limits.PASSES + 1))},
-        max_length=_about(_list({"type": "integer"}), "Characters: one number, or empty"),
+        max_length=_describe(_list({"type": "integer"}), "Characters: one number, or empty"),
         strategy=_enum(*STRATEGIES),
         sources=_SOURCES,
     ),
     "condition": _object(
-        subject=_about(_TEXT, "extraction.x, meta.x, context.x or $FILTER"), test=_enum(*TESTS), values=_list(_LITERAL)
+        subject=_describe(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
+        test=_enum(*TESTS),
+        values=_list(_LITERAL),
     ),
     "step": step_schema(),
 }
 _NOTES = {
-    "assumptions": _about(_list(_named("note")), "What was decided that the text leaves open"),
-    "questions": _about(_list(_named("note")), "What the author of the text should answer"),
+    "assumptions": _describe(_list(_reference("note")), "What was decided that the text leaves open"),
+    "questions": _describe(_list(_reference("note")), "What the author of the text should answer"),
 }
 
 
 def _answer(**properties: Schema) -> Schema:
-    """The schema of an answer, with those definitions that it uses; a definition uses earlier ones alone."""
+    """Return the schema of an answer with these properties and notes, and with the definitions that it uses."""
     schema = _object(**properties, **_NOTES)
     used: dict[str, Schema] = {}
+    # backwards, since a definition uses only definitions before it
     for name, definition in reversed(_DEFINITIONS.items()):
-        if json.dumps(_named(name)) in json.dumps([schema, used]):
+        if json.dumps(_reference(name)) in json.dumps([schema, used]):
             used = {name: definition, **used}
     return {**schema, "$defs": used}
 
 
 _DEFINITION = _object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)
 _THRESHOLD = _object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)
-_PLANNED = _object(
+_PLANNED_STEP = _object(
     name=_TEXT,
     op=_enum(*OPERATIONS),
     does=_TEXT,
-    uses=_about(_TEXTS, "Names of steps, fields and inputs"),
+    uses=_describe(_TEXTS, "Names of steps, fields and inputs"),
     functions=_list(_enum(*FUNCTIONS)),
     sources=_SOURCES,
 )
-_CHANGE = _object(before=_about(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
+_CHANGE = _object(before=_describe(_TEXT, "The step that it goes in front of; empty to stay"), step=_reference("step"))
 
 CONDITIONS = _answer(
     description=_TEXT,
     keywords=_object(words=_TEXTS, sources=_SOURCES),
-    reading=_named("reading"),
-    fields=_list(_named("field")),
-    inputs=_about(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
-    parameters=_list(_named("parameter")),
-    definitions=_about(_list(_DEFINITION), "Terms that the text defines"),
-    thresholds=_about(_list(_THRESHOLD), "Every number and bound that the text sets"),
+    reading=_reference("reading"),
+    fields=_list(_reference("field")),
+    inputs=_describe(_list(_reference("input")), "Inputs that are not listed in the instructions; usually none"),
+    parameters=_list(_reference("parameter")),
+    definitions=_describe(_list(_DEFINITION), "Terms that the text defines"),
+    thresholds=_describe(_list(_THRESHOLD), "Every number and bound that the text sets"),
     outputs=_object(names=_TEXTS, sources=_SOURCES),
-    background=_about(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
+    background=_describe(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
 )
-GRAPH = _answer(steps=_list(_PLANNED))
-SEED = _answer(steps=_list(_named("step")), output=_TEXTS)
+GRAPH = _answer(steps=_list(_PLANNED_STEP))
+SEED = _answer(steps=_list(_reference("step")), output=_TEXTS)
 REPAIR = _answer(  # the prompt says what each key is for: a larger schema may be refused
     changes=_TEXTS,
     keywords=_TEXTS,
-    reading=_list(_named("reading")),
-    fields=_list(_named("field")),
-    inputs=_list(_named("input")),
-    parameters=_list(_named("parameter")),
+    reading=_list(_reference("reading")),
+    fields=_list(_reference("field")),
+    inputs=_list(_reference("input")),
+    parameters=_list(_reference("parameter")),
     steps=_list(_CHANGE),
-    removed=_list(_named("loss")),
-    losses=_list(_named("loss")),
+    removed=_list(_reference("loss")),
+    losses=_list(_reference("loss")),
     output=_TEXTS,
 )
 
 
 def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the JSON object of an answer. Raises `UnusableAnswer` where it does not match the schema."""
-    value: dict[str, Json] = load(text)
+    """Parse an answer and validate it against its schema. Raises `UnusableAnswer`, which names the first mismatch."""
+    value: dict[str, Json] = parse_json(text)
     try:
         _validator(json.dumps(schema)).validate_python(value)
     except ValidationError as error:
@@ -199,8 +207,11 @@ def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
     return value
 
 
-def load(text: str) -> Json:
-    """Return the JSON value of an answer. Raises `UnusableAnswer` for what is not JSON, or cannot be written back."""
+def parse_json(text: str) -> Json:
+    """Parse the JSON of an answer.
+
+    Raises `UnusableAnswer` if it is not JSON, is too long or too deep, or cannot be written as UTF-8.
+    """
     if len(text) > limits.ANSWER_CHARACTERS:
         raise UnusableAnswer(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
     try:
@@ -211,17 +222,20 @@ def load(text: str) -> Json:
         depth = _depth(value)
     except (ValueError, RecursionError) as error:
         raise UnusableAnswer(f"the answer is not usable JSON: {error}") from None
-    if depth > _DEPTH:
+    if depth > _MAX_DEPTH:
         raise UnusableAnswer("the answer is not usable JSON: objects and lists are nested too deep")
     return value
 
 
 def _depth(value: Json) -> int:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if items is None else 1 + max(map(_depth, items), default=0)
+    """Return how many objects and lists are nested in a JSON value. Raises `RecursionError` if there are too many."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
 def _integer(digits: str) -> int:
+    """Return the integer. Raises `ValueError` if it has more digits than a seed may have."""
     if len(digits) > limits.NUMBER_CHARACTERS:
         raise ValueError("a number has too many digits")
     return int(digits)
@@ -232,7 +246,7 @@ def _integer(digits: str) -> int:
 
 @cache
 def _validator(schema: str) -> SchemaValidator:
-    """Return what validates an answer, made of its schema as JSON."""
+    """Return the validator of a schema, which is given as JSON so that it can be cached."""
     return SchemaValidator(_core_schema(json.loads(schema)))
 
 
@@ -245,7 +259,7 @@ _SCALARS: dict[str, CoreSchema] = {
 
 
 def _core_schema(schema: Schema) -> CoreSchema:
-    """Return pydantic's form of a schema, of which only the keywords above are known."""
+    """Return a schema in the form of pydantic-core. Supports only the keywords that the schemas of this module have."""
     match schema:
         case {"$ref": reference}:
             return _core_schema(_DEFINITIONS[reference.rpartition("/")[2]])

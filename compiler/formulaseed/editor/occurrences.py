@@ -50,11 +50,17 @@ def occurrence_at(occurrences: tuple[Occurrence, ...], offset: int) -> Occurrenc
 
 def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
     """Yield the occurrences in the order of the sections; None for a name that the text spells with escapes."""
-    for space, fields in (("extraction", program.fields), ("meta", program.meta), ("context", program.context)):
-        for field in fields:
-            yield _declaration(program, field.name, space)
-    for parameter in program.parameters:
-        yield _declaration(program, parameter.name, "param")
+    for space, declarations in (
+        ("extraction", program.fields),
+        ("meta", program.meta),
+        ("context", program.context),
+        ("param", program.parameters),
+    ):
+        for declaration in declarations:
+            span = program.declared_at.get(f"{space}.{declaration.name}")
+            # a standard field is not declared in the text
+            if span is not None:
+                yield _find_in(span, declaration.name, space, is_definition=True)
     for step in program.steps:
         yield _find_in(step.name.span, step.name.text, "step", is_definition=True)
         parts = step.operation.rules if isinstance(step.operation, surface.Case) else (step.operation,)
@@ -63,14 +69,6 @@ def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
                 yield _use(node)
     for name in program.output:
         yield _find_in(name.span, name.text, "step")
-
-
-def _declaration(program: surface.Program, name: str, space: str) -> Occurrence | None:
-    """Return the definition of a field or parameter; None if the seed does not declare it, as the standard fields."""
-    span = program.declared_at.get(f"{space}.{name}")
-    if span is None:
-        return None
-    return _find_in(span, name, space, is_definition=True)
 
 
 def _use(node: ast.Name | ast.FilterName) -> Occurrence | None:

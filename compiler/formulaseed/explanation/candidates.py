@@ -1,4 +1,4 @@
-"""Makes candidate reviews to add to a restaurant's: one that each step over reviews would count, and copies of existing ones.
+"""Make candidate reviews to add to a restaurant's: one that each step over reviews would count, and copies of existing ones.
 
 Fields that no condition tests are copied from an existing review, which the result names: the latest one that the step counts
 or, if that does not meet the conditions, the latest of all.
@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 class Candidate(NamedTuple):
-    """A row to add, with the fields that were `set`; the others are those of `source`, or assumed if that is empty."""
+    """A row to add: `set` has the fields that were changed; the others are copied from `source`, assumed if that is empty."""
 
     row: Row
     source: str
@@ -33,23 +33,23 @@ class Candidate(NamedTuple):
 
 @dataclass
 class CandidateReviews:
-    """Makes candidates from a restaurant's rows; `counted` has the positions of the rows that each step counts."""
+    """A maker of candidates from a restaurant's rows; `counted` has the positions of the rows that each step counts."""
 
     dependencies: VerdictDependencies
     rows: Sequence[Row]
     counted: Mapping[str, Sequence[int]]
 
-    def candidates(self, places: Iterable[int]) -> Iterator[Candidate]:
+    def make_candidates(self, places: Iterable[int]) -> Iterator[Candidate]:
         """Yield candidates for each step over reviews, then copies of the rows at `places`."""
         for step, requirements in self.dependencies.requirements.items():
             if counted := self.counted.get(step):
-                yield self._copy_of(max(counted, key=self._age))
-            yield self._latest_with(requirements)
-        yield from map(self._copy_of, places)
+                yield self._copy_review(max(counted, key=self._date_key))
+            yield self._adapt_latest(requirements)
+        yield from map(self._copy_review, places)
 
     def describe(self, candidate: Candidate) -> str:
         """Return a candidate in words: the fields that were set, and the others that the verdict depends on."""
-        meta = _with_year_and_month(candidate.row.get("meta") or {})
+        meta = _add_year_and_month(candidate.row.get("meta") or {})
         row = {"extraction": candidate.row.get("extraction") or {}, "meta": meta}
         copied = [field for field in self.dependencies.fields if field not in candidate.set]
         rest = ", ".join(
@@ -59,17 +59,21 @@ class CandidateReviews:
             rest += f" and {len(copied) - _MAX_NAMED_FIELDS} more"
         if not candidate.set and candidate.source:
             return f"like {candidate.source} ({rest})" if rest else f"like {candidate.source}"
-        changed = ", ".join(f"{name} is {format_value(value)}" for (_, name), value in candidate.set.items())
-        source = "assumed, as there is no review to go by"
-        if candidate.source:
-            source = f"otherwise as in {candidate.source}"
-        parts = [f"where {changed}" if changed else "", f"({source}: {rest})" if rest else ""]
-        return " ".join(filter(None, parts))
+        parts: list[str] = []
+        if candidate.set:
+            changed = ", ".join(f"{name} is {format_value(value)}" for (_, name), value in candidate.set.items())
+            parts.append(f"where {changed}")
+        if rest and candidate.source:
+            parts.append(f"(otherwise as in {candidate.source}: {rest})")
+        elif rest:
+            parts.append(f"(assumed, as there is no review to go by: {rest})")
+        return " ".join(parts)
 
-    def _copy_of(self, place: int) -> Candidate:
-        return Candidate(self.rows[place], name_of(self.rows[place], place))
+    def _copy_review(self, place: int) -> Candidate:
+        """Return an existing review as a candidate."""
+        return Candidate(self.rows[place], review_name(self.rows[place], place))
 
-    def _latest_with(self, requirements: Sequence[FieldRequirement]) -> Candidate:
+    def _adapt_latest(self, requirements: Sequence[FieldRequirement]) -> Candidate:
         """Return the latest review, changed so that it meets the requirements."""
         row = {section: dict(values) for section, values in self._base.items()}
         changed: dict[Field, Value] = {}
@@ -78,25 +82,28 @@ class CandidateReviews:
             is_met = not requirement.is_exact and requirement.is_met_by(row[section].get(name))
             if requirement.field not in changed and not is_met:
                 row[section][name] = changed[requirement.field] = requirement.value
-        meta = row["meta"] = _with_year_and_month(row["meta"])
+        meta = row["meta"] = _add_year_and_month(row["meta"])
         if "date" not in meta and isinstance(year := meta.get("year"), int) and 1 <= year <= 9999:
-            month = meta.get("month")
-            meta["month"] = month if isinstance(month, int) and 1 <= month <= 12 else 1
+            if not (isinstance(month := meta.get("month"), int) and 1 <= month <= 12):
+                meta["month"] = 1
             meta["date"] = f"{year:04}-{meta['month']:02}-01"
-        source = name_of(self.rows[self._latest], self._latest) if self.rows else ""
+        source = review_name(self.rows[self._latest], self._latest) if self.rows else ""
         return Candidate({"review_id": "(one more)", **row}, source, changed)
 
-    def _age(self, place: int) -> str:
+    def _date_key(self, place: int) -> str:
         """Return a string that sorts reviews by date; empty if the date is unknown."""
         meta = self.rows[place].get("meta") or {}
         date, year, month = (meta.get(name) for name in ("date", "year", "month"))
         if isinstance(date, str):
             return date
-        return f"{year:04}-{month or 0:02}" if isinstance(year, int) and isinstance(month, int | None) else ""
+        if isinstance(year, int) and isinstance(month, int | None):
+            return f"{year:04}-{month or 0:02}"
+        return ""
 
     @cached_property
     def _latest(self) -> int:
-        return max(range(len(self.rows)), key=self._age)
+        """The position of the latest review. There must be one."""
+        return max(range(len(self.rows)), key=self._date_key)
 
     @cached_property
     def _base(self) -> dict[str, dict[str, Any]]:
@@ -106,18 +113,20 @@ class CandidateReviews:
             neutral = {field.name: field.values[0].name if field.values else field.default for field in fields}
             return {"extraction": neutral, "meta": dict(_NEUTRAL_META)}
         row = self.rows[self._latest]
-        meta = _with_year_and_month(row.get("meta") or {})
+        meta = _add_year_and_month(row.get("meta") or {})
         meta.pop("date", None)
         return {"extraction": row.get("extraction") or {}, "meta": meta}
 
 
-def name_of(row: Row, place: int) -> str:
-    """Return the id of a review; `rows[place]` if it has none."""
+def review_name(row: Row, place: int) -> str:
+    """Return the id of the review at position `place`; `rows[place]` if it has none."""
     review_id = row.get("review_id")
-    return review_id if isinstance(review_id, str) else f"rows[{place}]"
+    if isinstance(review_id, str):
+        return review_id
+    return f"rows[{place}]"
 
 
-def _with_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _add_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of metadata with the year and the month of its date, if it has one."""
     date = meta.get("date")
     year_and_month = _parse_iso_date(date) if isinstance(date, str) else None

@@ -1,4 +1,4 @@
-"""Finds the reviews behind a step over reviews: those that count, and the conditions that the others do not meet.
+"""Find the reviews behind a step over reviews: those that count, and the conditions that the others do not meet.
 
 In: one restaurant's evaluation, with its rows. Out: `Evidence`. The texts of reviews are used only to quote them.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from formulaseed.explanation.candidates import Row, name_of
+from formulaseed.explanation.candidates import Row, review_name
 from formulaseed.explanation.model import Evidence, Exclusion, Review
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.record import EvaluationRecord
@@ -22,37 +22,37 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.pages.values import format_value, is_number
 
-_MAX_NEAR_REVIEWS = 5
-"""At most so many reviews that one condition alone leaves out are described."""
+_MAX_NEAR_REVIEWS = 5  # described reviews that one condition alone leaves out
 _REVIEW_FIELDS = (SymbolKind.EXTRACTION, SymbolKind.META)
-_ALWAYS_SHOWN = frozenset(Symbol(SymbolKind.META, name) for name in ("stars", "date", "year", "month"))
-"""Metadata that is shown of every review."""
+_COMMON_FIELDS = frozenset(Symbol(SymbolKind.META, name) for name in ("stars", "date", "year", "month"))
+"""Metadata that every `Review` has, so that it is not repeated among the fields of a step."""
 
 
 @dataclass
 class EvidenceFinder:
-    """Finds the evidence of one restaurant's `steps` in the observer's notes of its evaluation."""
+    """A finder of the reviews behind one restaurant's `steps`, from the observer's record of its evaluation."""
 
     record: EvaluationRecord
     observer: Observer
     rows: Sequence[Row]
     quotes: QuoteFinder
     steps: Sequence[nodes.Step]
-    _counted_by_fields: dict[frozenset[Symbol], set[int]] = field(default_factory=dict)
+    _positions_by_fields: dict[frozenset[Symbol], set[int]] = field(default_factory=dict)
 
-    def evidence(self, step: nodes.Step) -> Evidence | None:
+    def find(self, step: nodes.Step) -> Evidence | None:
         """Return the reviews behind a step; None if it is no aggregate, or was not reached."""
         aggregate = step.aggregate
         if aggregate is None or aggregate not in self.observer.met:
             return None
-        counted, excluded = self._count(aggregate)
-        value, terms = self.record.value_of(step.name), self.observer.terms[aggregate]
+        counted, excluded = self._split_reviews(aggregate)
+        value = self.record.value_of(step.name)
+        terms = self.observer.terms[aggregate]
         listed: list[int] = []
         if aggregate.entry.selects:
             listed = [place for place in counted if terms.get(place) == value]
         elif aggregate.where is not None:
             listed = counted
-        fields = self._fields(step)
+        fields = self._find_fields(step)
         filters = find_filters(step, self.record.evaluation.filters)
         return Evidence(
             step=step.name,
@@ -63,14 +63,14 @@ class EvidenceFinder:
             filters={name: expression_text(condition) for name, condition in filters.items()},
             number=len(counted),
             is_default=aggregate.entry.empty_value is None and not counted,
-            reviews=[self._review(place, fields, terms.get(place)) for place in listed],
+            reviews=[self._build_review(place, fields, terms.get(place)) for place in listed],
             excluded=excluded,
         )
 
-    def _count(self, aggregate: typed.Aggregate) -> tuple[list[int], list[Exclusion]]:
-        """Return the positions of the reviews that count, and the others by the conditions that they do not meet."""
+    def _split_reviews(self, aggregate: typed.Aggregate) -> tuple[list[int], list[Exclusion]]:
+        """Return the positions of the reviews that count, and the other reviews by the conditions that they do not meet."""
         met = self.observer.met[aggregate]
-        conditions = {expression_text(condition): condition for condition in (met[0] if met else ())}
+        conditions = {expression_text(condition): condition for condition in next(iter(met), ())}
         counted: list[int] = []
         groups: dict[tuple[str, ...], list[int]] = {}
         for place, results in enumerate(met):
@@ -80,67 +80,82 @@ class EvidenceFinder:
             else:
                 counted.append(place)
         largest_first = sorted(groups.items(), key=lambda group: -len(group[1]))
-        return counted, [self._exclusion(unmet, places, conditions) for unmet, places in largest_first]
+        return counted, [self._build_exclusion(unmet, places, conditions) for unmet, places in largest_first]
 
-    def _exclusion(self, unmet: Sequence[str], places: Sequence[int], conditions: Mapping[str, Expr]) -> Exclusion:
+    def _build_exclusion(
+        self, unmet: Sequence[str], places: Sequence[int], conditions: Mapping[str, Expr]
+    ) -> Exclusion:
+        """Return the reviews at `places`, which do not meet the conditions `unmet`, with examples if it is a single one."""
         near: Iterator[str] = iter(())
         if len(unmet) == 1 < len(conditions):
             missed = conditions[unmet[0]]
-            elsewhere = self._counted_by(frozenset(typed.symbols_in(missed)))
+            elsewhere = self._find_counted_by(frozenset(typed.symbols_in(missed)))
             near = (
-                f"{name_of(self.rows[place], place)}: {self._failed_comparison(missed, place)}"
+                f"{review_name(self.rows[place], place)}: {self._describe_failure(missed, place)}"
                 for place in places
                 if place not in elsewhere
             )
         return Exclusion(
             conditions=[*unmet],
             number=len(places),
-            review_ids=[name_of(self.rows[place], place) for place in places],
+            review_ids=[review_name(self.rows[place], place) for place in places],
             near=[*islice(near, _MAX_NEAR_REVIEWS)],
         )
 
-    def _counted_by(self, fields: frozenset[Symbol]) -> set[int]:
-        """Return the positions of the reviews that some step counts by one of these fields."""
-        if fields not in self._counted_by_fields:
+    def _find_counted_by(self, fields: frozenset[Symbol]) -> set[int]:
+        """Return the positions of the reviews that any step counts by a condition on one of these fields. Caches the result."""
+        if fields not in self._positions_by_fields:
             places: set[int] = set()
             for step in self.steps:
-                met = self.observer.met.get(step.aggregate, []) if step.aggregate is not None else []
-                tested = {symbol for condition in (met[0] if met else ()) for symbol in typed.symbols_in(condition)}
+                if step.aggregate is None:
+                    continue
+                met = self.observer.met.get(step.aggregate, [])
+                tested = {symbol for condition in next(iter(met), ()) for symbol in typed.symbols_in(condition)}
                 if not fields.isdisjoint(tested):
                     places.update(place for place, results in enumerate(met) if all(results.values()))
-            self._counted_by_fields[fields] = places
-        return self._counted_by_fields[fields]
+            self._positions_by_fields[fields] = places
+        return self._positions_by_fields[fields]
 
-    def _failed_comparison(self, condition: Expr, place: int) -> str:
-        """Return the comparison that a review fails, with its actual value."""
+    def _describe_failure(self, condition: Expr, place: int) -> str:
+        """Return the actual value of a review and the comparison that it fails; the condition if it is no single comparison."""
         row = self.record.evaluation.rows[place]
         if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
-            field = condition.first.operand if isinstance(condition.first, typed.Present) else condition.first
+            field = condition.first
+            if isinstance(field, typed.Present):
+                field = field.operand
             if isinstance(field, typed.Ref) and field.symbol.kind in _REVIEW_FIELDS:
-                operator, limit = condition.operators[0], expression_text(condition.rest[0])
+                operator = condition.operators[0]
+                limit = expression_text(condition.rest[0])
                 actual = f"{_field_name(field.symbol)} is {format_value(row.get(field.symbol))}"
                 if operator in ("!=", "not in"):
                     return actual
-                return f"{actual}, not {limit}" if operator == "==" else f"{actual}, not {operator} {limit}"
+                if operator == "==":
+                    return f"{actual}, not {limit}"
+                return f"{actual}, not {operator} {limit}"
         return f"{expression_text(condition)} does not hold"
 
-    def _fields(self, step: nodes.Step) -> list[Symbol]:
-        """Return the fields of reviews that a step reads, itself or by filters."""
+    def _find_fields(self, step: nodes.Step) -> list[Symbol]:
+        """Return the fields of reviews that a step or its filters read, without `_COMMON_FIELDS`."""
         filters = find_filters(step, self.record.evaluation.filters)
         expressions = (*step.expressions(), *filters.values())
         symbols = dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))
-        return [symbol for symbol in symbols if symbol.kind in _REVIEW_FIELDS and symbol not in _ALWAYS_SHOWN]
+        return [symbol for symbol in symbols if symbol.kind in _REVIEW_FIELDS and symbol not in _COMMON_FIELDS]
 
-    def _review(self, place: int, fields: Sequence[Symbol], amount: Any) -> Review:
-        row, values = self.rows[place], self.record.evaluation.rows[place]
+    def _build_review(self, place: int, fields: Sequence[Symbol], amount: Any) -> Review:
+        """Return the review at a position as data; `amount` is its term in the aggregate."""
+        row = self.rows[place]
+        values = self.record.evaluation.rows[place]
         meta = row.get("meta") or {}
         extracted = {symbol.name: values.get(symbol) for symbol in fields if symbol.kind is SymbolKind.EXTRACTION}
-        quote, quoted_by = self.quotes.quote(row, extracted)
-        stars, date = meta.get("stars"), meta.get("date")
-        if not isinstance(date, str):
-            date = str(meta["year"]) if isinstance(meta.get("year"), int) else None
+        quote, quoted_by = self.quotes.choose_quote(row, extracted)
+        stars = meta.get("stars")
+        date = None
+        if isinstance(meta.get("date"), str):
+            date = meta["date"]
+        elif isinstance(meta.get("year"), int):
+            date = str(meta["year"])
         return Review(
-            review_id=name_of(row, place),
+            review_id=review_name(row, place),
             date=date,
             stars=stars if is_number(stars) else None,
             fields={_field_name(symbol): values.get(symbol) for symbol in fields},

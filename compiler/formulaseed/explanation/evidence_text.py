@@ -1,4 +1,4 @@
-"""Says in words which reviews are behind a step: how many count, what they say, and why the others do not."""
+"""Describe the reviews behind a step in words: how many count, with quotes, and why the others do not count."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed.explanation.model import Evidence, Missing, Review, Value
 from formulaseed.language.aggregates import AGGREGATES
-from formulaseed.pages.blocks import Card, Code, Item
+from formulaseed.pages.blocks import Card, InlineCode, ListItem
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 
-MAX_LISTED_REVIEWS = 5
-"""At most so many reviews of a step are shown in a text, and so many reasons why others do not count."""
+MAX_LISTED_REVIEWS = 5  # of a step in a text; also the maximum of named reviews that do not count
 _MAX_GROUPS = 3
 _QUOTE_SOURCES = {"extractor": "quote: ", "words": "sentence: ", "beginning": "opening: ", "whole": "full text: "}
-"""How a quote is introduced, by who chose it."""
+"""The text before a quote, by who chose it."""
 QUOTES_NOTE = (
     "Where the extractor gave no quote, a sentence is shown that was chosen by its words; where none speaks for the values, "
     "the full text of the review, or its opening."
@@ -22,10 +21,10 @@ QUOTES_NOTE = (
 
 
 class EvidenceWriter:
-    """Writes the evidence of one restaurant's steps, one step after the other.
+    """A writer of the evidence of one restaurant's steps, one step after the other, which remembers what it wrote.
 
-    Of a review that was written before with the same words only the id and new fields are repeated; a filter is defined once.
-    At most `max_per_step` reviews of a step become cards, and `max_cards` of all steps; None for all of them.
+    For a review that it wrote before with the same quote it writes only the id and new fields, and it defines a filter once.
+    At most `max_per_step` reviews of a step become cards, and `max_cards` of all steps; None is no maximum.
     """
 
     def __init__(self, max_per_step: int | None, max_cards: int | None = None) -> None:
@@ -35,76 +34,89 @@ class EvidenceWriter:
         self._seen_fields: dict[str, set[str]] = {}
         self._defined: set[str] = set()
 
-    def items(self, evidence: Evidence) -> Iterator[Item | Card]:
+    def write(self, evidence: Evidence) -> Iterator[ListItem | Card]:
         """Yield a step over reviews with the reviews that count, and why others do not."""
-        line = (Code(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}")
-        yield Item(line if evidence.condition is None else (*line, " ", Code(evidence.condition)))
-        for text in filter_texts(evidence):
+        line: tuple[str, ...] = (
+            InlineCode(evidence.step),
+            f" = {format_value(evidence.value)}{describe_count(evidence)}",
+        )
+        if evidence.condition is not None:
+            line = (*line, " ", InlineCode(evidence.condition))
+        yield ListItem(line)
+        for text in describe_filters(evidence):
             if text not in self._defined:
                 self._defined.add(text)
-                yield Item(text, 1)
-        yield from self._reviews(evidence)
-        yield from (Item(text, 1) for text in (*_others_texts(evidence), *exclusion_texts(evidence)))
+                yield ListItem(text, 1)
+        yield from self._write_reviews(evidence)
+        yield from (ListItem(text, 1) for text in (*_describe_others(evidence), *describe_exclusions(evidence)))
 
-    def _reviews(self, evidence: Evidence) -> Iterator[Item | Card]:
+    def _write_reviews(self, evidence: Evidence) -> Iterator[ListItem | Card]:
         """Yield a card for each review that was not written before, then the others, those with the same values together."""
         new: list[Review] = []
         repeated: dict[str, list[Review]] = {}
         for review in evidence.reviews:
-            seen = self._seen_fields.get(_key(review))
+            seen = self._seen_fields.get(_review_key(review))
             if seen is None:
                 new.append(review)
             else:
                 added = {name: value for name, value in review.fields.items() if name not in seen}
-                repeated.setdefault(_fields_text(added), []).append(review)
+                repeated.setdefault(_format_fields(added), []).append(review)
         for review in evidence.reviews:
-            self._seen_fields.setdefault(_key(review), set()).update(review.fields)
+            self._seen_fields.setdefault(_review_key(review), set()).update(review.fields)
         cards = new[: self._max_per_step]
         if self._max_cards is not None:
             cards = cards[: self._max_cards - self._card_count]
         self._card_count += len(cards)
-        yield from (card_of(review, 1, _amount_text(evidence, review)) for review in cards)
+        yield from (build_card(review, 1, _format_amount(evidence, review)) for review in cards)
         if len(new) > len(cards):
-            yield Item(f"and {len(new) - len(cards)} more", 1)
-        yield from self._repeated_items(evidence, [*repeated.items()])
+            yield ListItem(f"and {len(new) - len(cards)} more", 1)
+        yield from self._write_repeated(evidence, [*repeated.items()])
 
-    def _repeated_items(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[Item]:
-        """Yield the reviews that were written before, each group with the values that are new."""
+    def _write_repeated(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[ListItem]:
+        """Yield the reviews that were written before, each group with its new values, which are empty if there are none."""
         for values, reviews in groups[: self._max_per_step]:
-            more = f": {values}" if values else ""
-            yield Item(f"{self._ids(evidence, reviews)} (see above){more}", 1)
+            text = f"{self._format_ids(evidence, reviews)} (see above)"
+            yield ListItem(f"{text}: {values}" if values else text, 1)
         if self._max_per_step is not None and len(groups) > self._max_per_step:
             rest = sum(len(reviews) for _, reviews in groups[self._max_per_step :])
-            yield Item(f"and {rest} more (see above)", 1)
+            yield ListItem(f"and {rest} more (see above)", 1)
 
-    def _ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
-        """Return the ids of reviews, each with what it adds."""
-        amounts = [(review.review_id, _amount_text(evidence, review)) for review in reviews[: self._max_per_step]]
+    def _format_ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
+        """Return the ids of reviews, each with what it adds to a total, in a list cut after `max_per_step`."""
+        amounts = [(review.review_id, _format_amount(evidence, review)) for review in reviews[: self._max_per_step]]
         ids = ", ".join(f"{name}, {amount}" if amount else name for name, amount in amounts)
         return f"{ids} and more" if len(reviews) > len(amounts) else ids
 
 
-def _key(review: Review) -> str:
+def _review_key(review: Review) -> str:
+    """Return a key that is equal for a review with the same quote."""
     return f"{review.review_id} {review.quote}"
 
 
-def missing_text(missing: Missing, reviews: int) -> str:
-    """Return which field is missing, and for how many of the reviews."""
-    where = "" if missing.reviews is None else f" in {missing.reviews:,} of {number_of(reviews, 'review')}"
-    return f"{missing.name} is missing{where}."
+def describe_missing(missing: Missing, reviews: int) -> str:
+    """Return a sentence about a missing field, with the number of the `reviews` that lack it."""
+    if missing.reviews is None:
+        return f"{missing.name} is missing."
+    return f"{missing.name} is missing in {missing.reviews:,} of {number_of(reviews, 'review')}."
 
 
 def describe_count(evidence: Evidence) -> str:
-    """Return how many reviews count, and for what: `, the default: none of 9 reviews meets`, up to the condition."""
-    number, total = evidence.number, number_of(evidence.total, "review")
+    """Return how many reviews count, and for which aggregate, such as `, the default: none of 9 reviews meets`.
+
+    If the step has a condition, the text is to be followed by it.
+    """
+    number = evidence.number
+    total = number_of(evidence.total, "review")
     meet = "meets" if number <= 1 else "meet"
     lead = ", the default: " if evidence.is_default else ": "
     if evidence.condition is None:
         counted = total if number else "there are no reviews"
     elif number == evidence.total > 1:
         counted = f"all {total}"
+    elif number:
+        counted = f"{number:,} of {total}"
     else:
-        counted = f"{f'{number:,}' if number else 'none'} of {total}"
+        counted = f"none of {total}"
     if evidence.of is None or not number:
         return f"{lead}{counted}" if evidence.condition is None else f"{lead}{counted} {meet}"
     entry = AGGREGATES[evidence.function]
@@ -116,26 +128,28 @@ def describe_count(evidence: Evidence) -> str:
     return f"{lead}{of_what} the {counted} that {meet}"
 
 
-def filter_texts(evidence: Evidence) -> Iterator[str]:
-    """Yield the definitions of the filters that a step names."""
+def describe_filters(evidence: Evidence) -> Iterator[str]:
+    """Yield the definition of each filter that a step names, such as `$IS_INCIDENT: severity != 'none'`."""
     for name, condition in evidence.filters.items():
         yield f"${name}: {condition}"
 
 
-def _others_texts(evidence: Evidence) -> Iterator[str]:
-    """Yield how many more reviews match that do not have the value selected from them, if there are some."""
+def _describe_others(evidence: Evidence) -> Iterator[str]:
+    """Yield how many further reviews count for a maximum or minimum without having it; nothing for other aggregates."""
     number = evidence.number - len(evidence.reviews)
     entry = AGGREGATES[evidence.function]
     if entry.selects and number > 0:
         yield f"{number_of(number, 'other')} {'has' if number == 1 else 'have'} {entry.others_have}"
 
 
-def exclusion_texts(evidence: Evidence) -> Iterator[str]:
-    """Yield why the others do not count, in numbers that add up: some by name, the rest by all conditions that they do not
-    meet. Yields nothing if there is but one condition."""
+def describe_exclusions(evidence: Evidence) -> Iterator[str]:
+    """Yield why reviews do not count: some by name, the rest in groups by all conditions that they do not meet.
+
+    The numbers add up to those of all excluded reviews. Yields nothing if the step has only one condition.
+    """
     if all(exclusion.conditions == [evidence.condition] for exclusion in evidence.excluded):
         return
-    named = near_texts(evidence)
+    named = list_near_reviews(evidence)
     if named:
         yield f"not counted: {'; '.join(named)}"
     groups: list[tuple[int, list[str]]] = []
@@ -146,7 +160,7 @@ def exclusion_texts(evidence: Evidence) -> Iterator[str]:
     if not groups:
         return
     groups.sort(key=lambda group: -group[0])
-    reasons = [_unmet_text(conditions) for _, conditions in groups[:_MAX_GROUPS]]
+    reasons = [_describe_unmet(conditions) for _, conditions in groups[:_MAX_GROUPS]]
     if len(groups) > 1:
         reasons = [f"{reason} for {number:,}" for reason, (number, _) in zip(reasons, groups, strict=False)]
     if len(groups) > _MAX_GROUPS:
@@ -156,24 +170,24 @@ def exclusion_texts(evidence: Evidence) -> Iterator[str]:
     yield f"{reviews} {'does' if total == 1 else 'do'} not count: {'; '.join(reasons)}"
 
 
-def near_texts(evidence: Evidence) -> list[str]:
-    """Return the reviews that one condition alone leaves out, some of them, with their actual values."""
+def list_near_reviews(evidence: Evidence) -> list[str]:
+    """Return some of the reviews that one condition alone leaves out, with their actual values."""
     return [text for exclusion in evidence.excluded for text in exclusion.near][:MAX_LISTED_REVIEWS]
 
 
 def is_zero(evidence: Evidence) -> bool:
-    """Return whether the value is 0 because no review meets the condition."""
+    """Return True if the value is 0 because no review meets the condition."""
     return not evidence.number and evidence.condition is not None and AGGREGATES[evidence.function].empty_value == 0
 
 
-def zero_text(evidence: Sequence[Evidence]) -> str:
-    """Return which counts and sums are 0 as no review counts."""
+def describe_zeros(evidence: Sequence[Evidence]) -> str:
+    """Return a text that lists counts and sums that are 0 because no review counts; there must be at least one."""
     *names, last = [part.step for part in evidence]
     listed = f"{', '.join(names)} and {last} are" if names else f"{last} is"
     return f"{listed} 0: none of {number_of(evidence[0].total, 'review')} counts"
 
 
-def _unmet_text(conditions: Sequence[str]) -> str:
+def _describe_unmet(conditions: Sequence[str]) -> str:
     match conditions:
         case [single]:
             return f"{single} does not hold"
@@ -183,28 +197,29 @@ def _unmet_text(conditions: Sequence[str]) -> str:
             return f"none of {', '.join(conditions)} holds"
 
 
-def card_of(review: Review, depth: int, amount: str = "") -> Card:
-    """Return a review with its date, its stars, what was extracted, and what to show of its text."""
-    stars = (
-        f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
-    )
+def build_card(review: Review, depth: int, amount: str = "") -> Card:
+    """Return a card for a review, with its date, stars, fields and quote; `amount` is its note."""
+    about = [review.date] if review.date else []
+    if review.stars is not None:
+        noun = "star" if review.stars == 1 else "stars"
+        about.append(f"{format_value(review.stars)} {noun}")
     return Card(
         name=review.review_id,
-        about=", ".join(part for part in (review.date or "", stars) if part),
-        fields=_fields_text(review.fields),
-        source=_QUOTE_SOURCES[review.quoted_by] if review.quoted_by is not None else "",
+        about=", ".join(about),
+        fields=_format_fields(review.fields),
+        source=_QUOTE_SOURCES.get(review.quoted_by or "", ""),
         quote=review.quote or "",
         note=amount,
         depth=depth,
     )
 
 
-def _fields_text(fields: Mapping[str, Value]) -> str:
+def _format_fields(fields: Mapping[str, Value]) -> str:
     return ", ".join(f"{name} {format_plain(value)}" for name, value in fields.items())
 
 
-def _amount_text(evidence: Evidence, review: Review) -> str:
-    """Return what a review adds to a total; empty for any other aggregate."""
+def _format_amount(evidence: Evidence, review: Review) -> str:
+    """Return what a review adds to a total, such as `adds 3`; empty for any other aggregate."""
     if AGGREGATES[evidence.function].purpose != "total" or review.amount is None:
         return ""
     return f"adds {format_value(review.amount)}"

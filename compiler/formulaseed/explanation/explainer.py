@@ -1,4 +1,4 @@
-"""Explains why restaurants got their verdicts: the rules, the steps behind them with their values, the reviews behind those.
+"""Explain why restaurants got their verdicts: the rules, the steps behind them with their values, the reviews behind those.
 
 In: a checked program with its evaluator, and restaurants' rows and contexts. Out: an `Explanation` of each. The values are the
 interpreter's, and the evaluator tries changes; the texts of reviews are used only to quote them.
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from formulaseed.data.results import Failures, error_of
+from formulaseed.data.results import Failures, error_record
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Row
 from formulaseed.explanation.contributions import Contributions
-from formulaseed.explanation.counterfactuals import Search
+from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Evidence, Failure, Match, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
-from formulaseed.explanation.verdict import explained_step
+from formulaseed.explanation.verdict import choose_explained_step
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
@@ -39,9 +39,9 @@ from formulaseed.runtime.running import add_failure
 
 @dataclass
 class Explainer:
-    """Explains the restaurants of one program: an output of them, as `explained_step` chooses it.
+    """An explainer of one output of a program for any restaurant. By default `choose_explained_step` chooses the output.
 
-    Raises `DataError` for a name that is no output.
+    Raises `DataError` if `output` is no output of the program.
     """
 
     program: nodes.Program
@@ -49,14 +49,14 @@ class Explainer:
     output: str | None = None
 
     def __post_init__(self) -> None:
-        self.verdict = explained_step(self.program, self.output)
+        self.verdict = choose_explained_step(self.program, self.output)
         self.dependencies = VerdictDependencies(self.program, self.verdict)
         self.hoisted = hoist_aggregates(self.program)
         self._definition = cache(lambda name: step_text(self.steps[name]))
 
     @cached_property
     def steps(self) -> dict[str, nodes.Step]:
-        """The steps by name, each aggregate inside a formula as one of its own."""
+        """The steps by name without filters; each aggregate inside a formula is a step of its own."""
         return {step.name: step for step in self.hoisted.steps if not isinstance(step.operation, nodes.Filter)}
 
     @cached_property
@@ -66,6 +66,7 @@ class Explainer:
 
     @cached_property
     def quotes(self) -> QuoteFinder:
+        """The finder of quotes for the program's fields."""
         return QuoteFinder(self.program)
 
     def explain(
@@ -80,56 +81,59 @@ class Explainer:
 
         Raises `DataError` for data that the seed does not allow. If a step has no value, the explanation has an `error`.
         """
-        evaluation, observer = prepare_evaluation(self.program, rows, context, parameters), Observer()
+        observer = Observer()
+        evaluation = prepare_evaluation(self.program, rows, context, parameters)
         evaluation.observer = observer
         error = self._evaluate(evaluation)
         record = EvaluationRecord(self.steps, evaluation)
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = find_dependencies(self.hoisted.program, target)
         finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
-        evidence = [part for part in map(finder.evidence, reached) if part is not None]
+        evidence = [part for part in map(finder.find, reached) if part is not None]
         lookups = [match for match in map(record.match, reached) if match is not None]
-        defaults = _default_steps(evidence, lookups)
+        defaults = _find_default_steps(evidence, lookups)
         verdict: Value = None
         because: list[str] = []
         rules: list[Rule] = []
         if error is None:
             contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
             verdict = evaluation.results.get(target.name)
-            because = Reasons(record, {part.step: part for part in evidence}, contributions).because(target)
+            because = Reasons(record, {part.step: part for part in evidence}, contributions).explain(target)
             rules = record.rules(target)
         return Explanation(
             business_id=business_id,
-            name=_name_in(context),
+            name=_restaurant_name(context),
             task=self.program.task_name,
             step=target.name,
             verdict=verdict,
             outputs={name: evaluation.results[name] for name in self.program.output if name in evaluation.results},
             error=error,
             because=because,
-            missing=[*_missing_fields(reached, evaluation)],
+            missing=[*_find_missing_fields(reached, evaluation)],
             rules=rules,
-            steps=[self._step(record, step, defaults) for step in reached],
+            steps=[self._describe_step(record, step, defaults) for step in reached],
             lookups=lookups,
             evidence=evidence,
             reviews=len(rows),
-            changes=Search(self.dependencies, self.evaluator, rows, context, parameters).changes(),
+            changes=ChangeSearch(self.dependencies, self.evaluator, rows, context, parameters).find_changes(),
             run=dict(run),
         )
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
-        """Evaluate all steps; return why one of them failed, or None if all have values."""
+        """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None."""
         for step in self.hoisted.steps:
             try:
                 evaluation.evaluate_step(step)
             except EvaluationError as fault:
                 name = self.hoisted.author(step)
-                place = find_failure_span(self.program, name, fault.kind)
-                line = f"{place.source.name}:{place.source.position(place.start)[0]}" if place is not None else None
-                return Failure(step=name, kind=fault.kind, message=fault.message, place=line)
+                span = find_failure_span(self.program, name, fault.kind)
+                place = None
+                if span is not None:
+                    place = f"{span.source.name}:{span.source.position(span.start)[0]}"
+                return Failure(step=name, kind=fault.kind, message=fault.message, place=place)
         return None
 
-    def _step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
+    def _describe_step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
         """Return a step as data. `defaults` are the steps whose value is the seed's default."""
         operation = step.operation
         uses = taken_uses = self.uses[step.name]
@@ -137,13 +141,13 @@ class Explainer:
         if isinstance(operation, nodes.Formula) and step.aggregate is None:
             with_values = record.with_values(operation.expression)
             if not defaults.isdisjoint(uses):
-                taken = {symbol.name for symbol in typed.symbols_in(record.taken(operation.expression))}
+                taken = {symbol.name for symbol in typed.symbols_in(record.resolve_conditionals(operation.expression))}
                 taken_uses = [name for name in uses if name in taken]
         elif isinstance(operation, nodes.Case):
             with_values = next((rule.condition for rule in record.rules(step) if rule.state == "taken"), None)
         return Step(
             name=step.name,
-            kind=_kind_of(step),
+            kind=_step_kind(step),
             value=record.value_of(step.name),
             definition=self._definition(step.name),
             with_values=with_values,
@@ -159,34 +163,36 @@ def explain_all(
     parameters: Mapping[str, Any] | None,
     failures: Failures,
 ) -> Iterator[Explanation]:
-    """Yield the explanation of each restaurant. One whose data cannot be used has an `error`, and no steps.
+    """Yield the explanation of each restaurant. If its data cannot be used, the explanation has an `error`, and no steps.
 
-    Adds to `failures` what fails now; a restaurant that had failed before is in it already.
+    Adds failures of the explanation to `failures`; a restaurant whose extraction failed must be in it already.
     """
     evaluator = explainer.evaluator
     for restaurant in restaurants:
         if restaurant.error is not None:
-            yield _failed_explanation(explainer, restaurant, restaurant.error)
+            yield _explain_failure(explainer, restaurant, restaurant.error)
             continue
-        rows, context = restaurant.rows, restaurant.context
+        rows = restaurant.rows
+        context = restaurant.context
         try:
-            evaluator.check(rows, context)  # the explainer's own reading names neither row nor review
+            evaluator.check(rows, context)  # its messages name the row and the review, unlike the explainer's
             explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
         except DataError as error:
-            explanation = _failed_explanation(explainer, restaurant, error_of(error))
+            explanation = _explain_failure(explainer, restaurant, error_record(error))
             add_failure(failures, restaurant, error)
         fault = explanation.error
         if fault is not None and fault.step is not None:
-            add_failure(failures, restaurant, evaluator.located(EvaluationError(fault.step, fault.kind, fault.message)))
+            add_failure(failures, restaurant, evaluator.locate(EvaluationError(fault.step, fault.kind, fault.message)))
         yield explanation
 
 
-def _failed_explanation(
+def _explain_failure(
     explainer: Explainer, restaurant: ExtractedRestaurant, error: Mapping[str, str | None]
 ) -> Explanation:
+    """Return an explanation that has nothing but the `error` of a restaurant whose data cannot be used."""
     return Explanation(
         business_id=restaurant.business_id,
-        name=_name_in(restaurant.context),
+        name=_restaurant_name(restaurant.context),
         task=explainer.program.task_name,
         step=explainer.verdict.name,
         verdict=None,
@@ -204,13 +210,14 @@ def _failed_explanation(
     )
 
 
-def _name_in(context: Mapping[str, Any]) -> str | None:
+def _restaurant_name(context: Mapping[str, Any]) -> str | None:
+    """Return the restaurant's name; None if the context has none."""
     name = context.get("name")
     return name if isinstance(name, str) else None
 
 
-def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
-    """Yield the fields that are null, of the restaurant or of a review, among those that the steps and their filters use."""
+def _find_missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
+    """Yield the fields of the restaurant that are null, and of reviews with their number, if steps or their filters use them."""
     conditions = [condition for step in steps for condition in find_filters(step, evaluation.filters).values()]
     expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
     for symbol in dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression)):
@@ -222,13 +229,14 @@ def _missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iter
                 yield Missing(name=str(symbol), reviews=number)
 
 
-def _default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
+def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
     """Return the steps whose value is the seed's default, as no review counts or no key matches."""
     selections = {part.step for part in evidence if part.is_default}
     return selections | {match.step for match in lookups if match.key is None}
 
 
-def _kind_of(step: nodes.Step) -> str:
+def _step_kind(step: nodes.Step) -> str:
+    """Return the name of a step's operation, for `Step.kind`; for an aggregate that of its function."""
     match step.operation:
         case nodes.Formula(typed.Aggregate(function)):
             return function

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.explanation.model import ExplanationData
-from formulaseed.explanation.text import page_blocks, text_blocks, title_of
+from formulaseed.explanation.text import build_page_blocks, build_text_blocks, build_title
 from formulaseed.pages.html import as_fragment, as_page
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.pages.text import as_text
@@ -23,23 +23,23 @@ class Explanation(ExplanationData):
     @property
     def text(self) -> str:
         """The explanation for a terminal."""
-        return as_text(text_blocks(self))
+        return as_text(build_text_blocks(self))
 
     @property
     def markdown(self) -> str:
         """The explanation as Markdown."""
-        return as_markdown(text_blocks(self))
+        return as_markdown(build_text_blocks(self))
 
     @property
     def html(self) -> str:
         """The explanation as one HTML page that needs nothing else."""
-        return as_page(title_of(self).text, page_blocks(self))
+        return as_page(build_title(self).text, build_page_blocks(self))
 
     def __repr__(self) -> str:
         return shorten(f"Explanation({self.business_id!r}, {self.step}={self.verdict!r})")
 
     def _repr_html_(self) -> str:
-        return as_fragment(page_blocks(self))
+        return as_fragment(build_page_blocks(self))
 
 
 class _Schema(GenerateJsonSchema):

@@ -1,4 +1,4 @@
-"""The data of an explanation: one restaurant's verdict, what led to it, and what would change it; as JSON, too.
+"""Define the data of an explanation: one restaurant's verdict, its reasons and its counterfactuals; and write it as JSON.
 
 The JSON Schema is published as `grammar/explanation.schema.json`.
 """
@@ -16,11 +16,13 @@ Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["str
 _OTHER_KINDS = ("lookup", "formula", "case", "constant")
 
 
-def _aggregates(schema: dict[str, Any]) -> None:
+def _list_aggregates(schema: dict[str, Any]) -> None:
+    """Add the names of aggregates to the JSON Schema of a string, which is changed."""
     schema["enum"] = [*AGGREGATES]
 
 
-def _kinds(schema: dict[str, Any]) -> None:
+def _list_kinds(schema: dict[str, Any]) -> None:
+    """Add the kinds of steps to the JSON Schema of a string, which is changed."""
     schema["enum"] = [*AGGREGATES, *_OTHER_KINDS]
 
 
@@ -31,6 +33,8 @@ MAX_LEFT_OUT_REVIEWS = 10
 
 
 class _Part(BaseModel):
+    """A part of an explanation: immutable, without further attributes."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
 
 
@@ -63,7 +67,7 @@ class Step(_Part):
     """A step on the way to the verdict, with its value."""
 
     name: str = Field(description="Its name in the seed.")
-    kind: str = Field(description="What kind of operation it is.", json_schema_extra=_kinds)
+    kind: str = Field(description="What kind of operation it is.", json_schema_extra=_list_kinds)
     value: Value = Field(description="Its value; null too where it failed or what it uses did.")
     definition: str = Field(description="What the step does, as a formula or in a few words.")
     with_values: str | None = Field(
@@ -124,7 +128,7 @@ class Evidence(_Part):
     """The reviews behind a step over reviews."""
 
     step: str = Field(description="The step.")
-    function: str = Field(description="What it does with the reviews that count.", json_schema_extra=_aggregates)
+    function: str = Field(description="What it does with the reviews that count.", json_schema_extra=_list_aggregates)
     value: Value = Field(description="Its value.")
     of: str | None = Field(description="The formula that it takes of each review; null for a count.")
     condition: str | None = Field(description="What a review must meet to count, as a formula; null where all do.")
@@ -140,7 +144,7 @@ class Evidence(_Part):
 
     @property
     def total(self) -> int:
-        """How many reviews there are."""
+        """The number of reviews, with those that do not count."""
         return self.number + sum(exclusion.number for exclusion in self.excluded)
 
 
@@ -208,7 +212,7 @@ class ExplanationData(_Part):
 
     @property
     def not_found(self) -> list[Value]:
-        """The verdicts of the rules to which no change was found."""
+        """The verdicts of rules to which the search found no change."""
         reached = {self.verdict, *(change.verdict for change in self.changes)}
         return [result for result in dict.fromkeys(rule.result for rule in self.rules) if result not in reached]
 

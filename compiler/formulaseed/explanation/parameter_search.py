@@ -1,4 +1,4 @@
-"""Searches the nearest value of a parameter that changes something, by doubling the distance and then halving it."""
+"""Search the nearest value of a parameter that changes a verdict, by doubling the distance and then bisecting it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 
 _MAX_DOUBLINGS = 24
-_PRECISION = 1e-6
-"""The precision of the search, relative to the start."""
-_MAX_DIGITS = 6
+_RELATIVE_PRECISION = 1e-6  # of the search, relative to the start
+_MAX_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterSearch:
-    """Searches the value of a numeric parameter nearest to `start` for which `turns` returns True.
+    """The search for the value of a numeric parameter nearest to `start` for which `is_turned` returns True.
 
     `direction` is 1 for values above the start, and -1 for those below.
     """
@@ -25,49 +24,56 @@ class ParameterSearch:
     parameter: nodes.Parameter
     start: float
     direction: int
-    turns: Callable[[float], bool]
+    is_turned: Callable[[float], bool]
 
-    def nearest(self) -> float | None:
-        """Return the nearest value that was found; None if there is none within the bounds."""
-        bracket = self._bracket()
+    def find_nearest(self) -> float | None:
+        """Return the nearest value, with few decimals; None if there is none within the bounds and the maximum distance."""
+        bracket = self._find_bracket()
         if bracket is None:
             return None
         low, high = bracket
-        precision = 1.0 if self._is_whole else max(abs(self.start), 1.0) * _PRECISION
+        precision = 1.0 if self._is_whole else self._scale * _RELATIVE_PRECISION
         while high - low > precision:
-            middle = (low + high) // 2 if self._is_whole else (low + high) / 2
-            if self.turns(self._at(middle)):
+            middle = (low + high) / 2
+            if self._is_whole:
+                middle = middle // 1
+            if self.is_turned(self._value_at(middle)):
                 high = middle
             else:
                 low = middle
-        return self._rounded(high)
+        return self._round(high)
 
-    def _bracket(self) -> tuple[float, float] | None:
-        """Return a distance at which nothing turns, and a larger one at which something does; None if there is none."""
-        low, high = 0.0, 1.0 if self._is_whole else max(abs(self.start), 1.0) / 64
+    def _find_bracket(self) -> tuple[float, float] | None:
+        """Return a distance at which `is_turned` is False, and a larger one at which it is True; None if there is none."""
+        low = 0.0
+        high = 1.0 if self._is_whole else self._scale / 64
         for _ in range(_MAX_DOUBLINGS):
-            if self.turns(self._at(high)):
+            if self.is_turned(self._value_at(high)):
                 return low, high
-            if self._bound is not None and self._at(high) == self._bound:
+            if self._bound is not None and self._value_at(high) == self._bound:
                 return None
-            low, high = high, high * 2
+            low = high
+            high *= 2
         return None
 
-    def _rounded(self, distance: float) -> float | None:
-        """Return the shortest decimal near the value at a distance that turns too; None if the value itself does not."""
-        value = self._at(distance)
+    def _round(self, distance: float) -> float | None:
+        """Return the decimal with the fewest digits near the value at a distance for which `is_turned` is True, too.
+
+        Without such a decimal, returns the value itself; None if `is_turned` is False for the value.
+        """
+        value = self._value_at(distance)
         round_away = math.ceil if self.direction > 0 else math.floor
-        for digits in range(0 if self._is_whole else 1, _MAX_DIGITS + 1):
+        for digits in range(0 if self._is_whole else 1, _MAX_DECIMALS + 1):
             scale = 10.0**digits
             rounded: float = round_away(value * scale) / scale
             if self._is_whole:
                 rounded = int(rounded)
             is_near = abs(rounded - value) < abs(distance) / 10 + self._is_whole
-            if is_near and not self._is_beyond_bound(rounded) and self.turns(rounded):
+            if is_near and not self._is_beyond_bound(rounded) and self.is_turned(rounded):
                 return rounded
-        return value if self.turns(value) else None
+        return value if self.is_turned(value) else None
 
-    def _at(self, distance: float) -> float:
+    def _value_at(self, distance: float) -> float:
         """Return the value at a distance from the start, within the bounds."""
         value = self.start + self.direction * distance
         if self._bound is not None and self._is_beyond_bound(value):
@@ -75,10 +81,17 @@ class ParameterSearch:
         return round(value) if self._is_whole else value
 
     def _is_beyond_bound(self, value: float) -> bool:
+        """Return True if the parameter has a bound in this direction, and the value is beyond it."""
         return self._bound is not None and (value - self._bound) * self.direction > 0
 
     @property
+    def _scale(self) -> float:
+        """The order of magnitude of the start, at least 1."""
+        return max(abs(self.start), 1.0)
+
+    @property
     def _bound(self) -> float | None:
+        """The bound of the parameter in this direction; None if it has none."""
         return self.parameter.maximum if self.direction > 0 else self.parameter.minimum
 
     @property

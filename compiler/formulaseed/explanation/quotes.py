@@ -1,7 +1,8 @@
-"""Chooses what to show of a review's text for the values that were extracted from it.
+"""Choose a quote of a review's text for the values that were extracted from it.
 
-It is the extractor's own quote if the rows have it; else the sentence whose words speak for the values; else the beginning of
-the text, which says what the review is about but not what the values rest on. A row without a text has no quote.
+It is the extractor's own quote if the row has one; otherwise the sentence whose words speak for the values; otherwise the
+beginning of the text, which shows the subject of the review but not the evidence for the values. A row without a text has no
+quote.
 """
 
 from __future__ import annotations
@@ -18,79 +19,80 @@ from formulaseed.ir import nodes
 from formulaseed.source.text import one_line
 
 _BREAK = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)\s+|\n+")
-_MAX_QUOTE = 300
-_MAX_BEGINNING = 400
-"""Characters; a longer quote or beginning is cut."""
-_MAX_SENTENCES = 60
-_MAX_CHARACTERS = 20_000
-"""Sentences and characters of a review that are searched."""
-_CACHE_SIZE = 1_000
-"""Reviews whose searched sentences are cached, as several steps need the same one."""
-_CUT = " …"
+_MAX_QUOTE_CHARACTERS = 300
+_MAX_BEGINNING_CHARACTERS = 400
+_MAX_SEARCHED_SENTENCES = 60
+_MAX_SEARCHED_CHARACTERS = 20_000
+_CACHE_SIZE = 1_000  # reviews whose sentences are cached, as several steps need the same ones
+_ELLIPSIS = " …"
 QuotedBy = Literal["extractor", "words", "beginning", "whole"]
 
 
 class QuoteFinder:
-    """Finds the quotes of one program's reviews."""
+    """A finder of quotes for the fields of one program. It caches the sentences of reviews."""
 
     def __init__(self, program: nodes.Program) -> None:
         self._fields = {field.name: field for field in fields_of(program)}
         self._lexical = LexicalExtractor([*self._fields.values()])
-        self._sentences = lru_cache(_CACHE_SIZE)(self._split)
+        self._sentences = lru_cache(_CACHE_SIZE)(self._split_sentences)
 
-    def quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[str | None, QuotedBy | None]:
-        """Return what to show for these values of a row, and who chose it; None for both if the row has no text."""
+    def choose_quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[str | None, QuotedBy | None]:
+        """Return the quote for these values of a row, and who chose it; None for both if the row has no text."""
         quotes = row.get("quotes")
         if isinstance(quotes, Mapping):
-            words = (_text_of_quote(quotes.get(name)) for name in fields)
+            words = (_quote_text(quotes.get(name)) for name in fields)
             quoted = dict.fromkeys(_cut(text) for text in words if text)
             if quoted:
                 return " … ".join(quoted), "extractor"
         text = row.get("text")
         if not isinstance(text, str) or not text.strip():
             return None, None
-        sentence = self._best_sentence(text, fields)
+        sentence = self._find_best_sentence(text, fields)
         if sentence is not None:
             return _cut(sentence), "words"
-        beginning = _cut(text, _MAX_BEGINNING)
-        return beginning, "beginning" if beginning.endswith(_CUT) else "whole"
+        beginning = _cut(text, _MAX_BEGINNING_CHARACTERS)
+        if beginning.endswith(_ELLIPSIS):
+            return beginning, "beginning"
+        return beginning, "whole"
 
-    def _best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
-        """Return the sentence that speaks for the most values; None if none speaks for more than against which it does."""
+    def _find_best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
+        """Return the sentence that speaks for the most values; None if no sentence speaks for more values than against."""
         claims = {
             name: value for name, value in fields.items() if value is not None and self._fields[name].claims(value)
         }
         if not claims:
             return None
-        weights = [(_weight(spoken, claims), sentence) for sentence, spoken in self._sentences(text)]
+        weights = [(_weigh(spoken, claims), sentence) for sentence, spoken in self._sentences(text)]
         weight, sentence = max(weights, key=lambda weighted: weighted[0], default=(0, ""))
-        return sentence if weight > 0 else None
+        if weight <= 0:
+            return None
+        return sentence
 
-    def _split(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
+    def _split_sentences(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
         """Return the sentences of a text, each with what the lexical extractor would extract from it alone."""
-        parts = [part.strip() for part in _BREAK.split(text[:_MAX_CHARACTERS])]
-        sentences = [part for part in parts if part][:_MAX_SENTENCES]
+        parts = [part.strip() for part in _BREAK.split(text[:_MAX_SEARCHED_CHARACTERS])]
+        sentences = [part for part in parts if part][:_MAX_SEARCHED_SENTENCES]
         return [(sentence, self._lexical.spoken(sentence)) for sentence in sentences]
 
 
-def _weight(spoken: Mapping[str, FieldValue], fields: Mapping[str, Any]) -> int:
-    """Return for how many values a sentence speaks, less those against which it speaks."""
+def _weigh(spoken: Mapping[str, FieldValue], fields: Mapping[str, Any]) -> int:
+    """Return the number of values that a sentence speaks for, minus the number that it speaks against."""
     return sum(1 if spoken[name] == value else -1 for name, value in fields.items() if name in spoken)
 
 
-def _text_of_quote(quote: object) -> str:
-    """Return the words of a quote; empty if it is none, or does not occur in the review."""
+def _quote_text(quote: object) -> str:
+    """Return the words of an extractor's quote; empty if it is invalid, or was not found in the review."""
     if isinstance(quote, Mapping):
         quote = quote.get("text") if quote.get("verified", True) else None
     return quote if isinstance(quote, str) else ""
 
 
-def _cut(text: str, max_length: int = _MAX_QUOTE) -> str:
-    """Return the text on one line; a longer one is cut at a space if there is one in its second half."""
+def _cut(text: str, max_length: int = _MAX_QUOTE_CHARACTERS) -> str:
+    """Return the text on one line, cut after `max_length` characters, at a space if there is one in the second half."""
     line = one_line(text[: 4 * max_length])
     if len(line) <= max_length and len(text) <= 4 * max_length:
         return line
-    words, space, _ = line[: max_length - len(_CUT) + 1].rpartition(" ")
+    words, space, _ = line[: max_length - len(_ELLIPSIS) + 1].rpartition(" ")
     if not space or len(words) <= max_length // 2:
-        words = line[: max_length - len(_CUT)]
-    return words + _CUT
+        words = line[: max_length - len(_ELLIPSIS)]
+    return words + _ELLIPSIS

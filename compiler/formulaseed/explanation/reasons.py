@@ -1,4 +1,4 @@
-"""Writes the reasons of a verdict as sentences: the rule that was taken, what its score is made of, the largest part of that."""
+"""Write the reasons of a verdict as sentences: the rule that was taken, the terms of its score, and then of the largest term."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from formulaseed.explanation.contributions import Contributions
-from formulaseed.explanation.evidence_text import describe_count, filter_texts
+from formulaseed.explanation.evidence_text import describe_count, describe_filters
 from formulaseed.explanation.model import Comparison, Evidence, Rule
 from formulaseed.explanation.record import EvaluationRecord
-from formulaseed.explanation.verdict_dependencies import choices, is_limit, limits_of, step_without_limits
+from formulaseed.explanation.verdict_dependencies import find_limited_step, find_limits, is_limit, list_branches
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
@@ -30,7 +30,7 @@ _ORDERS = ("<", "<=", ">", ">=")
 
 
 class _Term(NamedTuple):
-    """A term of a sum, with what it adds and the sign that it has in the formula."""
+    """A term of a sum: `value` is what it adds, and `sign` its sign in the formula."""
 
     value: float
     sign: int
@@ -39,35 +39,41 @@ class _Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Says why a step of a restaurant has its value. `evidence` has the reviews behind the steps over reviews."""
+    """The reasons for the values of one restaurant's steps. `evidence` has the reviews behind the steps over reviews."""
 
     record: EvaluationRecord
     evidence: Mapping[str, Evidence]
     contributions: Contributions
 
-    def because(self, target: nodes.Step) -> list[str]:
-        """Return the sentences, the most important first."""
+    def explain(self, target: nodes.Step) -> list[str]:
+        """Return sentences that say why the step `target` has its value, the most important first.
+
+        They follow the rules that were taken to the number that decides, and this number to its largest parts.
+        """
         sentences: list[str] = []
         following: nodes.Step | None = target
-        while following is not None and choices(following) and len(sentences) < _MAX_SENTENCES:
+        while following is not None and list_branches(following) and len(sentences) < _MAX_SENTENCES:
             target = following
-            sentences.append(self._rule_sentence(target))
-            following = self._passed_on_to(target)
-        name = self._deciding(target)
+            sentences.append(self._explain_rule(target))
+            following = self._find_next_step(target)
+        name = self._find_deciding_number(target)
         steps = self.record.steps
-        driver = step_without_limits(steps[name], steps).name if name is not None else None
-        counts = self.contributions.sentence(driver)
+        driver = None
+        if name is not None:
+            driver = find_limited_step(steps[name], steps).name
+        counts = self.contributions.describe(driver)
         while name is not None and len(sentences) < _MAX_SENTENCES:
             if name == driver and counts is not None:  # the score and its limits have been explained
                 sentences.append(counts)
                 counts = None
-            sentence, name = self._made_of(steps[name])
+            sentence, name = self._explain_value(steps[name])
             sentences.append(sentence)
         return [*sentences, counts] if counts is not None else sentences
 
     # --- rules
 
-    def _rule_sentence(self, target: nodes.Step) -> str:
+    def _explain_rule(self, target: nodes.Step) -> str:
+        """Return a sentence with the comparisons for which a step's rule was taken, or for which all other rules failed."""
         lead = f"{target.name} is {format_value(self.record.value_of(target.name))} because"
         rules = self.record.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
@@ -83,27 +89,27 @@ class Reasons:
             reasons = [*reasons[:_MAX_COMPARISONS], f"and {more} more below"]
         return f"{lead} no other rule holds: {'; '.join(reasons)}."
 
-    def _passed_on_to(self, target: nodes.Step) -> nodes.Step | None:
+    def _find_next_step(self, target: nodes.Step) -> nodes.Step | None:
         """Return the step whose value the rule that was taken gives; None if it gives a literal or a formula."""
         branch = next(
             choice.value
-            for choice in choices(target)
+            for choice in list_branches(target)
             if choice.condition is None or self.record.value(choice.condition)
         )
         if not isinstance(branch, typed.Ref) or branch.symbol.kind is not SymbolKind.STEP:
             return None
         return self.record.steps[branch.symbol.name]
 
-    def _deciding(self, target: nodes.Step) -> str | None:
-        """Return the number that the rule which was taken compares, else the one that most rules compare.
+    def _find_deciding_number(self, target: nodes.Step) -> str | None:
+        """Return the name of the number that the taken rule compares most, or else the number that all rules compare most.
 
-        A number decides itself. Returns None if no rule compares a number.
+        For a number that no rules choose, it is the step itself. Returns None if no rule compares a number.
         """
         if target.ty.is_numeric and not target.rules():
             return target.name
         in_all_rules: list[str] = []
         in_taken_rule: list[str] = []
-        for choice, rule in zip(choices(target), self.record.rules(target), strict=True):
+        for choice, rule in zip(list_branches(target), self.record.rules(target), strict=True):
             if choice.condition is None:
                 continue
             names = [symbol.name for symbol in typed.symbols_in(choice.condition) if symbol.kind is SymbolKind.STEP]
@@ -111,61 +117,69 @@ class Reasons:
             in_all_rules += numbers
             if rule.state == "taken":
                 in_taken_rule += numbers
-        most_common = Counter(in_taken_rule or in_all_rules).most_common(1)
-        return most_common[0][0] if most_common else None
+        counts = Counter(in_taken_rule or in_all_rules)
+        return max(counts, key=lambda name: counts[name], default=None)
 
-    # --- what a number is made of
+    # --- the parts of a number
 
-    def _made_of(self, step: nodes.Step) -> tuple[str, str | None]:
-        """Return what a step is made of, in a sentence, and the step to continue with, which is the largest part."""
-        operation, lead = step.operation, f"{step.name} is {format_value(self.record.value_of(step.name))}"
+    def _explain_value(self, step: nodes.Step) -> tuple[str, str | None]:
+        """Return a sentence with the parts of a step's value, and the name of the step in its largest part, or None."""
+        operation = step.operation
+        lead = f"{step.name} is {format_value(self.record.value_of(step.name))}"
         if step.aggregate is not None:
-            return f"{lead}{self._aggregate_text(self.evidence[step.name])}.", None
+            return f"{lead}{self._describe_aggregate(self.evidence[step.name])}.", None
         if not isinstance(operation, nodes.Formula):
             return f"{lead}: {step_text(step)}.", None
-        inner = self._without_limits(operation.expression)
+        inner = self._strip_limits(operation.expression)
         if isinstance(inner, typed.Ref) and inner.symbol.kind is SymbolKind.STEP:
             name = inner.symbol.name
-            return f"{lead}, {self._limit_text(step.name, operation.expression, name)}.", name
-        terms = self._sorted_terms(inner)
+            return f"{lead}, {self._describe_limits(step.name, operation.expression, name)}.", name
+        terms = self._sort_terms(inner)
         if len(terms) > 1:
             is_negative = sum(term.value for term in terms) < 0
             largest = max(terms, key=lambda term: -term.value if is_negative else term.value)
-            return f"{lead}: {self._sum_text(terms)}.", self._first_step_in(largest.node)
-        factors = [*_factors(terms[0].node if terms else inner)]
+            return f"{lead}: {self._describe_sum(terms)}.", self._find_first_step(largest.node)
+        factors = [*_split_factors(terms[0].node if terms else inner)]
         if len(factors) > 1 and all(is_number(self.record.value(factor)) for factor in factors):
-            return f"{lead}: {' times '.join(map(self._with_value, factors))}.", self._first_step_in(*factors)
-        return f"{lead}: {self._formula_text(operation.expression, inner)}.", self._first_step_in(inner)
+            return f"{lead}: {' times '.join(map(self._format_with_value, factors))}.", self._find_first_step(*factors)
+        return f"{lead}: {self._describe_formula(operation.expression, inner)}.", self._find_first_step(inner)
 
-    def _aggregate_text(self, evidence: Evidence) -> str:
-        condition = f" {evidence.condition}" if evidence.condition is not None else ""
-        filters = f" ({'; '.join(filter_texts(evidence))})" if evidence.filters else ""
-        return f"{describe_count(evidence)}{condition}{filters}"
+    def _describe_aggregate(self, evidence: Evidence) -> str:
+        """Return how many reviews count, with the condition and the filters that it names."""
+        text = describe_count(evidence)
+        if evidence.condition is not None:
+            text += f" {evidence.condition}"
+        if evidence.filters:
+            text += f" ({'; '.join(describe_filters(evidence))})"
+        return text
 
-    def _sorted_terms(self, expression: Expr) -> list[_Term]:
-        """Return the terms of a sum that are not 0: those above 0 first, each by its size."""
+    def _sort_terms(self, expression: Expr) -> list[_Term]:
+        """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first."""
         terms: list[_Term] = []
-        for sign, node in _terms(expression):
+        for sign, node in _split_terms(expression):
             value = self.record.value(node)
             if is_number(value) and value:
                 terms.append(_Term(sign * float(value), sign, node))
         return sorted(terms, key=lambda term: (term.value < 0, -abs(term.value)))
 
-    def _sum_text(self, terms: Sequence[_Term]) -> str:
-        """Return a sum: names with their values, or if a term is a formula the sum with values in place of names."""
+    def _describe_sum(self, terms: Sequence[_Term]) -> str:
+        """Return a sum: names with their values or, if a term is a formula, the sum with values in place of names."""
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
-            return "".join(_signed_term(term, is_first=term is terms[0]) for term in terms)
+            return "".join(_format_term(term, is_first=term is terms[0]) for term in terms)
         first, *rest = terms
-        whole = first.node if first.sign > 0 else typed.Unary("-", first.node, first.node.info)
+        total = first.node
+        if first.sign < 0:
+            total = typed.Unary("-", total, total.info)
         for term in rest:
-            whole = typed.Binary("+" if term.sign > 0 else "-", whole, term.node, whole.info)
-        whole = self.record.taken(whole)
-        return f"{expression_text(whole)} = {self.record.with_values(whole)}"
+            total = typed.Binary("+" if term.sign > 0 else "-", total, term.node, total.info)
+        total = self.record.resolve_conditionals(total)
+        return f"{expression_text(total)} = {self.record.with_values(total)}"
 
-    def _limit_text(self, name: str, expression: Expr, inner: str) -> str:
-        """Return what the limits of a formula make of the one step that it limits, `inner`."""
-        low, high = limits_of(self.record.taken(expression))
-        value, inner_value = self.record.value_of(name), self.record.value_of(inner)
+    def _describe_limits(self, name: str, expression: Expr, inner: str) -> str:
+        """Return how the limits and rounding of a formula, the step `name`, change the value of the step `inner`."""
+        low, high = find_limits(self.record.resolve_conditionals(expression))
+        value = self.record.value_of(name)
+        inner_value = self.record.value_of(inner)
         if value != inner_value:
             change = "rounded"
             if value in high:
@@ -173,25 +187,27 @@ class Reasons:
             elif value in low:
                 change = "its minimum"
             return f"{change}; {inner} is {format_value(inner_value)}"
-        least, most = (" and ".join(map(format_value, limits)) for limits in (low, high))
+        minimum, maximum = (" and ".join(map(format_value, limits)) for limits in (low, high))
         if low and high:
-            return f"which is {inner} within its limits, {least} to {most}"
+            return f"which is {inner} within its limits, {minimum} to {maximum}"
         if low:
-            return f"which is {inner} within its limits, at least {least}"
+            return f"which is {inner} within its limits, at least {minimum}"
         if high:
-            return f"which is {inner} within its limits, at most {most}"
+            return f"which is {inner} within its limits, at most {maximum}"
         return f"which is {inner}"
 
-    def _formula_text(self, expression: Expr, inner: Expr) -> str:
-        """Return a formula with its values, and why it comes down to one of its branches if it has some."""
+    def _describe_formula(self, expression: Expr, inner: Expr) -> str:
+        """Return the part `inner` of a formula with its values and, for a conditional, why its branch was taken."""
+        text = expression_text(inner)
         values = self.record.with_values(inner)
-        text = expression_text(inner) if values is None else f"{expression_text(inner)} = {values}"
+        if values is not None:
+            text += f" = {values}"
         if not isinstance(expression, typed.Conditional):
             return text
         holds = format_value(bool(self.record.value(expression.condition)))
         return f"{text}, as {expression_text(expression.condition)} is {holds}"
 
-    def _without_limits(self, node: Expr) -> Expr:
+    def _strip_limits(self, node: Expr) -> Expr:
         """Return the part of a formula that varies: the branch that was taken, without limits and rounding."""
         while True:
             if isinstance(node, typed.Present):
@@ -203,12 +219,15 @@ class Reasons:
             else:
                 return node
 
-    def _with_value(self, node: Expr) -> str:
+    def _format_with_value(self, node: Expr) -> str:
+        """Return a formula followed by its value; a constant alone."""
         text = expression_text(node)
-        return text if node.info.is_constant else f"{text} {format_value(self.record.value(node))}"
+        if node.info.is_constant:
+            return text
+        return f"{text} {format_value(self.record.value(node))}"
 
-    def _first_step_in(self, *parts: Expr) -> str | None:
-        """Return the first step in these formulas that is no constant; None if there is none."""
+    def _find_first_step(self, *parts: Expr) -> str | None:
+        """Return the name of the first step in these formulas that is no constant; None if there is none."""
         symbols = (symbol for part in parts for symbol in typed.symbols_in(part))
         names = (symbol.name for symbol in symbols if symbol.kind is SymbolKind.STEP)
         return next((name for name in names if not isinstance(self.record.steps[name].operation, nodes.Const)), None)
@@ -245,7 +264,9 @@ def _describe_operator(comparison: Comparison) -> str:
 
 
 def _describe_limit(comparison: Comparison) -> str:
-    value, limit = comparison.right_value, comparison.right
+    """Return the right side of a comparison, with its value if it is not a literal."""
+    value = comparison.right_value
+    limit = comparison.right
     if value is None and limit == "None":
         return "null"
     if isinstance(value, list) or limit in (value_text(value), repr(value)):
@@ -253,34 +274,34 @@ def _describe_limit(comparison: Comparison) -> str:
     return f"{limit}, which is {format_value(value)}"
 
 
-def _signed_term(term: _Term, *, is_first: bool) -> str:
-    """Return a term with its sign and its value."""
-    sign = "-" if term.value < 0 else "+"
-    lead = f" {sign} "
-    if is_first:
-        lead = "- " if term.value < 0 else ""
+def _format_term(term: _Term, *, is_first: bool) -> str:
+    """Return a term with the sign of its value, and its absolute value unless it is a constant."""
     text = expression_text(term.node)
-    return f"{lead}{text}" if term.node.info.is_constant else f"{lead}{text} {format_value(abs(term.value))}"
+    if not term.node.info.is_constant:
+        text += f" {format_value(abs(term.value))}"
+    if term.value < 0:
+        return f"- {text}" if is_first else f" - {text}"
+    return text if is_first else f" + {text}"
 
 
-def _terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
+def _split_terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
     """Yield the terms of a sum, each with its sign."""
     match node:
         case typed.Present(operand):
-            yield from _terms(operand, sign)
+            yield from _split_terms(operand, sign)
         case typed.Binary("+" | "-" as operator, left, right):
-            yield from _terms(left, sign)
-            yield from _terms(right, -sign if operator == "-" else sign)
+            yield from _split_terms(left, sign)
+            yield from _split_terms(right, -sign if operator == "-" else sign)
         case typed.Unary("-", operand):
-            yield from _terms(operand, -sign)
+            yield from _split_terms(operand, -sign)
         case _:
             yield sign, node
 
 
-def _factors(node: Expr) -> Iterator[Expr]:
+def _split_factors(node: Expr) -> Iterator[Expr]:
     """Yield the factors of a product."""
     if isinstance(node, typed.Binary) and node.operator == "*":
-        yield from _factors(node.left)
-        yield from _factors(node.right)
+        yield from _split_factors(node.left)
+        yield from _split_factors(node.right)
     else:
         yield node

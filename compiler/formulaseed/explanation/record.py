@@ -1,6 +1,6 @@
-"""The record of one restaurant's evaluation: values of steps and formulas, rules with how near they are, lookups.
+"""Read values from the record of one restaurant's evaluation: of steps and formulas, rules and their comparisons, lookups.
 
-In: an evaluation of the interpreter, as far as it came. Out: parts of an explanation.
+In: an evaluation of the interpreter, up to the step that failed if one did. Out: parts of an explanation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from formulaseed.explanation.model import Comparison, Match, Rule, State
-from formulaseed.explanation.verdict_dependencies import choices
+from formulaseed.explanation.verdict_dependencies import list_branches
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
@@ -21,7 +21,7 @@ from formulaseed.language.types import Value
 from formulaseed.pages.values import format_value, is_number
 
 _NO_VALUE = (Fault, KeyError, TypeError)
-"""Raised by a part that was never reached: of a step that failed, or behind a guard against null."""
+"""The exceptions of a part that was never evaluated: of a failed step, or after a guard against null."""
 
 
 @dataclass
@@ -45,33 +45,36 @@ class EvaluationRecord:
         return value
 
     def with_values(self, expression: Expr) -> str | None:
-        """Return the formula with values in place of names; None if it has no name, or is one.
+        """Return the formula with values in place of names; None if it has no names, or is a name.
 
-        Of a conditional formula it is the branch that was taken, and why.
+        For a conditional formula, return the branch that was taken, and the conditions that decided it.
         """
         if isinstance(expression, typed.Ref | typed.Literal) or not any(typed.symbols_in(expression)):
             return None
         taken: Expr = expression
         reasons: list[str] = []
         while isinstance(taken, typed.Conditional) and (holds := self.value(taken.condition)) is not None:
-            reasons.append(f"{expression_text(taken.condition)} {'holds' if holds else 'does not hold'}")
+            verb = "holds" if holds else "does not hold"
+            reasons.append(f"{expression_text(taken.condition)} {verb}")
             taken = taken.then if holds else taken.otherwise
-        text = expression_text(self._substitute(self.taken(taken)))
+        text = expression_text(self._substitute(self.resolve_conditionals(taken)))
         return f"{text}, as {' and '.join(reasons)}" if reasons else text
 
     def _substitute(self, node: Expr) -> Expr:
-        """Return the formula with each name written as its value."""
+        """Return a copy of the formula in which each name is printed as its value."""
         if not isinstance(node, typed.Ref):
             return typed.map_operands(node, self._substitute)
         value = self.value(node)
         text = format_value(value)
-        return replace(node, written=f"({text})" if isinstance(value, int | float) and value < 0 else text)
+        if isinstance(value, int | float) and value < 0:
+            text = f"({text})"
+        return replace(node, written=text)
 
-    def taken(self, node: Expr) -> Expr:
-        """Return the formula with the branches that were taken in place of conditionals."""
+    def resolve_conditionals(self, node: Expr) -> Expr:
+        """Return a copy of the formula with the taken branch in place of each conditional that was evaluated."""
         if isinstance(node, typed.Conditional) and (holds := self.value(node.condition)) is not None:
-            return self.taken(node.then if holds else node.otherwise)
-        return typed.map_operands(node, self.taken)
+            return self.resolve_conditionals(node.then if holds else node.otherwise)
+        return typed.map_operands(node, self.resolve_conditionals)
 
     # --- rules
 
@@ -79,20 +82,25 @@ class EvaluationRecord:
         """Return the rules of a step that chooses by rules, each with the values of its comparisons."""
         rules: list[Rule] = []
         is_taken = False
-        for condition, branch in choices(step):
+        for condition, branch in list_branches(step):
             holds = condition is None or bool(self.value(condition))
             state: State = "taken" if holds else "false"
             if is_taken:
                 state = "not reached"
             is_taken = is_taken or holds
-            text = expression_text(condition) if condition is not None else None
-            comparisons = [*self._comparisons(condition)] if condition is not None else []
-            rules.append(Rule(condition=text, result=self._chosen(branch), state=state, comparisons=comparisons))
+            text = None
+            comparisons: list[Comparison] = []
+            if condition is not None:
+                text = expression_text(condition)
+                comparisons = [*self._comparisons(condition)]
+            rules.append(Rule(condition=text, result=self._branch_value(branch), state=state, comparisons=comparisons))
         return rules
 
-    def _chosen(self, branch: Value | Expr) -> Value:
-        """Return the value of a branch, which is a literal or a formula."""
-        return branch if isinstance(branch, str | int | float | None) else self.value(branch)
+    def _branch_value(self, branch: Value | Expr) -> Value:
+        """Return the value of a branch, which is a literal or a formula; None if a formula has none."""
+        if isinstance(branch, str | int | float | None):
+            return branch
+        return self.value(branch)
 
     def _comparisons(self, condition: Expr) -> Iterator[Comparison]:
         """Yield the comparisons of a condition with the values of their sides, in its order."""
@@ -117,13 +125,14 @@ class EvaluationRecord:
     # --- lookups
 
     def match(self, step: nodes.Step) -> Match | None:
-        """Return what a lookup found; None for any other step."""
+        """Return the result of a lookup, with the key that matched; None for any other step."""
         operation = step.operation
         if not isinstance(operation, nodes.Lookup):
             return None
         text = str(self.value(operation.source) or "")
-        keys = [key for key, _ in operation.table if (key == text if operation.match == "exact" else key in text)]
-        values, value = dict(operation.table), self.value_of(step.name)
+        keys = [key for key, _ in operation.table if key == text or (operation.match != "exact" and key in text)]
+        values = dict(operation.table)
+        value = self.value_of(step.name)
         key = next((key for key in keys if values[key] == value), None)
         return Match(
             step=step.name,

@@ -1,7 +1,7 @@
-"""The report of a run: one page with the verdicts of all restaurants, and why each has its own.
+"""Write the report of a run: one page with the verdicts of all restaurants, and the explanation of each.
 
-In: a seed, and lines of rows, one restaurant after the other. Out: a `Report`. Nothing is kept of a restaurant but its line of
-the table and its explanation, compressed.
+In: a seed, and lines of rows, one restaurant after the other. Out: a `Report`. Of each restaurant only its line of the table
+and its compressed explanation stay in memory.
 """
 
 from __future__ import annotations
@@ -12,28 +12,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from formulaseed.data.arguments import validated
+from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Lines, lines_of
+from formulaseed.data.jsonl import Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change
-from formulaseed.explanation.text import describe_run, page_blocks, shades_of
-from formulaseed.explanation.verdict import verdicts_of
+from formulaseed.explanation.text import assign_shades, build_page_blocks, describe_run
+from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.histogram import Histogram, histogram
+from formulaseed.pages.histogram import Histogram, build_histogram
 from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import read_rows
 from formulaseed.source.printing import number_of
 
-MAX_REVIEWS = 40
-"""At most so many reviews of a restaurant are in a report."""
+MAX_REVIEWS = 40  # of a restaurant in a report
 _FAILED = "failed"
 
 
@@ -53,7 +52,7 @@ class Report:
         return self.html
 
 
-@validated
+@validate_arguments
 def report(
     seed: SeedLike | FormulaSeed,
     rows: Lines,
@@ -70,20 +69,21 @@ def report(
     errors, and `DataError` for a file that cannot be opened, an unknown output, a wrong parameter, and if no restaurant can
     be read.
     """
-    loaded, failures = load_seed(seed), Failures()
-    explainer = Explainer(loaded.program, evaluator_of(loaded), output)
-    restaurants = read_rows(explainer.evaluator, lines_of(rows, "rows"), failures, parameters, duplicates)
+    failures = Failures()
+    loaded = load_seed(seed)
+    explainer = Explainer(loaded.program, compile_evaluator(loaded), output)
+    restaurants = read_rows(explainer.evaluator, open_lines(rows, "rows"), failures, parameters, duplicates)
     page = make_report(explainer, explain_all(explainer, restaurants, parameters, failures), failures)
-    failures.refuse_nothing_read(page.restaurants)
+    failures.require_restaurants(page.restaurants)
     return page
 
 
 def make_report(explainer: Explainer, explanations: Iterable[Explanation], failures: Failures) -> Report:
-    """Return the report of explanations, which are read to their end; `failures` has what failed on the way."""
+    """Return the report of all explanations, which are consumed; `failures` is read after them, as they may add to it."""
     overview = _Overview(explainer.program, explainer.verdict)
     for explanation in explanations:
         overview.add(explanation)
-    return Report(overview.page(failures.lines), len(overview.rows), overview.failed, tuple(failures.lines))
+    return Report(overview.render(failures.lines), len(overview.rows), overview.failed, tuple(failures.lines))
 
 
 # --- the page
@@ -110,7 +110,7 @@ class _TableRow(NamedTuple):
 
 
 class _VerdictCount(NamedTuple):
-    """How many restaurants have a verdict; `share` is that of the most common one."""
+    """The number of restaurants with a verdict; `share` is its ratio to the number of the most common verdict."""
 
     verdict: str
     place: int
@@ -121,7 +121,7 @@ class _VerdictCount(NamedTuple):
 
 @dataclass
 class _Overview:
-    """Collects the restaurants of one run."""
+    """The collected table rows and explanations of one run's restaurants."""
 
     program: nodes.Program
     verdict: nodes.Step
@@ -133,91 +133,98 @@ class _Overview:
 
     @cached_property
     def verdicts(self) -> tuple[Value, ...]:
-        """The possible verdicts, in the policy's order; none if it is a number that is computed, or any string."""
-        return verdicts_of(self.verdict)
+        """The possible verdicts, in the policy's order; empty for a number that is computed, or an arbitrary string."""
+        return list_verdicts(self.verdict)
 
     @cached_property
     def shades(self) -> dict[Value, str]:
-        return shades_of(self.verdicts)
+        """The CSS classes of the verdicts' colours."""
+        return assign_shades(self.verdicts)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The outputs that are numbers, but for the verdict."""
+        """The outputs that are numbers, except the verdict."""
         steps = {step.name: step for step in self.program.steps}
         numeric = [name for name in self.program.output if steps[name].ty.is_numeric]
         return tuple(name for name in numeric if not (self.verdicts and name == self.verdict.name))
 
     @cached_property
     def column(self) -> int:
-        """The place of the number that is shown at first: the one that the verdict's rules name most often, else the last."""
+        """The index in `columns` of the initial column: the one that the verdict's rules name most often, or else the last."""
         named = Counter(symbol.name for symbol in self.verdict.symbols() if symbol.kind is SymbolKind.STEP)
         return max(range(len(self.columns)), key=lambda place: (named[self.columns[place]], place), default=0)
 
     @property
     def failed(self) -> int:
+        """The number of restaurants without a verdict."""
         return sum(row.shade == _FAILED for row in self.rows)
 
     def add(self, explanation: Explanation) -> None:
-        """Add a restaurant."""
-        self._articles.add(as_html(page_blocks(explanation, self.shades, MAX_REVIEWS)))
+        """Add a restaurant to the table, the histograms and the page's explanations."""
+        self._articles.add(as_html(build_page_blocks(explanation, self.shades, MAX_REVIEWS)))
         self.run = self.run or explanation.run
-        if explanation.error is not None:
-            verdict, shade, place = _FAILED, _FAILED, len(self.verdicts)
-            values: list[Value] = [None for _ in self.columns]
-        else:
+        verdict = shade = _FAILED
+        place = len(self.verdicts)
+        texts = ["" for _ in self.columns]
+        numbers: list[float | None] = [None for _ in self.columns]
+        if explanation.error is None:
             verdict = format_plain(explanation.verdict)
-            shade, place = self.shades.get(explanation.verdict, "other"), self._place(explanation.verdict)
+            shade = self.shades.get(explanation.verdict, "other")
+            place = self._find_place(explanation.verdict)
             values = [explanation.outputs.get(name) for name in self.columns]
-        numbers = [float(value) if isinstance(value, int | float) else None for value in values]
+            texts = [format_value(value) for value in values]
+            numbers = [float(value) if isinstance(value, int | float) else None for value in values]
         for name, number in zip(self.columns, numbers, strict=True):
             if number is not None:
                 self._numbers.setdefault(name, []).append((number, shade))
         self.rows.append(
             _TableRow(
                 at=len(self.rows),
-                anchor=self._anchor(explanation.business_id),
+                anchor=self._make_anchor(explanation.business_id),
                 business_id=explanation.business_id,
                 name=explanation.name or explanation.business_id,
                 verdict=verdict,
                 place=place,
                 shade=shade,
                 score=numbers[self.column] if numbers else None,
-                numbers=tuple("" if shade == _FAILED else format_value(value) for value in values),
+                numbers=tuple(texts),
                 reviews=explanation.reviews,
                 change=_summarize_change(explanation.changes),
-                changed=_changed_reviews(explanation.changes),
+                changed=_count_changed_reviews(explanation.changes),
             )
         )
 
-    def page(self, failures: Iterable[str]) -> str:
-        """Return the page; `failures` are the lines that say what failed."""
+    def render(self, failures: Iterable[str]) -> str:
+        """Return the HTML page; `failures` are lines about the restaurants that failed."""
         restaurants = f"{number_of(len(self.rows), 'restaurant')}, {self.failed} failed"
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
             step=self.verdict.name,
-            counts=[*self._counts()],
+            counts=[*self._count_verdicts()],
             columns=self.columns,
             column=self.column,
-            histograms=self._histograms(),
+            histograms=self._build_histograms(),
             failures=[*failures],
             rows=sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0))),
             articles=self._articles.to_base64(),
         )
 
-    def _place(self, verdict: Value) -> int:
+    def _find_place(self, verdict: Value) -> int:
+        """Return the position of a verdict in the policy's order; -1 if it has none."""
         return self.verdicts.index(verdict) if verdict in self.verdicts else -1
 
-    def _anchor(self, business_id: str) -> str:
-        """Return the name of a restaurant in an address: its id, with a number if another line has the same."""
-        anchor, number = visible(business_id), 1
+    def _make_anchor(self, business_id: str) -> str:
+        """Return the fragment of a restaurant's address, and reserve it: its id, with a number if it is taken."""
+        anchor = visible(business_id)
+        number = 1
         while anchor in self._anchors:
             number += 1
             anchor = f"{visible(business_id)}~{number}"
         self._anchors.add(anchor)
         return anchor
 
-    def _counts(self) -> Iterator[_VerdictCount]:
+    def _count_verdicts(self) -> Iterator[_VerdictCount]:
         """Yield how many restaurants have each verdict, in the policy's order; failed ones last."""
         numbers = Counter(row.place for row in self.rows)
         most = max(numbers.values(), default=1)
@@ -227,10 +234,10 @@ class _Overview:
         if self.failed:
             yield _VerdictCount(_FAILED, len(self.verdicts), _FAILED, self.failed, self.failed / most)
 
-    def _histograms(self) -> list[Histogram | None]:
+    def _build_histograms(self) -> list[Histogram | None]:
         """Return the histogram of each column; None if no restaurant has a number there."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
-        return [histogram(name, self._numbers.get(name, []), order) for name in self.columns]
+        return [build_histogram(name, self._numbers.get(name, []), order) for name in self.columns]
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:
@@ -244,6 +251,8 @@ def _summarize_change(changes: Sequence[Change]) -> str:
     return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {verdict}"
 
 
-def _changed_reviews(changes: Sequence[Change]) -> float | None:
-    """Return how many reviews the smallest change adds or leaves out; None if it changes a parameter, or there is none."""
-    return changes[0].number if changes and changes[0].parameter is None else None
+def _count_changed_reviews(changes: Sequence[Change]) -> float | None:
+    """Return how many reviews the smallest change adds or leaves out; None if it changes a parameter, or there is no change."""
+    if not changes or changes[0].parameter is not None:
+        return None
+    return changes[0].number

@@ -1,4 +1,4 @@
-"""Writes an explanation as blocks: the verdict, why, what would change it, and how it was computed, down to the reviews."""
+"""Build the blocks of an explanation: the verdict, its reasons, its counterfactuals, its computation, down to the reviews."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
     EvidenceWriter,
-    card_of,
-    filter_texts,
+    build_card,
+    describe_filters,
+    describe_missing,
+    describe_zeros,
     is_zero,
-    missing_text,
-    near_texts,
-    zero_text,
+    list_near_reviews,
 )
 from formulaseed.explanation.model import (
     MAX_ADDED_REVIEWS,
@@ -34,11 +34,11 @@ from formulaseed.pages.blocks import (
     Badge,
     Block,
     Card,
-    Code,
     Heading,
-    Item,
+    InlineCode,
     Items,
     Line,
+    ListItem,
     Mark,
     Paragraph,
     Table,
@@ -48,7 +48,7 @@ from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 
 _MAX_DEPTH = 16
-"""Deeper steps are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""
+"""Deeper steps are at this level, as lines have a limited width, and browsers nest no more than a few hundred elements."""
 _MAX_LISTED_EFFECTS = 12
 _MAX_LISTED_VERDICTS = 8
 _SHADE_COUNT = 5
@@ -57,23 +57,23 @@ _SEARCH_NOTE = (
     f"up to {MAX_ADDED_REVIEWS} reviews of one kind added, each parameter."
 )
 Shades = Mapping[Value, str]
-"""The class of each verdict's colour."""
+"""The CSS class of each verdict's colour."""
 
 
-def shades_of(verdicts: Sequence[Value]) -> dict[Value, str]:
-    """Return the colours of verdicts: `v0` for the first of them in the policy's order, `v4` for the last."""
+def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
+    """Return the CSS classes of verdicts: `v0` for the first of them in the policy's order, `v4` for the last."""
     distinct = list(dict.fromkeys(verdicts))
     last = max(len(distinct) - 1, 1)
     return {verdict: f"v{round(place / last * (_SHADE_COUNT - 1))}" for place, verdict in enumerate(distinct)}
 
 
-def title_of(explanation: ExplanationData, shades: Shades | None = None) -> Title:
-    """Return the restaurant and its verdict."""
+def build_title(explanation: ExplanationData, shades: Shades | None = None) -> Title:
+    """Return the title: the restaurant with its verdict, or with the step that failed."""
     error = explanation.error
     if error is not None:
         result = Badge(f"no result, because {error.step or 'its data'} failed", "failed")
     else:
-        result = _badge(explanation.verdict, shades or {})
+        result = _build_badge(explanation.verdict, shades or {})
     return Title(
         name=explanation.name or explanation.business_id,
         identifier=explanation.business_id,
@@ -83,76 +83,81 @@ def title_of(explanation: ExplanationData, shades: Shades | None = None) -> Titl
     )
 
 
-def brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield the reasons, what would change the verdict, and some of the reviews behind it."""
+def build_brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield a short explanation: the reasons, the changes of the verdict, and some of the reviews behind it."""
     yield from map(Paragraph, explanation.because)
     if explanation.changes:
-        yield Items([*_change_items(explanation, {})])
+        yield Items([*_build_change_items(explanation, {})])
     seen: set[str] = set()
     for evidence in sorted(explanation.evidence, key=lambda part: not AGGREGATES[part.function].counts):
         new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
         seen.update(review.review_id for review in new)
         if new and len(new) < explanation.reviews and len(seen) <= MAX_LISTED_REVIEWS:
-            yield Items([Item(f"{evidence.step}: {card_of(review, 0).text}") for review in new])
+            yield Items([ListItem(f"{evidence.step}: {build_card(review, 0).text}") for review in new])
 
 
-def text_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield the explanation for a terminal or a comment: of a step over reviews some, counts of no reviews in one line."""
-    yield from _blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
+def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield the explanation for a terminal or a comment: with some reviews of each step, and counts of no reviews in one line."""
+    yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
 
 
-def page_blocks(
+def build_page_blocks(
     explanation: ExplanationData, shades: Shades | None = None, max_reviews: int | None = None
 ) -> Iterator[Block]:
-    """Yield the explanation for a page: all of it, the outputs and what they were made with too.
+    """Yield the whole explanation for a page, with the outputs and the versions that produced them.
 
-    `shades` are the colours of verdicts, by default those of its rules. Reviews over `max_reviews` are counted.
+    `shades` are the colours of verdicts, by default those of its rules. Only `max_reviews` reviews have cards.
     """
-    shades = shades_of([rule.result for rule in explanation.rules]) if shades is None else shades
-    yield from _blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
+    if shades is None:
+        shades = assign_shades([rule.result for rule in explanation.rules])
+    yield from _build_blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
     yield Heading("All outputs, and what made them")
-    outputs = [(Code(name), format_value(value)) for name, value in explanation.outputs.items()]
+    outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
     yield Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
 
 
-def _blocks(
+def _build_blocks(
     explanation: ExplanationData, writer: EvidenceWriter, shades: Shades | None, *, groups_zeros: bool
 ) -> Iterator[Block]:
-    yield title_of(explanation, shades)
+    """Yield the sections that texts and pages have in common; `shades` is None without colours."""
+    yield build_title(explanation, shades)
     error = explanation.error
     if error is not None:
-        step = f"{error.step}: " if error.step else ""
-        place = f" ({error.place})" if error.place else ""
-        yield Paragraph(f"{step}{error.kind}: {error.message}{place}", "failure")
+        message = f"{error.kind}: {error.message}"
+        if error.step:
+            message = f"{error.step}: {message}"
+        if error.place:
+            message += f" ({error.place})"
+        yield Paragraph(message, "failure")
     yield from map(Paragraph, explanation.because)
-    yield from (Paragraph(missing_text(missing, explanation.reviews)) for missing in explanation.missing)
+    yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:
         yield Heading(f"The rules of {explanation.step}")
-        yield _rules_table(explanation.rules, shades or {})
+        yield _build_rules_table(explanation.rules, shades or {})
     if explanation.rules and error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
-        yield Items([*_change_items(explanation, shades or {}), *map(Item, _not_found_texts(explanation))])
+        yield Items([*_build_change_items(explanation, shades or {}), *map(ListItem, _describe_not_found(explanation))])
     if explanation.steps:
         yield Heading("How it was computed")
-        yield Items([*_step_items(explanation)])
-    yield from (Paragraph(_match_line(match)) for match in explanation.lookups)
-    yield from _evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
+        yield Items([*_build_step_items(explanation)])
+    yield from (Paragraph(_describe_match(match)) for match in explanation.lookups)
+    yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
 
 
 # --- rules and changes
 
 
-def _badge(verdict: Value, shades: Shades) -> Badge:
+def _build_badge(verdict: Value, shades: Shades) -> Badge:
     return Badge(format_plain(verdict), shades.get(verdict, "other"))
 
 
-def _rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
+def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
-            Code(rule.condition) if rule.condition is not None else "otherwise",
-            _badge(rule.result, shades),
+            InlineCode(rule.condition) if rule.condition is not None else "otherwise",
+            _build_badge(rule.result, shades),
             describe_nearness(rule),
         )
         for rule in rules
@@ -161,7 +166,7 @@ def _rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
 
 
 def describe_nearness(rule: Rule) -> str:
-    """Return how near a rule is to holding, or that it was not reached."""
+    """Return the distances of a rule's comparisons or, without comparisons, whether it holds; or that it was not reached."""
     if rule.state == "not reached":
         return rule.state
     if rule.condition is None:
@@ -171,7 +176,7 @@ def describe_nearness(rule: Rule) -> str:
 
 
 def _describe_distance(comparison: Comparison) -> str:
-    """Return how near a comparison is: `SCORE is 9.2, 1.2 above 8.0`."""
+    """Return the left side of a comparison with its distance from a number: `SCORE is 9.2, 1.2 above 8.0`."""
     value = f"{comparison.left} is {format_value(comparison.left_value)}"
     if comparison.distance is None or isinstance(comparison.right_value, list):
         return value
@@ -181,22 +186,23 @@ def _describe_distance(comparison: Comparison) -> str:
     return f"{value}, {format_value(comparison.distance)} {side} {comparison.right}"
 
 
-def _change_items(explanation: ExplanationData, shades: Shades) -> Iterator[Item]:
+def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
     for change in explanation.changes:
-        yield Item((_badge(change.verdict, shades), f" {_describe_change(change)}"))
+        yield ListItem((_build_badge(change.verdict, shades), f" {_describe_change(change)}"))
 
 
 def _describe_change(change: Change) -> str:
-    """Return a change in words, with the steps that it moves."""
-    moved = [f"{name} {_describe_effect(effect)}" for name, effect in change.effects.items()]
-    more = len(moved) - _MAX_LISTED_EFFECTS
+    """Return a change in words, with the steps whose values it changes."""
+    effects = [f"{name} {_describe_effect(effect)}" for name, effect in change.effects.items()]
+    more = len(effects) - _MAX_LISTED_EFFECTS
     if more > 0:
-        moved = [*moved[: _MAX_LISTED_EFFECTS - 1], f"and {more + 1} other steps"]
-    return f"{change.text}: {', '.join(moved)}" if moved else change.text
+        effects = [*effects[: _MAX_LISTED_EFFECTS - 1], f"and {more + 1} other steps"]
+    return f"{change.text}: {', '.join(effects)}" if effects else change.text
 
 
 def _describe_effect(effect: Effect) -> str:
-    before, after = format_value(effect.before), format_value(effect.after)
+    before = format_value(effect.before)
+    after = format_value(effect.after)
     if effect.default == "before":
         before += " (the default)"
     if effect.default == "after":
@@ -204,8 +210,8 @@ def _describe_effect(effect: Effect) -> str:
     return f"{before} to {after}"
 
 
-def _not_found_texts(explanation: ExplanationData) -> Iterator[str]:
-    """Yield to which verdicts no change was found."""
+def _describe_not_found(explanation: ExplanationData) -> Iterator[str]:
+    """Yield a text about each verdict to which no change was found; the list is cut after `_MAX_LISTED_VERDICTS`."""
     verdicts = explanation.not_found
     for verdict in verdicts[:_MAX_LISTED_VERDICTS]:
         yield f"{format_plain(verdict)}: none of these leads there"
@@ -217,68 +223,80 @@ def _not_found_texts(explanation: ExplanationData) -> Iterator[str]:
 # --- the computation
 
 
-def _step_items(explanation: ExplanationData) -> Iterator[Item]:
-    """Yield the steps from the verdict down; each filter is defined below the first step that names it.
+def _build_step_items(explanation: ExplanationData) -> Iterator[ListItem]:
+    """Yield the steps from the verdict down, each followed by the steps that it uses, at the next level.
 
-    What a step uses is below its first occurrence only.
+    A step that occurs again is not expanded again. A filter is defined after the first step that names it.
     """
     steps = {step.name: step for step in explanation.steps}
     evidence = {part.step: part for part in explanation.evidence}
     defined: set[str] = set()
     seen: set[str] = set()
-    stack = [(explanation.step, 0)] if steps else []
+    stack = [(explanation.step, 0)]
     while stack:
         name, depth = stack.pop()
-        step, item_depth = steps[name], min(depth, _MAX_DEPTH)
-        value = (Code(name), " = ", format_value(step.value))
+        step = steps[name]
+        item_depth = min(depth, _MAX_DEPTH)
+        value = (InlineCode(name), " = ", format_value(step.value))
         if name in seen:
-            yield Item((*value, " (see above)"), item_depth)
+            yield ListItem((*value, " (see above)"), item_depth)
             continue
         seen.add(name)
         stack += [(used, depth + 1) for used in reversed(step.uses)]
-        yield Item((*value, _default_note(step, steps)), item_depth, _definition_line(step))
-        for text in filter_texts(evidence[name]) if name in evidence else ():
+        yield ListItem((*value, _describe_default(step, steps)), item_depth, _describe_definition(step))
+        for text in describe_filters(evidence[name]) if name in evidence else ():
             if text not in defined:
                 defined.add(text)
-                yield Item(text, item_depth + 1)
+                yield ListItem(text, item_depth + 1)
 
 
-def _definition_line(step: Step) -> Line:
-    """Return the formula of a step, and the formula with values, or the condition of the rule that was taken."""
+def _describe_definition(step: Step) -> Line:
+    """Return the formula of a step, and the formula with values; of a case the condition that holds, and the definition."""
     if step.kind == "case":
-        taken = Code(step.with_values) if step.with_values is not None else "no rule holds"
-        return ", as ", taken, ": ", Code(step.definition)
-    formula: tuple[str, ...] = (": ", Code(step.definition)) if step.kind != "constant" else ()
-    return (*formula, " = ", Code(step.with_values)) if step.with_values else formula
+        taken = InlineCode(step.with_values) if step.with_values is not None else "no rule holds"
+        return ", as ", taken, ": ", InlineCode(step.definition)
+    line: tuple[str, ...] = ()
+    if step.kind != "constant":
+        line = (": ", InlineCode(step.definition))
+    if step.with_values:
+        line = (*line, " = ", InlineCode(step.with_values))
+    return line
 
 
-def _default_note(step: Step, steps: Mapping[str, Step]) -> str:
-    """Return why a value is the seed's default, or made from one; empty if it is not."""
+def _describe_default(step: Step, steps: Mapping[str, Step]) -> str:
+    """Return why a value is the seed's default, or computed from a default; empty if it is neither."""
     if step.is_default:
-        return f", the default, as {_no_match_text(step)}"
-    reasons = dict.fromkeys(_no_match_text(steps[name]) for name in step.from_defaults)
-    return f" (from a default: {', '.join(reasons)})" if reasons else ""
+        return f", the default, as {_describe_no_match(step)}"
+    if not step.from_defaults:
+        return ""
+    reasons = dict.fromkeys(_describe_no_match(steps[name]) for name in step.from_defaults)
+    return f" (from a default: {', '.join(reasons)})"
 
 
-def _no_match_text(step: Step) -> str:
+def _describe_no_match(step: Step) -> str:
     return "no key matches" if step.kind == "lookup" else "no review counts"
 
 
-def _match_line(match: Match) -> Line:
-    """Return what a lookup found, with the key marked in the string that was searched."""
-    value, searched = f"{match.step} is {format_value(match.value)}", repr(match.text)
+def _describe_match(match: Match) -> Line:
+    """Return the result of a lookup, with the key marked in the string that was searched."""
+    value = f"{match.step} is {format_value(match.value)}"
+    searched = repr(match.text)
     if match.key is None:
         return f"{value}, the default: {match.source} is {searched}, which has none of the keys."
     before, key, after = searched.partition(match.key)
-    others = f"; it also has {', '.join(match.other_keys)}" if match.other_keys else ""
-    return f"{value}: {match.source} is {before}", Mark(key), f"{after}, which has {match.key}{others}."
+    keys = match.key
+    if match.other_keys:
+        keys += f"; it also has {', '.join(match.other_keys)}"
+    return f"{value}: {match.source} is {before}", Mark(key), f"{after}, which has {keys}."
 
 
 # --- the reviews
 
 
-def _evidence_blocks(explanation: ExplanationData, writer: EvidenceWriter, *, groups_zeros: bool) -> Iterator[Block]:
-    """Yield the reviews behind each step; with `groups_zeros` counts and sums of no reviews are in one item at the end."""
+def _build_evidence_blocks(
+    explanation: ExplanationData, writer: EvidenceWriter, *, groups_zeros: bool
+) -> Iterator[Block]:
+    """Yield the reviews behind each step; with `groups_zeros` a single last item has all counts and sums of no reviews."""
     evidence = [part for part in explanation.evidence if part.condition is not None or part.reviews]
     if not evidence:
         return
@@ -287,23 +305,27 @@ def _evidence_blocks(explanation: ExplanationData, writer: EvidenceWriter, *, gr
     if quoters - {None, "extractor"}:
         yield Paragraph(QUOTES_NOTE, "note")
     zeros: list[Evidence] = []
-    items: list[Item | Card] = []
+    items: list[ListItem | Card] = []
     for part in evidence:
         if groups_zeros and is_zero(part):
             zeros.append(part)
         else:
-            items += writer.items(part)
+            items += writer.write(part)
     if zeros:
-        items.append(Item(zero_text(zeros)))
-        items += [Item(f"{part.step}: not counted: {text}", 1) for part in zeros for text in near_texts(part)]
+        items.append(ListItem(describe_zeros(zeros)))
+        items += [
+            ListItem(f"{part.step}: not counted: {text}", 1) for part in zeros for text in list_near_reviews(part)
+        ]
     yield Items(items)
 
 
 def describe_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what results were made with, by name, as their `run` has it."""
+    """Yield the names and values of what produced the results, from their `run`: seed, module, parameters, extractor, sample."""
     if run.get("seed_sha256"):
-        version = f", version {run['seed_version']}" if run.get("seed_version") else ""
-        yield "seed", f"sha256 {run['seed_sha256'][:12]}…{version}"
+        seed = f"sha256 {run['seed_sha256'][:12]}…"
+        if run.get("seed_version"):
+            seed += f", version {run['seed_version']}"
+        yield "seed", seed
     if run.get("edited"):
         yield "module", "edited by hand"
     yield from ((f"param.{name}", format_value(value)) for name, value in (run.get("parameters") or {}).items())

@@ -1,4 +1,4 @@
-"""Finds what a verdict depends on in a program, whatever the restaurant: steps, fields of reviews, what conditions require."""
+"""Find the dependencies of a verdict in a program, for any restaurant: steps, fields of reviews, requirements of conditions."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class FieldRequirement(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the condition names the values that the field must have."""
+        """True if the condition names the values that the field must have."""
         return self.operator in ("==", "in")
 
     def is_met_by(self, value: Value) -> bool:
-        """Return whether the comparison holds for a value."""
+        """Return True if the comparison holds for a value."""
         try:
             return COMPARE[self.operator](value, self.limit)
         except TypeError:  # null has no order
@@ -57,7 +57,7 @@ class VerdictDependencies:
 
     @cached_property
     def aggregates(self) -> dict[str, typed.Aggregate]:
-        """The aggregates that look at the reviews one by one, by the steps that they are, in the seed's order."""
+        """The aggregates that need a pass over the reviews, by step, in the seed's order."""
         names = {step.name for step in self.steps}
         return {
             step.name: step.aggregate
@@ -67,29 +67,30 @@ class VerdictDependencies:
 
     @cached_property
     def decisive_steps(self) -> list[str]:
-        """The steps that show what a change does.
+        """The steps that show the effect of a change.
 
         First those that the verdict's rules compare, then those that the formulas behind their limits use, those that rules
         choose, and those over reviews.
         """
         compared = used_step_names(self.verdict)
-        unlimited = [step_without_limits(self._by_name[name], self._by_name) for name in compared]
+        unlimited = [find_limited_step(self._steps_by_name[name], self._steps_by_name) for name in compared]
         used = [name for step in unlimited for name in used_step_names(step)]
         chosen = [step.name for step in self.steps[1:] if step.rules()]
         return list(dict.fromkeys([*compared, *used, *chosen, *self.aggregates]))
 
     @cached_property
     def drivers(self) -> list[str]:
-        """The numbers that the verdict's rules compare, and those of the rules that it passes on to, the most compared first.
+        """The numbers that the rules of the verdict, and of steps with strings that it depends on, compare most often.
 
-        They are without their limits, within which nothing would move them.
+        A number that only limits another one is replaced by that one, as a change beyond the limits would not move it.
         """
         times_compared: Counter[str] = Counter()
         for step in self.steps:
-            if step is self.verdict or (choices(step) and step.ty.base is Base.STRING):
-                times_compared.update(name for name in used_step_names(step) if self._by_name[name].ty.is_numeric)
+            if step is self.verdict or (list_branches(step) and step.ty.base is Base.STRING):
+                times_compared.update(name for name in used_step_names(step) if self._steps_by_name[name].ty.is_numeric)
         unlimited = (
-            step_without_limits(self._by_name[name], self._by_name) for name, _ in times_compared.most_common()
+            find_limited_step(self._steps_by_name[name], self._steps_by_name)
+            for name, _ in times_compared.most_common()
         )
         return list(dict.fromkeys(step.name for step in unlimited))[:_MAX_DRIVERS]
 
@@ -105,16 +106,16 @@ class VerdictDependencies:
 
     @cached_property
     def requirements(self) -> dict[str, list[FieldRequirement]]:
-        """The requirements of each step over reviews, as far as single comparisons say them; the exact ones first."""
+        """The requirements of each step over reviews, from the single comparisons of its conditions; exact ones first."""
         requirements: dict[str, list[FieldRequirement]] = {}
         for name, aggregate in self.aggregates.items():
-            required = [*self._required_by(_conditions_of(aggregate))]
+            required = [*self._find_requirements(_list_conditions(aggregate))]
             if required:
                 requirements[name] = sorted(required, key=lambda requirement: not requirement.is_exact)
         return requirements
 
-    def _required_by(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
-        """Yield what makes all conditions hold: of alternatives, what makes the first one hold."""
+    def _find_requirements(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
+        """Yield requirements under which all conditions hold; of alternatives, only those of the first one."""
         stack = [(condition, True) for condition in reversed(conditions)]
         while stack:
             part, truth = stack.pop()
@@ -122,19 +123,20 @@ class VerdictDependencies:
                 case typed.Not(operand):
                     stack.append((operand, not truth))
                 case typed.Logical(word, operands):
-                    needed = operands if (word == "and") is truth else operands[:1]
-                    stack += ((operand, truth) for operand in reversed(needed))
+                    if (word == "and") is not truth:  # one operand is enough
+                        operands = operands[:1]
+                    stack += ((operand, truth) for operand in reversed(operands))
                 case typed.Ref(symbol) if symbol.kind is SymbolKind.FILTER:
                     stack.append((self._filters[symbol.name], truth))
                 case typed.Ref(symbol) if symbol.kind in _REVIEW_FIELDS:
                     yield FieldRequirement((symbol.kind.value, symbol.name), truth, "==", truth)
                 case typed.Comparison():
-                    yield from _required_by_comparison(part, truth)
+                    yield from _find_compared_value(part, truth)
                 case _:
                     pass
 
     @cached_property
-    def _by_name(self) -> dict[str, nodes.Step]:
+    def _steps_by_name(self) -> dict[str, nodes.Step]:
         return {step.name: step for step in self.program.steps}
 
     @cached_property
@@ -143,21 +145,22 @@ class VerdictDependencies:
         return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
 
 
-def _conditions_of(aggregate: typed.Aggregate) -> list[Expr]:
-    """Return what a review must meet to count, and to matter: also the condition that an aggregate tests."""
-    conditions = [aggregate.where] if aggregate.where is not None else []
-    if aggregate.operand is not None and aggregate.entry.takes == "condition":
-        conditions.append(aggregate.operand)
-    return conditions
+def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:
+    """Return the conditions of a review that counts: the filter of the aggregate, and the condition that it tests."""
+    tested = aggregate.operand if aggregate.entry.takes == "condition" else None
+    return [condition for condition in (aggregate.where, tested) if condition is not None]
 
 
-def _required_by_comparison(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
-    """Yield what makes a comparison of one field with literals true, or false; nothing for any other comparison."""
+def _find_compared_value(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
+    """Yield the requirement under which a comparison of one field with literals is `truth`; nothing for other comparisons."""
     if len(comparison.operators) != 1:
         return
-    field, operator, other = comparison.first, comparison.operators[0], comparison.rest[0]
+    field = comparison.first
+    operator = comparison.operators[0]
+    other = comparison.rest[0]
     if not isinstance(field, typed.Ref) and operator in MIRRORED:
-        field, operator, other = other, MIRRORED[operator], field
+        field, other = other, field
+        operator = MIRRORED[operator]
     if not isinstance(field, typed.Ref) or field.symbol.kind not in _REVIEW_FIELDS:
         return
     items = other.items if isinstance(other, typed.List) else (other,)
@@ -166,30 +169,37 @@ def _required_by_comparison(comparison: typed.Comparison, truth: bool) -> Iterat
     values = [item.info.constant for item in items]
     if not truth:
         operator = NEGATED[operator]
-    candidates = _values_that_hold(operator, values, field)
+    candidates = _find_satisfying_values(operator, values, field)
     if candidates:
         limit = values if isinstance(other, typed.List) else values[0]
         yield FieldRequirement((field.symbol.kind.value, field.symbol.name), candidates[0], operator, limit)
 
 
-def _values_that_hold(operator: str, values: Sequence[Value], field: typed.Ref) -> Sequence[Value]:
+def _find_satisfying_values(operator: str, values: Sequence[Value], field: typed.Ref) -> Sequence[Value]:
     """Return values of a field for which `field operator values` holds; none if that cannot be seen from its type."""
     first = values[0]
-    if operator in (">", "<") and is_number(first):
-        return [first + 1 if operator == ">" else first - 1]
+    if operator == ">" and is_number(first):
+        return [first + 1]
+    if operator == "<" and is_number(first):
+        return [first - 1]
     if operator not in ("!=", "not in"):
         return [first]
-    possible = (False, True) if field.info.ty.base is Base.BOOLEAN else field.info.ty.values or ()
+    possible: Sequence[Value] = field.info.ty.values or ()
+    if field.info.ty.base is Base.BOOLEAN:
+        possible = (False, True)
     return [value for value in possible if value not in values]
 
 
 # --- limits
 
 
-def step_without_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
-    """Return the step that a step limits or rounds: `RAW` for `max(0, min(20, RAW))`; the step itself if it does neither."""
+def find_limited_step(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step:
+    """Return the step that a step limits or rounds: `RAW` for `max(0, min(20, RAW))`; the step itself if it does neither.
+
+    `steps` has all steps by name.
+    """
     while isinstance(step.operation, nodes.Formula):
-        *_, inner = _limited_parts(step.operation.expression)
+        *_, inner = _unwrap_limits(step.operation.expression)
         if not isinstance(inner, typed.Ref) or inner.symbol.kind is not SymbolKind.STEP:
             break
         step = steps[inner.symbol.name]
@@ -197,61 +207,67 @@ def step_without_limits(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> no
 
 
 def is_limit(call: typed.Call) -> bool:
-    """Return whether a call limits or rounds its one argument that varies."""
+    """Return True if a call limits or rounds its only argument that is not constant."""
     function = FUNCTIONS[call.function]
     varying = [argument for argument in call.arguments if not argument.info.is_constant]
     return (function.selects or function.is_rounding) and len(varying) == 1
 
 
-def limits_of(expression: Expr) -> tuple[list[Value], list[Value]]:
-    """Return the constants below which and above which a formula limits its one argument that varies."""
+def find_limits(expression: Expr) -> tuple[list[Value], list[Value]]:
+    """Return the lower and the upper limits of a formula with one argument that is not constant; empty lists if it has none."""
     low: list[Value] = []
     high: list[Value] = []
-    for part in _limited_parts(expression):
+    for part in _unwrap_limits(expression):
         if not isinstance(part, typed.Call) or not is_limit(part) or not FUNCTIONS[part.function].selects:
             continue
         bounds = FUNCTIONS[part.function].bounds
-        if bounds:
-            (low if bounds == "below" else high).extend(_constants_in(part.arguments))
+        if bounds == "below":
+            low += _list_constants(part.arguments)
+        elif bounds:
+            high += _list_constants(part.arguments)
         else:  # clamp, whose bounds are its second and third argument
-            low += _constants_in(part.arguments[1:2])
-            high += _constants_in(part.arguments[2:3])
+            low += _list_constants(part.arguments[1:2])
+            high += _list_constants(part.arguments[2:3])
     return low, high
 
 
-def _limited_parts(expression: Expr) -> Iterator[Expr]:
-    """Yield an expression, and while it only limits or rounds another one, that one too; the last does neither."""
+def _unwrap_limits(expression: Expr) -> Iterator[Expr]:
+    """Yield an expression, then the expression that it only limits or rounds, and so on; the last one does neither."""
     yield expression
     while isinstance(expression, typed.Present) or (isinstance(expression, typed.Call) and is_limit(expression)):
-        arguments = (expression.operand,) if isinstance(expression, typed.Present) else expression.arguments
-        expression = next(argument for argument in arguments if not argument.info.is_constant)
+        if isinstance(expression, typed.Present):
+            expression = expression.operand
+        else:
+            expression = next(argument for argument in expression.arguments if not argument.info.is_constant)
         yield expression
 
 
-def _constants_in(arguments: Sequence[Expr]) -> list[Value]:
+def _list_constants(arguments: Sequence[Expr]) -> list[Value]:
     return [argument.info.constant for argument in arguments if argument.info.is_constant]
 
 
 # --- choices
 
 
-class Choice(NamedTuple):
-    """One of the branches of a step that chooses. `condition` is None for the last; `value` is a literal or a formula."""
+class RuleBranch(NamedTuple):
+    """One branch of a step that chooses by rules. `condition` is None for the last; `value` is a literal or a formula."""
 
     condition: Expr | None
     value: Value | Expr
 
 
-def choices(step: nodes.Step) -> list[Choice]:
-    """Return the branches that a step chooses from by rules, in their order; none if it does not choose.
+def list_branches(step: nodes.Step) -> list[RuleBranch]:
+    """Return the branches that a step chooses from by rules, in their order; empty if it does not choose by rules.
 
-    A formula of strings or booleans may be a chain of conditions, which are rules too.
+    The conditions of a conditional formula with strings or booleans are rules, too.
     """
     if step.rules():
-        return [Choice(*rule) for rule in step.rules()]
-    branches: list[Choice] = []
+        return [RuleBranch(*rule) for rule in step.rules()]
+    branches: list[RuleBranch] = []
     rest = step.operation.expression if isinstance(step.operation, nodes.Formula) else None
     while isinstance(rest, typed.Conditional) and step.ty.base in (Base.STRING, Base.BOOLEAN):
-        branches.append(Choice(rest.condition, rest.then))
+        branches.append(RuleBranch(rest.condition, rest.then))
         rest = rest.otherwise
-    return [*branches, Choice(None, rest)] if branches else []
+    if branches:
+        branches.append(RuleBranch(None, rest))
+    return branches

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal
 
-from formulaseed.data.arguments import validated_with
+from formulaseed.data.arguments import validate_arguments_with
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import Lines
 from formulaseed.data.results import Failures
@@ -22,9 +22,9 @@ from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.extractors.registry import extractor_of, find_home
 from formulaseed.ir import nodes
-from formulaseed.runtime.extracting import RunOptions, with_line
+from formulaseed.runtime.extracting import RunOptions, build_line
 from formulaseed.runtime.extracting import extract as extract_restaurants
-from formulaseed.runtime.loading import evaluator_of
+from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.runtime.running import run as run_restaurants
 
@@ -48,7 +48,7 @@ class Outcome(list[dict[str, Any]]):
         self.usd = usd
 
 
-@validated_with(find_home)
+@validate_arguments_with(find_home)
 def extract(
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
@@ -82,15 +82,15 @@ def extract(
     def work(source: ReviewSource, asker: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
         restaurants = source.read_restaurants(failures)
         extracted = extract_restaurants(source.evaluator, asker, restaurants, source.options, failures)
-        lines = [with_line(source.evaluator, restaurant, failures, with_text=with_text)[1] for restaurant in extracted]
-        failures.refuse_nothing_read(len(lines))
+        lines = [build_line(source.evaluator, restaurant, failures, with_text=with_text)[1] for restaurant in extracted]
+        failures.require_restaurants(len(lines))
         return [line for line in lines if line is not None]
 
     options = RunOptions(on_error, limit=limit)
     return _run(work, seed, contexts, reviews, duplicates, options, extractor, sample, sample_seed, notify)
 
 
-@validated_with(find_home)
+@validate_arguments_with(find_home)
 def run(
     seed: SeedLike | FormulaSeed,
     contexts: Lines,
@@ -117,7 +117,7 @@ def run(
         restaurants = source.read_restaurants(failures)
         results = run_restaurants(source.evaluator, asker, restaurants, source.options, failures)
         lines = [result.to_json() for result in results]
-        failures.refuse_nothing_read(len(lines))
+        failures.require_restaurants(len(lines))
         return lines
 
     options = RunOptions(on_error, trace, limit, parameters)
@@ -143,7 +143,7 @@ def _run(
     chosen = extractor_of(extractor)
     chosen.require()
     loaded = load_seed(seed)
-    evaluator = evaluator_of(loaded)
+    evaluator = compile_evaluator(loaded)
     if options.parameters:
         evaluator.parse_parameters(options.parameters)
     options = replace(options, review_handling=loaded.program.review_handling)
@@ -183,7 +183,7 @@ def open_extractor(
             )
         source.require_rereading("sample")
         drawn = source.draw(sample, sample_seed)
-        callbacks.notify(drawn.line())
+        callbacks.notify(drawn.describe())
         source.options = replace(source.options, sample=drawn)
     return extractor.open(program, source, failures, callbacks)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from pydantic import Field
 
-from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
+from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, Extractor, Failures, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
@@ -35,7 +35,7 @@ class RecordedOptions(ExtractorOptions):
 
     def read(self, program: nodes.Program, failures: Failures, *, keeps_texts: bool = False) -> RecordedExtractor:
         """Read the recorded extractions; lines that cannot be used are added to `failures`."""
-        lines = lines_of(self.extractions, "extractions")
+        lines = open_lines(self.extractions, "extractions")
         recorded = RecordedExtractor(fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
         for place, reason in recorded.faults:
             failures.add_unreadable(place, reason)
@@ -68,7 +68,12 @@ class RecordedExtractor(SyncExtractor):
     name = "recorded"
 
     def __init__(
-        self, fields: Sequence[AskedField], lines: Iterable[Line], *, strict: bool = False, keeps_texts: bool = False
+        self,
+        fields: Sequence[AskedField],
+        lines: Iterable[InputLine],
+        *,
+        strict: bool = False,
+        keeps_texts: bool = False,
     ) -> None:
         self.fields = tuple(fields)
         self._names = tuple(field.name for field in self.fields)
@@ -78,7 +83,7 @@ class RecordedExtractor(SyncExtractor):
         self.faults: list[tuple[str, str]] = []
         self._known: dict[tuple[str, str], Extraction] = {}
         self._quotes: dict[tuple[str, str], dict[str, str]] = {}
-        for line, record in parsed(lines, ExtractionLine.read):
+        for line, record in parse_lines(lines, ExtractionLine.read):
             reason = str(record) if isinstance(record, DataError) else self._add(record)
             if reason:
                 self.faults.append((line.place, reason))

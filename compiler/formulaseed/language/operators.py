@@ -142,10 +142,16 @@ def domain_failure(sign: str, bound: int, needs: str, **more: Any) -> FailureMod
     else:
         end, side, wanted = "low", "least", "a smaller"
     return comparison_failure(
-        0, sign, bound, "domain", f"{needs}, and {{0}} is {{0.range}}",
+        0,
+        sign,
+        bound,
+        "domain",
+        f"{needs}, and {{0}} is {{0.range}}",
         certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {side}",
-        help=f"`{{name}}` needs {wanted} number", fault=f"{{shown}}: {needs}", **more,
-    )  # fmt: skip
+        help=f"`{{name}}` needs {wanted} number",
+        fault=f"{{shown}}: {needs}",
+        **more,
+    )
 
 
 def overflow_failure(*, is_warned: OperandTest | None = None, **more: Any) -> FailureMode:

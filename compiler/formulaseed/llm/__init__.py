@@ -1,1 +1,1 @@
-"""Call a model, for both phases: calls and answers as data, prompts, prices, one client."""
+"""Calls models of the Anthropic API, for both phases: calls and answers as data, prompts, prices, limits, one client."""

@@ -1,6 +1,6 @@
-"""The API's batches: what creates them, looks at them, lists them and reads their results.
+"""Creates batches of the Message Batches API, polls and lists them, and reads their results.
 
-Sending is not retried once it has begun, since a batch that exists would be paid twice.
+A creation is not sent again once it may have arrived, since two batches of the same calls would both be paid.
 """
 
 from __future__ import annotations
@@ -10,30 +10,29 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.llm.calls import Answer, Call, answer_of, params
+from formulaseed.llm.calls import Answer, ModelCall, build_request, parse_answer
 from formulaseed.llm.client import Client
-from formulaseed.llm.failures import NEVER_ARRIVED, CallFailed, failure_of, line_of
+from formulaseed.llm.failures import NEVER_ARRIVED, CallFailed, summarize_error, translate_error
 
 
-class MayExist(CallFailed):
-    """Raised where nobody knows whether the API has created a batch."""
+class BatchMayExist(CallFailed):
+    """Raised if it is unknown whether the API has created a batch."""
 
 
 _SECONDS_TO_SEND = 600.0
-_HOPELESS = (
+_PERMANENT_ERRORS = (
     "invalid_request_error", "request_too_large", "not_found_error", "authentication_error", "permission_error",
     "billing_error",
 )  # fmt: skip
-_READS_AT_MOST = 5
-_NOT_ACCEPTED = (503, 529)
-"""The statuses of a server that is too busy to take anything in."""
+_MAX_READS = 5
+_OVERLOADED = (503, 529)  # a server that is too busy has not taken the batch in
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of one call of a batch: an answer, or the reason for none and whether asking again may help.
+    """The result of one call of a batch: an answer, or the reason why there is none.
 
-    `status` is the API's word: succeeded, errored, canceled or expired.
+    `status` is the API's word: succeeded, errored, canceled or expired. `may_help` is True if the same call may succeed later.
     """
 
     key: str
@@ -45,7 +44,7 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """The state of a batch: the number of its calls, and True if their results are available."""
+    """The state of a batch: its id, the number of its calls, and `has_ended`, which is True if its results can be read."""
 
     id: str
     count: int
@@ -53,113 +52,127 @@ class BatchState:
 
 
 class BatchClient(Client):
-    """A client for batches, too. Every method raises `CallFailed`."""
+    """A client that also creates and reads batches. Every method raises `CallFailed` if the API gives no usable answer."""
 
-    async def create_batch(self, calls: Sequence[Call]) -> str:
-        """Create a batch and return its id. Raises `MayExist` instead of sending again what may have arrived."""
-        requests: list[Any] = [{"custom_id": call.key, "params": params(call)} for call in calls]
+    async def create_batch(self, calls: Sequence[ModelCall]) -> str:
+        """Create a batch, which will be paid, and return its id.
+
+        Raises `BatchMayExist` if the API may have created the batch; a retry could then create, and pay, a second one.
+        """
+        requests: list[Any] = [{"custom_id": call.key, "params": build_request(call)} for call in calls]
         is_accepted = False
 
-        async def noted(request: Any, call_next: Any) -> Any:
+        async def note_status(request: Any, call_next: Any) -> Any:
+            """Send the request once, and set `is_accepted`."""
             nonlocal is_accepted
-            response = await _sent_once(request, call_next)
+            response = await _send_once(request, call_next)
             is_accepted = response.status_code == 200
             return response
 
-        once = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[noted])
+        sdk = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[note_status])
         try:
-            batch = (await once.messages.batches.create(requests=requests)).id
-            if not isinstance(batch, str):
+            batch_id = (await sdk.messages.batches.create(requests=requests)).id
+            if not isinstance(batch_id, str):
                 raise ValueError("it has no id")
-            return batch
+            return batch_id
         except CallFailed:
             raise
         except Exception as error:
             if is_accepted:
-                raise MayExist(f"the API accepted a batch, and its answer cannot be read: {line_of(error)}") from None
-            raise failure_of(error) from None
+                reason = summarize_error(error)
+                raise BatchMayExist(f"the API accepted a batch, and its answer cannot be read: {reason}") from None
+            raise translate_error(error) from None
 
-    async def state(self, batch: str) -> BatchState:
-        """Return what the API says of a batch."""
+    async def read_state(self, batch_id: str) -> BatchState:
+        """Ask the API for the state of a batch."""
         try:
-            return _state(await self.sdk.messages.batches.retrieve(batch))
+            return _batch_state(await self.sdk.messages.batches.retrieve(batch_id))
         except Exception as error:
-            raise failure_of(error) from None
+            raise translate_error(error) from None
 
-    async def batches_since(self, moment: float) -> AsyncIterator[BatchState]:
-        """Yield the batches that were created after a moment, in seconds since 1970, the latest first.
+    async def list_batches(self, created_since: float) -> AsyncIterator[BatchState]:
+        """Yield the batches that were created since a time, in seconds since 1970, the latest first.
 
-        A server without a list of batches lists none.
+        Yields nothing if the server has no list of batches, as servers with a similar interface may not.
         """
         try:
             async for batch in self.sdk.messages.batches.list(limit=100):
-                if batch.created_at.timestamp() < moment:
+                if batch.created_at.timestamp() < created_since:
                     return
-                yield _state(batch)
+                yield _batch_state(batch)
         except Exception as error:
-            failed = failure_of(error)
-            if failed.status != 404:
-                raise failed from None
+            failure = translate_error(error)
+            if failure.status != 404:
+                raise failure from None
 
-    async def first_key(self, batch: BatchState) -> str | None:
-        """Return the key of one of a batch's calls; None where its results are not kept any more."""
+    async def read_first_key(self, batch: BatchState) -> str | None:
+        """Return the key of the first result of a batch; None if it has no results, or the API has deleted them."""
         try:
-            async with aclosing(self.results(batch)) as results:
+            async with aclosing(self.read_results(batch)) as results:
                 return (await anext(results)).key
         except (CallFailed, StopAsyncIteration) as error:
             if isinstance(error, CallFailed) and error.status != 404:
                 raise
             return None
 
-    async def results(self, batch: BatchState) -> AsyncGenerator[BatchResult]:
-        """Yield the results; from the start again where the connection breaks in the middle, or they end too early."""
-        for left in reversed(range(_READS_AT_MOST)):
+    async def read_results(self, batch: BatchState) -> AsyncGenerator[BatchResult]:
+        """Yield the results of a batch that has ended.
+
+        Reads them from the start again if the connection breaks or there are too few, so that results may be repeated.
+        """
+        for remaining_reads in reversed(range(_MAX_READS)):
             count = 0
             try:
                 entries = await self.sdk.messages.batches.results(batch.id)
                 try:
                     async for entry in entries:
                         count += 1
-                        yield _result(entry)
+                        yield _batch_result(entry)
                 finally:
                     await entries.close()
                 if count >= batch.count:
                     return
             except Exception as error:
-                failed = failure_of(error)
-                if failed.status is not None or not left:
-                    raise failed from None
+                failure = translate_error(error)
+                if failure.status is not None or not remaining_reads:
+                    raise failure from None
 
 
-async def _sent_once(request: Any, call_next: Any) -> Any:
-    """Keep the SDK from sending again what may have arrived."""
+async def _send_once(request: Any, call_next: Any) -> Any:
+    """Send a request as the SDK's middleware, and return the response.
+
+    Raises `BatchMayExist` if the API may have the request; the SDK retries other errors.
+    """
     try:
         response = await call_next(request)
     except Exception as error:
         if type(error.__cause__).__name__ in NEVER_ARRIVED:
             raise
-        raise MayExist(f"{failure_of(error)} while a batch was sent, and the API may have it") from None
+        raise BatchMayExist(f"{translate_error(error)} while a batch was sent, and the API may have it") from None
     status = response.status_code
-    if status == 408 or (status >= 500 and status not in _NOT_ACCEPTED):
-        raise MayExist(f"the API answered {status} to a batch, and may have it")
+    if status == 408 or (status >= 500 and status not in _OVERLOADED):
+        raise BatchMayExist(f"the API answered {status} to a batch, and may have it")
     return response
 
 
-def _state(batch: Any) -> BatchState:
+def _batch_state(batch: Any) -> BatchState:
     counts = batch.request_counts
     count = sum(getattr(counts, name) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired"))
     return BatchState(batch.id, count, batch.processing_status == "ended")
 
 
-def _result(entry: Any) -> BatchResult:
-    key, result, status = entry.custom_id, entry.result, entry.result.type
+def _batch_result(entry: Any) -> BatchResult:
+    """Return the result in an entry of the API; an unreadable answer is a result without an answer."""
+    key = entry.custom_id
+    result = entry.result
+    status = result.type
     if status == "succeeded":
         try:
-            return BatchResult(key, status, answer_of(result.message.to_dict()))
+            return BatchResult(key, status, parse_answer(result.message.to_dict()))
         except ValueError as error:
             return BatchResult(key, status, None, str(error), may_help=True)
     if status == "errored":
-        said = result.error.error
-        reason = f"the API could not answer: {said.message}"
-        return BatchResult(key, status, None, reason, may_help=said.type not in _HOPELESS)
+        api_error = result.error.error
+        reason = f"the API could not answer: {api_error.message}"
+        return BatchResult(key, status, None, reason, may_help=api_error.type not in _PERMANENT_ERRORS)
     return BatchResult(key, status, None, f"its call in a batch was {status}", may_help=status == "expired")

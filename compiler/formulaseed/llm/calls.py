@@ -1,4 +1,4 @@
-"""A call of a model, its answer and its cost, as data, and the templates of prompts: nothing here knows of a network.
+"""Represents calls of a model, their answers and their costs as data, and renders prompts. It uses no network.
 
 Source: the two-phase design's section on the LLM's part; the Messages API.
 """
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
-_FRAME_BYTES = 1_000
+_FRAME_BYTES = 1_000  # an upper bound of what the API adds to a prompt
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """The optional features that a model supports; by default those of current models."""
+    """The optional features that a model supports; the defaults are those of current models.
+
+    `thinking_off` is True if thinking can be disabled, `structured` if the API can enforce a schema.
+    """
 
     effort: bool = True
     thinking_off: bool = False
@@ -33,12 +36,12 @@ class ModelCapabilities:
 
 
 @dataclass(frozen=True)
-class Call:
-    """One question to a model, whose answer is a JSON object of the given schema.
+class ModelCall:
+    """One question to a model, whose answer is a JSON object that matches `schema`.
 
-    `system` is the constant part, which the API caches; `user` is what differs, and `remark` follows it as a text of its own.
-    `key` names the call, in batches too, where it must be under 64 letters and digits. `effort` and `thinking` are None where
-    the model does not support them, and `schema` is empty where the prompt contains it.
+    `system` is the constant part of the prompt, which the API caches; `user` differs between calls, and a non-empty `remark`
+    follows it as a second text. `key` names the call; in a batch it must be under 64 letters and digits. `effort` and
+    `thinking` are None if the model does not support them, and `schema` is empty if the prompt contains the schema.
     """
 
     key: str
@@ -53,34 +56,42 @@ class Call:
 
     @cached_property
     def bytes(self) -> int:
-        """The prompt's length in UTF-8 with the schema and the API's frame: an upper bound of its tokens."""
-        texts = sum(len(text.encode()) for text in (self.system, self.user, self.remark))
-        return texts + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
+        """The length of the prompt in UTF-8, with the schema and the API's additions: an upper bound of its tokens."""
+        text_bytes = sum(len(text.encode()) for text in (self.system, self.user, self.remark))
+        return text_bytes + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
 
     @cached_property
-    def at_most(self) -> Usage:
-        """An upper bound of what an answer costs: each byte of the prompt a token that is written to the cache."""
+    def max_usage(self) -> Usage:
+        """An upper bound of the tokens used: each byte of the prompt a token that is written to the cache."""
         return Usage(cache_write=self.bytes, output=self.max_tokens)
 
 
-def params(call: Call) -> dict[str, Any]:
-    """Return the call as `messages.create` takes it, and as a batch does."""
-    schema = {"format": {"type": "json_schema", "schema": dict(call.schema)}} if call.schema else {}
-    said = [{"type": "text", "text": text} for text in (call.user, call.remark)]
-    output = {**schema, **({"effort": call.effort} if call.effort is not None else {})}
-    return {
+def build_request(call: ModelCall) -> dict[str, Any]:
+    """Return the parameters of a request of the Messages API, as `messages.create` and batches take them."""
+    content: str | list[dict[str, str]] = call.user
+    if call.remark:
+        content = [{"type": "text", "text": text} for text in (call.user, call.remark)]
+    output: dict[str, Any] = {}
+    if call.schema:
+        output["format"] = {"type": "json_schema", "schema": dict(call.schema)}
+    if call.effort is not None:
+        output["effort"] = call.effort
+    request: dict[str, Any] = {
         "model": call.model,
         "max_tokens": call.max_tokens,
         "system": [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}],
-        "messages": [{"role": "user", "content": said if call.remark else call.user}],
-        **({"output_config": output} if output else {}),
-        **({"thinking": {"type": call.thinking}} if call.thinking is not None else {}),
+        "messages": [{"role": "user", "content": content}],
     }
+    if output:
+        request["output_config"] = output
+    if call.thinking is not None:
+        request["thinking"] = {"type": call.thinking}
+    return request
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens: uncached input, written to the cache, read from it, and output."""
+    """Numbers of tokens: uncached input, input written to the cache, input read from the cache, and output."""
 
     input: int = 0
     cache_write: int = 0
@@ -89,7 +100,7 @@ class Usage:
 
     @classmethod
     def read(cls, value: Any) -> Usage:
-        """Return the usage in a JSON object of one answer. Raises `DataError` for impossible numbers."""
+        """Return the usage in a JSON object with these four keys. Raises `DataError` for impossible numbers."""
         record = UsageRecord.read(value)
         return cls(record.input, record.cache_write, record.cache_read, record.output)
 
@@ -97,43 +108,47 @@ class Usage:
         return Usage(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Usage)))
 
     def to_json(self) -> dict[str, int]:
+        """Return the usage as a JSON object, which `read` reads."""
         return {field.name: getattr(self, field.name) for field in fields(Usage)}
 
     @property
     def prompt(self) -> int:
-        """All tokens of the prompt, cached or not."""
+        """The tokens of the prompt, cached or not."""
         return self.input + self.cache_write + self.cache_read
 
 
-_NOTHING = Usage()
+_NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request that went out. `status` is the HTTP status, or a word where there was none; `ms` how long it took."""
+    """One request that was sent for a call.
+
+    `status` is the HTTP status, or a word if there was no response, such as "timeout"; `ms` is the duration in milliseconds.
+    """
 
     key: str
     model: str
     status: str
     ms: int
     usage: Usage | None = None
-    """None where nothing was charged."""
+    """The tokens that are charged; None if nothing is."""
     request_id: str = ""
     number: int = 1
-    """How many requests this call has taken, with this one."""
+    """The number of this attempt among those of its call, from 1."""
     id: int = 0
-    """Its number in the ledger."""
+    """The number of this attempt in the ledger of the store."""
     is_bound: bool = False
-    """Whether the usage is only what it was at most: nobody knows what the API charges for it."""
+    """True if `usage` is only an upper bound, since it is unknown what the API charges."""
 
 
 class UnusableAnswer(DataError):
-    """Raised for an answer that is not what was asked for, with the reason."""
+    """Raised for an answer that is incomplete or does not match its schema, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: the text of all text blocks, the reason why the model stopped, the tokens used.
+    """An answer of a model: the text of all text blocks, the reason why the model stopped, the tokens used.
 
     `is_bound` is True if the answer does not state its usage in numbers; `usage` is then the upper bound of its call.
     """
@@ -146,11 +161,11 @@ class Answer:
 
     @property
     def fault(self) -> str:
-        """Why the text is not the whole answer; empty where it is."""
-        return _STOPS.get(self.stop_reason, f"the model stopped: {self.stop_reason}")
+        """The reason why the text is not the whole answer; empty if it is."""
+        return _FAULT_BY_STOP_REASON.get(self.stop_reason, f"the model stopped: {self.stop_reason}")
 
 
-_STOPS = {
+_FAULT_BY_STOP_REASON = {
     "end_turn": "",
     "stop_sequence": "",
     "max_tokens": "the answer was cut off at its longest length",
@@ -161,18 +176,19 @@ _STOPS = {
 }
 
 
-def answer_of(message: Any, request_id: str = "", at_most: Usage = _NOTHING) -> Answer:
-    """Return the answer in a message, as JSON text or parsed. The first block need not be text: models may think first.
+def parse_answer(message: Any, request_id: str = "", max_usage: Usage = _NO_USAGE) -> Answer:
+    """Return the answer in a message of the API, which is JSON as bytes, or already parsed.
 
-    `at_most` is its usage where it states none in numbers. Raises `ValueError` for what is not a message.
+    The usage is `max_usage` if the message states none in numbers. Raises `ValueError` if the value is not a message.
     """
     try:
         message = json.loads(message) if isinstance(message, bytes) else message
-        usage = _stated_usage(message["usage"])
+        usage = _parse_usage(message["usage"])
         return Answer(
-            text=_encodable("".join(block["text"] for block in message["content"] if block["type"] == "text")),
-            stop_reason=_encodable(str(message["stop_reason"] or "nothing said")),
-            usage=at_most if usage is None else usage,
+            # models may think before they answer, so that the first block need not be a text
+            text=_escape_surrogates("".join(block["text"] for block in message["content"] if block["type"] == "text")),
+            stop_reason=_escape_surrogates(str(message["stop_reason"] or "nothing said")),
+            usage=max_usage if usage is None else usage,
             request_id=request_id,
             is_bound=usage is None,
         )
@@ -180,43 +196,42 @@ def answer_of(message: Any, request_id: str = "", at_most: Usage = _NOTHING) -> 
         raise ValueError("the API's answer is not a message") from None
 
 
-def _encodable(text: str) -> str:
-    """Return a text that a file can hold: with half of a character (an unpaired surrogate) as its escape in JSON."""
+def _escape_surrogates(text: str) -> str:
+    """Return the text with unpaired surrogates as escapes, since UTF-8 cannot encode them."""
     return text.encode(errors="backslashreplace").decode()
 
 
-def _stated_usage(usage: Any) -> Usage | None:
-    """Return the usage that a message states; None where its numbers cannot be those of an answer."""
-    stated = {
+def _parse_usage(usage: Any) -> Usage | None:
+    """Return the usage that a message states; None if its numbers are impossible."""
+    counts = {
         "input": usage.get("input_tokens"),
         "output": usage.get("output_tokens"),
-        # absent or null where there is no cache
+        # absent or null if the server has no cache
         "cache_write": usage.get("cache_creation_input_tokens") or 0,
         "cache_read": usage.get("cache_read_input_tokens") or 0,
     }
     try:
-        return Usage.read(stated)
+        return Usage.read(counts)
     except DataError:
         return None
 
 
-def cost_text(cost: float | None) -> str:
-    """Return a cost for people."""
+def format_cost(cost: float | None) -> str:
+    """Return a cost in US dollars as text, the smaller the more decimals; None is an unknown cost."""
     if cost is None:
         return "an unknown cost"
-    is_tiny = 0 < cost < 0.0001
     if cost >= 1:
         return f"${cost:.2f}"
-    return f"${cost:.6f}" if is_tiny else f"${cost:.4f}"
+    return f"${cost:.6f}" if 0 < cost < 0.0001 else f"${cost:.4f}"
 
 
-def total(costs: Sequence[float | None]) -> float | None:
-    """Return the sum of costs; None where one is unknown."""
+def sum_costs(costs: Sequence[float | None]) -> float | None:
+    """Return the sum of costs; None if one of them is unknown."""
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
-def prompt(name: str, **values: Any) -> str:
-    """Render `templates/prompts/<name>.md.j2`. A value is text for a model, never code, and is inserted as it is."""
+def render_prompt(name: str, **values: Any) -> str:
+    """Render `templates/prompts/<name>.md.j2`. Values are inserted without escaping, since a prompt is text for a model."""
     return _environment().get_template(f"{name}.md.j2").render(**values).strip() + "\n"
 
 

@@ -1,6 +1,6 @@
-"""Opens the SDK's client: with our limits and the credentials that it finds.
+"""Opens clients of Anthropic's SDK with the limits of a run.
 
-Credentials and the base URL are the SDK's business (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
+The SDK itself finds the credentials and the base URL, in `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import MissingExtraError, UnreadableError, require_extra
-from formulaseed.llm.failures import CallFailed, line_of
+from formulaseed.llm.failures import CallFailed, summarize_error
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 
 class NotReady(UnreadableError):
-    """Raised where no call can be made: the SDK is not installed, or finds no credentials."""
+    """Raised if no call can be made, since the SDK is not installed or finds no credentials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a client: concurrent calls, requests and tokens per minute, retries, and seconds.
+    """The limits of a client: concurrent calls, requests and tokens per minute (None for no limit), and retries of a call.
 
-    `timeout` is for one attempt, `deadline` for a call with all of its attempts.
+    `timeout` is the maximum duration of one attempt in seconds, `deadline` that of a call with all of its attempts.
     """
 
     concurrency: int = 16
@@ -36,7 +36,10 @@ class Limits:
 
 
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
-    """Return the SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
+    """Return a client of the SDK, which the caller closes.
+
+    Raises `CallFailed`, which is final, if the SDK is not installed, finds no credentials, or cannot start.
+    """
     try:
         with require_extra("llm", "asking a model"):
             import anthropic
@@ -46,29 +49,29 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     try:
         sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
     except anthropic.CredentialsError as error:
-        message = f"{missing}: {line_of(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
+        message = f"{missing}: {summarize_error(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
         raise CallFailed(message, is_final=True) from None
     except Exception as error:
-        raise CallFailed(f"the Anthropic client cannot start: {line_of(error)}", is_final=True) from None
+        raise CallFailed(f"the Anthropic client cannot start: {summarize_error(error)}", is_final=True) from None
     if sdk.credentials is None and not {"authorization", "x-api-key"} & {name.lower() for name in sdk.default_headers}:
         raise CallFailed(f"{missing}; set `ANTHROPIC_API_KEY`", is_final=True)
     return sdk
 
 
-def more_pools(sdk: AsyncAnthropic, count: int) -> list[AsyncAnthropic]:
-    """Return so many clients with the same options, each with connections of its own."""
+def open_pools(sdk: AsyncAnthropic, count: int) -> list[AsyncAnthropic]:
+    """Return `count` clients with the options of `sdk`, each with its own pool of connections; the caller closes them."""
     if count < 1:
         return []
     import anthropic
     import httpx2
 
-    certificates = httpx2.create_ssl_context()  # which takes longer to read than all else here
+    certificates = httpx2.create_ssl_context()  # read once, since this takes longer than opening all pools
     pools = [anthropic.DefaultAsyncHttpxClient(verify=certificates) for _ in range(count)]
     return [sdk.with_options(http_client=pool) for pool in pools]
 
 
-def must_be_ready() -> None:
-    """Raise `NotReady` where every call would fail, without making one."""
+def check_ready() -> None:
+    """Raise `NotReady` if every call would fail. Sends nothing."""
     try:
         sdk = connect(Limits())
     except CallFailed as error:

@@ -1,6 +1,6 @@
-"""Interrupt work on an event loop at a signal: the awaited task ends, and its cleanup can run.
+"""Interrupts work on an event loop at a signal: the coroutine that runs is cancelled, so that its cleanup runs.
 
-SIGINT, SIGTERM and SIGHUP have the same effect; a signal that the program ignores or handles itself is left to it.
+SIGINT, SIGTERM and SIGHUP have the same effect. A signal that the program ignores or handles itself is not touched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised for a signal of this number."""
+    """Raised when a signal has arrived; `number` is that of the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -27,48 +27,50 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def status(self) -> int:
-        """The exit status of a command that the signal ends."""
+        """The exit status that a command has by convention when the signal ends it."""
         return 128 + self.number
 
 
 class Interruption:
-    """Listens for signals while it is entered. `number` is that of the first one, None before it.
+    """A context that handles signals. `number` is that of the first signal, or None before it.
 
-    A signal cancels the coroutine that runs, and is raised when that has ended; a second one is raised at once, and so is any
-    signal while none runs. Entered inside another one, it takes that one's place until it is left.
+    A signal cancels the coroutine of `run`, and `Interrupted` is raised when that has ended. A second signal, or a signal while
+    no coroutine runs, raises `Interrupted` at once. Of two nested contexts the inner one handles the signals.
     """
 
     def __init__(self) -> None:
         self.number: int | None = None
-        self._before: dict[int, Any] = {}
+        self._previous_handlers: dict[int, Any] = {}
         self._cancel: Any = None
 
     def __enter__(self) -> Self:
         for number in _SIGNALS if threading.current_thread() is threading.main_thread() else ():
-            before = signal.getsignal(number)
-            is_ours = isinstance(getattr(before, "__self__", None), Interruption)
-            if is_ours or before in (signal.SIG_DFL, signal.default_int_handler):
-                self._before[number] = signal.signal(number, self._heard)
+            handler = signal.getsignal(number)
+            is_ours = isinstance(getattr(handler, "__self__", None), Interruption)
+            if is_ours or handler in (signal.SIG_DFL, signal.default_int_handler):
+                self._previous_handlers[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
-        self._before = {}
+        for number, handler in self._previous_handlers.items():
+            signal.signal(number, handler)
+        self._previous_handlers = {}
 
     def run(self, runner: asyncio.Runner, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine, while tasks that were started before go on. Raises `Interrupted`.
+        """Run a coroutine on the runner's loop and return its result; other tasks of the loop go on.
 
-        `Runner.run` may stop the loop for good where a Ctrl-C comes as the coroutine ends.
+        Raises `Interrupted` if a signal arrives meanwhile, even if the coroutine has a result.
         """
+        # not `runner.run`: a Ctrl-C that comes as the coroutine ends may stop its loop for good
         loop = runner.get_loop()
         task = loop.create_task(work)
-        heard: list[int] = []
+        signals: list[int] = []
 
         def cancel(number: int) -> None:
-            if heard:
+            """Cancel the task at the first signal. Raises `Interrupted` at the next."""
+            if signals:
                 raise Interrupted(number)
-            heard.append(number)
+            signals.append(number)
             loop.call_soon_threadsafe(task.cancel)
 
         self._cancel = cancel
@@ -76,10 +78,11 @@ class Interruption:
             return loop.run_until_complete(task)
         finally:
             self._cancel = None
-            if heard:
-                raise Interrupted(heard[0])
+            if signals:
+                raise Interrupted(signals[0])
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """Cancel the coroutine that runs. Raises `Interrupted` if none runs, or if it has been cancelled before."""
         self.number = self.number or number
         if self._cancel is None:
             raise Interrupted(number)
@@ -87,6 +90,6 @@ class Interruption:
 
 
 def run_interruptibly(runner: asyncio.Runner, work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run a coroutine that a signal ends. Raises `Interrupted`."""
+    """Run a coroutine and return its result. Raises `Interrupted` if a signal cancels it."""
     with Interruption() as interruption:
         return interruption.run(runner, work)

@@ -1,7 +1,7 @@
-"""Limit calls: a concurrency that adapts while the server pushes back, rates per minute, costs.
+"""Limits the concurrency of calls, their rates per minute, and their costs.
 
-All of it lives in one event loop. The concurrency decreases multiplicatively and increases additively, as in TCP, so that a
-server's limit is found without being configured.
+A limiter belongs to one event loop. The concurrency decreases multiplicatively while the server pushes back and increases
+additively, as in TCP, so that it approaches the server's limit, which nobody has to configure.
 """
 
 from __future__ import annotations
@@ -13,65 +13,69 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from formulaseed.llm.calls import Attempt, Call
+from formulaseed.llm.calls import Attempt, ModelCall
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
 
-SLOWED_TO = 0.7
-SECONDS_BETWEEN_SLOWDOWNS = 1.0
-_SECONDS_BETWEEN_LOOKS = 0.5
+_SLOWDOWN_FACTOR = 0.7
+_SECONDS_BETWEEN_SLOWDOWNS = 1.0
+_POLL_SECONDS = 0.5
 
 
 class AdaptiveLimiter:
-    """Limits concurrent calls; `slow` and `recover` move the limit between 1 and `most`."""
+    """A context that at most `width` tasks can be in; the next task waits. `slow` and `recover` change the width.
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.most = most
-        self.width = float(most)
-        self.inside = 0
+    The width is between 1 and `max_width`, where it starts; `active` is the number of tasks that are in the context now.
+    """
+
+    def __init__(self, max_width: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.max_width = max_width
+        self.width = float(max_width)
+        self.active = 0
         self._clock = clock
-        self._slowed = -SECONDS_BETWEEN_SLOWDOWNS
+        self._last_slowdown = -_SECONDS_BETWEEN_SLOWDOWNS
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
-        while self.inside >= max(1, int(self.width)):
+        while self.active >= max(1, int(self.width)):
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
             try:
                 await waiter
             except asyncio.CancelledError:
-                self._wake()  # it may have been this one's turn
+                self._wake()  # another task gets the slot if this one was woken for it
                 raise
-        self.inside += 1
+        self.active += 1
 
     async def __aexit__(self, *_: object) -> None:
-        self.inside -= 1
+        self.active -= 1
         self._wake()
 
     async def reacquire(self) -> None:
-        """Release the slot and acquire one again, since there may be fewer of them now."""
+        """Leave the context and enter it again, which waits if the width has decreased meanwhile."""
         await self.__aexit__()
         try:
             await self.__aenter__()
         except BaseException:
-            self.inside += 1  # its holder will release it once more
+            self.active += 1  # the task will still leave the context, which subtracts 1
             raise
 
     def slow(self) -> None:
-        """Decrease the limit. A burst of calls counts once."""
+        """Decrease the width by 30 %, unless it was decreased less than a second ago: a burst of rejections counts once."""
         now = self._clock()
-        if now - self._slowed >= SECONDS_BETWEEN_SLOWDOWNS:
-            self._slowed = now
-            self.width = max(1.0, self.width * SLOWED_TO)
+        if now - self._last_slowdown >= _SECONDS_BETWEEN_SLOWDOWNS:
+            self._last_slowdown = now
+            self.width = max(1.0, self.width * _SLOWDOWN_FACTOR)
 
     def recover(self) -> None:
-        """Increase the limit: by one after `width` successful calls."""
-        self.width = min(float(self.most), self.width + 1.0 / self.width)
+        """Increase the width after a successful call, by 1 in `width` calls, and wake a task that waits."""
+        self.width = min(float(self.max_width), self.width + 1.0 / self.width)
         self._wake()
 
     def _wake(self) -> None:
-        free = max(1, int(self.width)) - self.inside
+        """Let as many waiting tasks enter as there are free slots."""
+        free = max(1, int(self.width)) - self.active
         while free > 0 and self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -80,7 +84,7 @@ class AdaptiveLimiter:
 
 
 class RateLimiter:
-    """Limits an amount a minute to a steady flow: the next caller waits for what is taken now."""
+    """A limit of an amount per minute, such as tokens, or None for no limit. Each caller waits for the amounts before it."""
 
     def __init__(
         self,
@@ -94,37 +98,40 @@ class RateLimiter:
         self._free_at = 0.0
 
     async def take(self, amount: float) -> None:
-        """Wait until the amount is available, or the run is over."""
-        starts = max(self._clock(), self._free_at)
-        self._free_at = starts + amount * self._seconds
-        while (left := starts - self._clock()) > 0 and not self._is_over():
-            await asyncio.sleep(min(left, _SECONDS_BETWEEN_LOOKS))
+        """Wait until the amounts that were taken before are used up, or `is_over` returns True."""
+        start = max(self._clock(), self._free_at)
+        self._free_at = start + amount * self._seconds
+        while (remaining := start - self._clock()) > 0 and not self._is_over():
+            await asyncio.sleep(min(remaining, _POLL_SECONDS))
 
 
 class CostBudget:
-    """Limits what calls may cost to `most` US dollars, with what was `spent` before; None for no limit.
+    """A limit of the costs of calls in US dollars, or None for no limit. `spent` is what was spent before.
 
-    A `spent` of None is an unknown cost, which no limit allows. Each call reserves an upper bound until its answer states
-    its usage. An attempt without one counts with that bound.
+    A `spent` of None is an unknown cost, which exceeds every limit. Each call reserves the upper bound of its cost until
+    its answer states the usage. An attempt whose usage is unknown counts with that bound.
     """
 
-    def __init__(self, prices: Prices, most: float | None, spent: float | None = 0.0) -> None:
-        self.most = most
+    def __init__(self, prices: Prices, limit: float | None, spent: float | None = 0.0) -> None:
+        self.limit = limit
         self._prices = prices
         self._spent = math.inf if spent is None else spent
         self._reserved: dict[str, float] = {}
         self._changed = asyncio.Event()
 
     def use_in_new_loop(self) -> None:
-        """Limit the calls of another event loop from now on; what was spent stays spent."""
+        """Move the budget to the current event loop, with what was spent and reserved so far."""
         self._changed = asyncio.Event()
 
-    async def reserve(self, call: Call) -> bool:
-        """Wait until the call fits beside those in flight; return False where it does not fit at all."""
-        if self.most is None:
+    async def reserve(self, call: ModelCall) -> bool:
+        """Reserve the upper bound of a call's cost, which `settle` releases, and return True.
+
+        Waits for calls in flight if they may leave enough. Returns False if the call exceeds the limit, or has no price.
+        """
+        if self.limit is None:
             return True
-        bound = self._prices.at_most(call)
-        while bound is None or self._spent + sum(self._reserved.values()) + bound > self.most:
+        bound = self._prices.max_cost(call)
+        while bound is None or self._spent + sum(self._reserved.values()) + bound > self.limit:
             if bound is None or not self._reserved:
                 return False
             self._changed.clear()
@@ -133,25 +140,25 @@ class CostBudget:
         return True
 
     def may_retry(self) -> bool:
-        """Whether a call in flight may be sent again: an attempt without an answer may have cost something."""
-        return self.most is None or self._spent + sum(self._reserved.values()) <= self.most
+        """Return True if a call in flight may be sent again, although its attempts so far may have been charged."""
+        return self.limit is None or self._spent + sum(self._reserved.values()) <= self.limit
 
-    def has_price(self, call: Call) -> bool:
-        """Whether the call's price is known."""
-        return self._prices.at_most(call) is not None
+    def has_price(self, call: ModelCall) -> bool:
+        """Return True if the price of the call is known."""
+        return self._prices.max_cost(call) is not None
 
-    def refusal(self, call: Call) -> str:
-        """Return why a call was not made."""
+    def explain_refusal(self, call: ModelCall) -> str:
+        """Return the reason why `reserve` returned False for the call."""
         if not self.has_price(call):
             return f"not asked: what {call.model} costs for so long a prompt is unknown, and there is a limit"
-        return f"it could cost more than the limit of ${self.most:g}"
+        return f"it could cost more than the limit of ${self.limit:g}"
 
-    def settle(self, call: Call) -> None:
-        """Release the call's reservation."""
+    def settle(self, call: ModelCall) -> None:
+        """Release the reservation of the call, and wake the calls that wait in `reserve`."""
         self._reserved.pop(call.key, None)
         self._changed.set()
 
-    def attempted(self, attempt: Attempt) -> None:
-        """Count what an attempt cost."""
+    def charge(self, attempt: Attempt) -> None:
+        """Add the cost of an attempt to what is spent; an unknown price counts as nothing."""
         if attempt.usage is not None:
             self._spent += self._prices.cost(attempt.model, attempt.usage) or 0.0

@@ -1,8 +1,8 @@
-"""Compute the costs of calls, and upper bounds of them.
+"""Computes the costs of calls, and upper bounds of them.
 
-The prices are a dated file that can be overridden; a model that is not listed costs "unknown". They are in US dollars per
-million tokens. Reading a cached prompt, writing one and batches have factors of their own. If a model's prices hold only
-for prompts up to a length, the cost of a longer prompt is unknown.
+The prices are in a dated file, in US dollars per million tokens; another file of the same form can replace it. Writing a prompt
+to the cache, reading it from the cache and batches have factors. The cost of a model that is not listed is unknown, and so
+is the cost of a prompt that is longer than the `longest_prompt` of its model.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from formulaseed.data.files import read_json
 from formulaseed.data.records import Amount, PositiveAmount, Record
-from formulaseed.llm.calls import Call, Usage
+from formulaseed.llm.calls import ModelCall, Usage
 
-_OWN = Path(__file__).with_name("prices.json")
+_DEFAULT_PRICES = Path(__file__).with_name("prices.json")
 
 
 class Price(Record):
-    """The price of one model. `longest_prompt` is in tokens; None if the price holds for every prompt."""
+    """The price of one model. `longest_prompt` is in tokens, or None if the price holds for prompts of any length."""
 
     input: Amount
     output: Amount
@@ -25,7 +25,7 @@ class Price(Record):
 
 
 class Prices(Record):
-    """The prices of one file, for `per_tokens` tokens. `cache_write`, `cache_read` and `batch` are factors."""
+    """The prices of a file, each for `per_tokens` tokens. `cache_write`, `cache_read` and `batch` are factors of them."""
 
     models: dict[str, Price]
     as_of: str = ""
@@ -35,7 +35,7 @@ class Prices(Record):
     batch: Amount = 0.5
 
     def cost(self, model: str, usage: Usage, *, is_batch: bool = False, calls: int = 1) -> float | None:
-        """Return what the tokens of so many calls cost in US dollars; None where that is unknown."""
+        """Return the cost in US dollars of the tokens of `calls` calls; None if the price is unknown."""
         price = self.models.get(model)
         if price is None or (price.longest_prompt is not None and usage.prompt > price.longest_prompt * max(1, calls)):
             return None
@@ -43,15 +43,15 @@ class Prices(Record):
         cost = (read * price.input + usage.output * price.output) / self.per_tokens
         return cost * self.batch if is_batch else cost
 
-    def at_most(self, call: Call, *, is_batch: bool = False) -> float | None:
-        """Return an upper bound of the call's cost."""
-        return self.cost(call.model, call.at_most, is_batch=is_batch)
+    def max_cost(self, call: ModelCall, *, is_batch: bool = False) -> float | None:
+        """Return an upper bound of the call's cost in US dollars; None if the price is unknown."""
+        return self.cost(call.model, call.max_usage, is_batch=is_batch)
 
 
 def read_prices(path: str | Path | None = None) -> Prices:
-    """Read the prices that come with this package, or those of another file of the same form.
+    """Read the prices in a file, or by default those that come with this package.
 
-    Raises `UnreadableError` if there is no file, `DataError` if it has another form.
+    Raises `UnreadableError` if the file cannot be read, and `DataError` if it is not a file of prices.
     """
-    file = Path(path) if path is not None else _OWN
+    file = Path(path) if path is not None else _DEFAULT_PRICES
     return Prices.read(read_json(file), str(file))

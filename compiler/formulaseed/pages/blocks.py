@@ -1,6 +1,6 @@
-"""A document as data: headings, paragraphs, lists, tables, cards and changed lines, which renderers make text or pages of.
+"""Holds a document as data: headings, paragraphs, lists, tables, cards and changed lines, for renderers to write out.
 
-Strings of a seed or of data are hostile: every renderer shows them as they are, and takes none of them for markup.
+Strings of a seed or of data are hostile: every renderer prints them literally and treats none of them as markup.
 """
 
 from __future__ import annotations
@@ -14,42 +14,43 @@ from formulaseed.source.printing import printable
 MAX_LISTED_NAMES = 12
 
 
-class Code(str):
-    """A name or a formula, shown as code."""
+class InlineCode(str):
+    """A name or a formula inside a line, which renderers print as code."""
 
     __slots__ = ()
 
 
 class Mark(str):
-    """The part of a string that decided, such as the key that a lookup found."""
+    """A highlighted part of a line: the characters that decided, such as the key that a lookup matched."""
 
     __slots__ = ()
 
 
 class Badge(str):
-    """A verdict; `shade` is the class of its colour in a page."""
+    """A verdict inside a line; `shade` is the CSS class of its colour in a page."""
 
     __slots__ = ("shade",)
     shade: str
 
     def __new__(cls, text: str, shade: str) -> Badge:
+        """Create the string with its shade."""
         badge = super().__new__(cls, text)
         badge.shade = shade
         return badge
 
 
 Line = str | tuple[str, ...]
-"""Words on one line, or their parts: plain strings, `Code`, `Mark` and `Badge`."""
+"""One line: a string, or a tuple of parts, each a plain string, `InlineCode`, `Mark` or `Badge`."""
 
 
-def parts_of(line: Line) -> tuple[str, ...]:
-    """Return the parts of a line."""
+def line_parts(line: Line) -> tuple[str, ...]:
+    """Return the parts of a line; a line that is a string has one part."""
     return (line,) if isinstance(line, str) else line
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The head of a document about one thing: what it is called, and the result."""
+    """The head of a document about one thing: the name of that thing, and its result with a `label` before it."""
 
     name: str
     identifier: str
@@ -66,21 +67,23 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
+    """A heading; `level` 1 is the highest, as in HTML."""
+
     text: str
     level: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A sentence or several. `tone` is that of a page."""
+    """One or more sentences. `tone` is the CSS class of the paragraph in a page."""
 
     line: Line
     tone: Literal["", "note", "failure"] = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """An item of a list at a depth, from 0. `detail` continues the line; a page shows it below."""
+class ListItem:
+    """An item of a list; `depth` 0 is the outermost. `detail` continues the line, and a page prints it below the line."""
 
     line: Line
     depth: int = 0
@@ -88,15 +91,15 @@ class Item:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The line and its detail as one line."""
-        return (*parts_of(self.line), *parts_of(self.detail))
+        """The parts of the line and its detail, to print on one line."""
+        return (*line_parts(self.line), *line_parts(self.detail))
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An item about one thing, such as a review, which a page shows as a card.
+    """A list item about one thing, such as a review, which a page draws as a card.
 
-    `quote` is what it says itself, introduced by `source`; `note` is what it contributes.
+    `quote` are the thing's own words, introduced by `source`; `note` says what the thing contributes.
     """
 
     name: str
@@ -109,29 +112,34 @@ class Card:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The card on one line."""
+        """The card as the only part of a line."""
         return (self.text,)
 
     @property
     def text(self) -> str:
-        """The card as a string."""
-        about = f" ({self.about})" if self.about else ""
-        fields = f": {self.fields}" if self.fields else ""
-        quote = f"; {self.source}“{self.quote}”" if self.quote else ""
-        note = f", {self.note}" if self.note else ""
-        return f"{self.name}{about}{fields}{quote}{note}"
+        """The card on one line, for renderers without cards."""
+        text = self.name
+        if self.about:
+            text += f" ({self.about})"
+        if self.fields:
+            text += f": {self.fields}"
+        if self.quote:
+            text += f"; {self.source}“{self.quote}”"
+        if self.note:
+            text += f", {self.note}"
+        return text
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list; an item with a greater depth is below the last one with a smaller depth."""
+    """A list; an item is a child of the last item before it that has a smaller depth."""
 
-    items: Sequence[Item | Card]
+    items: Sequence[ListItem | Card]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; `marked` is the position of the row that applies, if any. Columns of numbers are aligned to the right."""
+    """A table; `marked` is the position of the row that applies, or None. Columns of numbers are aligned to the right."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -139,38 +147,41 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines of a seed that were removed, and those that were added."""
+class ChangedLines:
+    """The lines that were removed from a seed (`before`), and the lines that were added to it (`after`)."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
 
-    def signed(self) -> list[str]:
-        """Return the lines, each with its sign."""
+    @property
+    def diff(self) -> list[str]:
+        """The lines as in a diff: removed lines with a minus sign, then added lines with a plus sign."""
         return [*(f"- {printable(line)}" for line in self.before), *(f"+ {printable(line)}" for line in self.after)]
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """A long part, which Markdown and pages fold away."""
+    """A long part of a document; Markdown and pages print its summary, and the blocks only when a reader opens it."""
 
     summary: str
     blocks: tuple[Block, ...]
 
 
-Block = Title | Heading | Paragraph | Items | Table | Lines | Details
+Block = Title | Heading | Paragraph | Items | Table | ChangedLines | Details
 
 
 def sentence(*parts: str) -> Paragraph:
-    """Return a paragraph of these parts."""
+    """Return a paragraph of one line that consists of these parts."""
     return Paragraph(parts)
 
 
 def join_names(names: Iterable[str]) -> list[str]:
-    """Return names of a seed as parts of a sentence; those over `MAX_LISTED_NAMES` are counted."""
-    listed = list(names)
+    """Return names as parts of a sentence, with commas between them; names after the first `MAX_LISTED_NAMES` are counted."""
+    all_names = list(names)
     parts: list[str] = []
-    for name in listed[:MAX_LISTED_NAMES]:
-        parts += [", ", Code(name)] if parts else [Code(name)]
-    more = len(listed) - MAX_LISTED_NAMES
-    return [*parts, f" and {more} more"] if more > 0 else parts
+    for name in all_names[:MAX_LISTED_NAMES]:
+        parts += [", ", InlineCode(name)]
+    more = len(all_names) - MAX_LISTED_NAMES
+    if more > 0:
+        parts.append(f" and {more} more")
+    return parts[1:]

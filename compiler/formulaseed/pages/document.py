@@ -1,4 +1,4 @@
-"""Makes an analysis a document for its readers: as text, as Markdown, and as HTML."""
+"""Renders an analysis that is written as blocks: as text, as Markdown, and as HTML."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from formulaseed.pages.markdown import as_markdown
 from formulaseed.pages.text import as_text
 
 
-class Document(ABC):
-    """Something that is written as blocks, and shown as text, as Markdown, as a page, and in a notebook."""
+class RenderedDocument(ABC):
+    """An object that writes itself as blocks, and so can be read as text, Markdown, an HTML page, or in a notebook.
+
+    A subclass has a `title` and `_blocks`. Each format is rendered when it is first read.
+    """
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """The title of the page."""
+        """The title of the HTML page."""
 
     @abstractmethod
     def _blocks(self) -> Iterable[Block]: ...
@@ -35,7 +38,7 @@ class Document(ABC):
 
     @cached_property
     def html(self) -> str:
-        """The document as one HTML page that needs nothing else."""
+        """The document as an HTML page that needs no other file."""
         return as_page(self.title, self._blocks())
 
     def _repr_html_(self) -> str:

@@ -1,6 +1,6 @@
-"""The computation of a policy as a graph: what is read, the steps and what each of them uses; as Mermaid and as DOT.
+"""Draws the computation of a policy as a graph of its inputs and steps, in the languages Mermaid and DOT.
 
-In: a checked program. Out: a `Graph`, in the seed's order. Names and formulas of a seed are text in every format, never syntax.
+In: a checked program. Out: a `Graph`, in the seed's order. Names and formulas of a seed are escaped in both languages.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _KIND_OF_INPUT: dict[SymbolKind, Kind] = {
     SymbolKind.CONTEXT: "context",
     SymbolKind.PARAMETER: "parameter",
 }
-_MAX_LENGTH = 60
+_MAX_LABEL_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """An input, or a step. `text` is the computation of a step, and the type of an input."""
+class GraphNode:
+    """An input or a step of a program. `text` is the computation of a step, or the type of an input."""
 
     kind: Kind
     symbol: Symbol
@@ -36,7 +36,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The name in formulas."""
+        """The name as formulas write it, such as `$RECENT` of a filter or `meta.stars` of an input."""
         return str(self.symbol)
 
     @property
@@ -46,30 +46,35 @@ class Node:
 
     @property
     def short(self) -> str:
-        """The text, cut where it is too long for a box."""
-        return self.text if len(self.text) <= _MAX_LENGTH else f"{self.text[: _MAX_LENGTH - 1]}…"
+        """The text, cut to the length of a box's label."""
+        if len(self.text) <= _MAX_LABEL_LENGTH:
+            return self.text
+        return f"{self.text[: _MAX_LABEL_LENGTH - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`edges` lead from what is used to what uses it, by the positions of the nodes."""
+    """The nodes of a program and its edges. An edge is a pair of positions in `nodes`: the used node, then its user."""
 
     title: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[int, int], ...]
 
 
-def graph_of(program: nodes.Program) -> Graph:
-    """Return the graph of a program: the fields and parameters in use, then the steps."""
-    uses = find_symbols(program)
-    used = {symbol for mentioned in uses.values() for symbol in mentioned}
-    all_nodes = (*_inputs(program, used), *_steps(program))
-    position = {node.symbol: number for number, node in enumerate(all_nodes)}
-    pairs = ((symbol, node.symbol) for node in all_nodes if node.step is not None for symbol in uses[node.step])
-    return Graph(program.task_name, all_nodes, tuple((position[a], position[b]) for a, b in pairs))
+def build_graph(program: nodes.Program) -> Graph:
+    """Return the graph of a program. Its nodes are the inputs that some step uses, then all steps."""
+    symbols_by_step = find_symbols(program)
+    used_symbols = {symbol for symbols in symbols_by_step.values() for symbol in symbols}
+    graph_nodes = (*_input_nodes(program, used_symbols), *_step_nodes(program))
+    position = {node.symbol: number for number, node in enumerate(graph_nodes)}
+    pairs = (
+        (used, node.symbol) for node in graph_nodes if node.step is not None for used in symbols_by_step[node.step]
+    )
+    return Graph(program.task_name, graph_nodes, tuple((position[used], position[user]) for used, user in pairs))
 
 
-def _inputs(program: nodes.Program, used: set[Symbol]) -> Iterator[Node]:
+def _input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[GraphNode]:
+    """Yield a node for each field and parameter that is among `used_symbols`."""
     declared: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField | nodes.Parameter]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
         (SymbolKind.META, program.meta),
@@ -79,37 +84,36 @@ def _inputs(program: nodes.Program, used: set[Symbol]) -> Iterator[Node]:
     for kind, fields in declared:
         for field in fields:
             symbol = Symbol(kind, field.name)
-            if symbol in used:
-                yield Node(_KIND_OF_INPUT[kind], symbol, str(field.ty))
+            if symbol in used_symbols:
+                yield GraphNode(_KIND_OF_INPUT[kind], symbol, str(field.ty))
 
 
-def _steps(program: nodes.Program) -> Iterator[Node]:
+def _step_nodes(program: nodes.Program) -> Iterator[GraphNode]:
     for step in program.steps:
         kind: Kind = "aggregate" if step.aggregate is not None else "step"
         if isinstance(step.operation, nodes.Filter):
             kind = "filter"
-        yield Node(kind, step_symbol(step), printable(step_text(step)), step.name in program.output)
+        yield GraphNode(kind, step_symbol(step), printable(step_text(step)), step.name in program.output)
 
 
-# --- as text
-
-
-_SHAPES: dict[Kind, tuple[str, str]] = {
-    "field": ("([", "])"),
-    "context": ("([", "])"),
-    "parameter": ("([", "])"),
-    "filter": ("{{", "}}"),
-    "aggregate": ("[[", "]]"),
-    "step": ("[", "]"),
+_SHAPES: dict[Kind, tuple[str, str, str]] = {
+    "field": ("([", "])", ", shape=ellipse"),
+    "context": ("([", "])", ", shape=ellipse"),
+    "parameter": ("([", "])", ", shape=ellipse"),
+    "filter": ("{{", "}}", ", shape=hexagon"),
+    "aggregate": ("[[", "]]", ", shape=box3d"),
+    "step": ("[", "]", ""),
 }
+"""The brackets around a node of Mermaid, and the attribute of a node of DOT."""
 
 
-def mermaid(graph: Graph) -> str:
+def as_mermaid(graph: Graph) -> str:
     """Return the graph as a Mermaid flowchart."""
-    lines = ["flowchart TB", f"  accTitle: {_plain(graph.title)}"]
+    lines = ["flowchart TB", f"  accTitle: {_strip_mermaid_syntax(graph.title)}"]
     for number, node in enumerate(graph.nodes):
-        before, behind = _SHAPES[node.kind]
-        lines.append(f'  n{number}{before}"{_entities(node.name)}<br>{_entities(node.short)}"{behind}')
+        opening, closing, _ = _SHAPES[node.kind]
+        label = f"{_escape_mermaid(node.name)}<br>{_escape_mermaid(node.short)}"
+        lines.append(f'  n{number}{opening}"{label}"{closing}')
     lines += [f"  n{source} --> n{target}" for source, target in graph.edges]
     outputs = ",".join(f"n{number}" for number, node in enumerate(graph.nodes) if node.is_output)
     if outputs:
@@ -117,38 +121,27 @@ def mermaid(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _plain(text: str) -> str:
-    """Return the text without characters that end a line, or a statement, of Mermaid."""
+def _strip_mermaid_syntax(text: str) -> str:
+    """Return the text with spaces in place of characters that could end a line or a statement of Mermaid."""
     return "".join(character if character.isalnum() or character in " -_." else " " for character in printable(text))
 
 
-def _entities(text: str) -> str:
-    """Return the text with all but letters, digits and harmless signs as Mermaid's character codes."""
+def _escape_mermaid(text: str) -> str:
+    """Return the text with Mermaid's character codes in place of all but letters, digits and harmless signs."""
     return "".join(c if c.isalnum() or c in " ._-+*/=,:()'" else f"#{ord(c)};" for c in printable(text))
 
 
-def dot(graph: Graph) -> str:
-    """Return the graph in Graphviz' language."""
-    shapes = {
-        "field": "ellipse",
-        "context": "ellipse",
-        "parameter": "ellipse",
-        "filter": "hexagon",
-        "aggregate": "box3d",
-    }
-    lines = [f"digraph {_quoted(graph.title)} {{", '  node [shape=box, fontname="monospace"];']
+def as_dot(graph: Graph) -> str:
+    """Return the graph in DOT, the language of Graphviz."""
+    lines = [f'digraph "{_escape_dot(graph.title)}" {{', '  node [shape=box, fontname="monospace"];']
     for number, node in enumerate(graph.nodes):
-        shape = f", shape={shapes[node.kind]}" if node.kind in shapes else ""
         width = ", penwidth=3" if node.is_output else ""
-        label = f"{_escaped(node.name)}\\n{_escaped(node.short)}"
-        lines.append(f'  n{number} [label="{label}"{shape}{width}];')
+        label = f"{_escape_dot(node.name)}\\n{_escape_dot(node.short)}"
+        lines.append(f'  n{number} [label="{label}"{_SHAPES[node.kind][2]}{width}];')
     lines += [f"  n{source} -> n{target};" for source, target in graph.edges]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return f'"{_escaped(text)}"'
-
-
-def _escaped(text: str) -> str:
+def _escape_dot(text: str) -> str:
+    """Return the text as it is between the quotes of a DOT string."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')

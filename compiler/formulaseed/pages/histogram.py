@@ -1,6 +1,6 @@
-"""Lays out histograms: how many restaurants have which value.
+"""Lays out histograms, which show how many restaurants have which value.
 
-In: numbers, each with the class of its verdict. Out: bins, which a template draws as bars and writes as a table.
+In: numbers, each with the CSS class of its verdict's colour. Out: bins, which a template draws as bars and writes as a table.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from formulaseed.source.printing import number_of
 
 _MAX_BINS = 16
 _MAX_LABELS = 8
-_STEPS = (1, 2, 2.5, 5, 10)
+_MANTISSAS = (1, 2, 2.5, 5, 10)
+_RESOLUTION = 1e-12  # relative to the largest value; narrower bins would have equal edges
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
     """A range of values with the number of restaurants.
 
-    `label` is the value below the beginning of the bar, empty below some bars if there are many. `parts` are the shades of the
-    bar from the top, each with its height in percent of the highest bar.
+    `label` is the value below the beginning of the bar; if there are many bars, some labels are empty. `parts` are the shades
+    of the bar from the top, each with its height in percent of the highest bar.
     """
 
     range: str
@@ -35,7 +36,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The bins of one number, and what they come to in a sentence. If it `is_whole`, each bin has one integer."""
+    """The bins of one number, and a sentence that sums them up. If it `is_whole`, each bin is one integer."""
 
     name: str
     summary: str
@@ -43,51 +44,58 @@ class Histogram:
     is_whole: bool
 
 
-def histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:
-    """Return the histogram of values, each with the class of its verdict; None if there is nothing to draw.
+def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:
+    """Return the histogram of values, each with its shade; None if there are no values or their range is not finite.
 
-    `shades` are the classes in the order in which they are stacked, from the bottom.
+    `shades` are all shades in the order in which a bar stacks them, from the bottom.
     """
     numbers = [value for value, _ in values]
     if not numbers or not math.isfinite(max(numbers) - min(numbers)):
         return None
-    low, high = min(numbers), max(numbers)
+    low = min(numbers)
+    high = max(numbers)
     are_integers = all(float(number).is_integer() for number in numbers)
-    step = _step(low, high, are_integers)
-    is_whole = are_integers and step == 1
-    first, last = math.floor(low / step), math.floor(high / step)
-    if not is_whole and last > first and last * step == high:
-        last -= 1  # the last bin has both of its ends
-    counts = [Counter[str]() for _ in range(first, last + 1)]
-    for value, shade in values:
-        counts[min(math.floor(value / step), last) - first][shade] += 1
-    edges = [format_value(round((first + place) * step, 12)) for place in range(len(counts) + 1)]
-    ranges = edges[:-1] if is_whole else [f"{start} to {end}" for start, end in pairwise(edges)]
-    totals = [count.total() for count in counts]
-    most = max(totals)
-    labelled = range(0, len(counts), math.ceil(len(counts) / _MAX_LABELS))
-    bins = tuple(
-        Bin(
-            range=ranges[place],
-            label=edges[place] if place in labelled else "",
-            total=totals[place],
-            parts=tuple((shade, 100 * count[shade] / most) for shade in reversed(shades) if count[shade]),
-        )
-        for place, count in enumerate(counts)
-    )
+    width = _bin_width(low, high, are_integers)
+    is_whole = are_integers and width == 1
+    counts, edges = _count_by_bin(values, width, is_whole)
+    labels = [*map(format_value, edges)]
+    ranges = labels[:-1] if is_whole else [f"{start} to {end}" for start, end in pairwise(labels)]
+    max_total = max(count.total() for count in counts)
+    label_interval = math.ceil(len(counts) / _MAX_LABELS)
+    bins: list[Bin] = []
+    for position, (count, label) in enumerate(zip(counts, labels, strict=False)):
+        parts = tuple((shade, 100 * count[shade] / max_total) for shade in reversed(shades) if count[shade])
+        bins.append(Bin(ranges[position], label if position % label_interval == 0 else "", count.total(), parts))
+    mode = next(bin for bin in bins if bin.total == max_total)
     restaurants = f"{number_of(len(numbers), 'restaurant')} from {format_value(low)} to {format_value(high)}"
-    most_often = f"most often ({most:,}) {'at' if is_whole else 'from'} {ranges[totals.index(most)]}"
-    return Histogram(name, f"{restaurants}, {most_often}", bins, is_whole)
+    most_often = f"most often ({max_total:,}) {'at' if is_whole else 'from'} {mode.range}"
+    return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole)
 
 
-def _step(low: float, high: float, are_integers: bool) -> float:
-    """Return the width of bins: 1, 2, 2.5 or 5 times a power of ten, so that there are not many."""
+def _bin_width(low: float, high: float, are_integers: bool) -> float:
+    """Return a width for which there are few bins: 1, 2, 2.5 or 5 times a power of ten, and at least 1 for integers."""
     span = high - low
     if span == 0:
-        return max(1.0, abs(low) * 1e-12)
+        return max(1.0, abs(low) * _RESOLUTION)
     if are_integers and span < _MAX_BINS:
         return 1.0
     scale = 10.0 ** math.floor(math.log10(span / _MAX_BINS))
-    step = next((step * scale for step in _STEPS if span / (step * scale) <= _MAX_BINS), 10 * scale)
-    smallest = max(abs(low), abs(high)) * 1e-12  # below that floats cannot be distinguished
-    return max(step, smallest, 1.0 if are_integers else 0.0)
+    width = next((factor * scale for factor in _MANTISSAS if span / (factor * scale) <= _MAX_BINS), 10 * scale)
+    return max(width, max(abs(low), abs(high)) * _RESOLUTION, float(are_integers))
+
+
+def _count_by_bin(
+    values: Sequence[tuple[float, str]], width: float, is_whole: bool
+) -> tuple[list[Counter[str]], list[float]]:
+    """Return how often each shade occurs in each bin, and the edges of the bins: one more than there are bins."""
+    first = math.floor(min(value for value, _ in values) / width)
+    high = max(value for value, _ in values)
+    last = math.floor(high / width)
+    # the largest value may be the upper edge of the last bin, but a bin of one integer has no upper edge
+    if not is_whole and last > first and last * width == high:
+        last -= 1
+    counts = [Counter[str]() for _ in range(first, last + 1)]
+    for value, shade in values:
+        counts[min(math.floor(value / width), last) - first][shade] += 1
+    # rounded, since products such as 3 * 0.1 are not exact
+    return counts, [round(number * width, 12) for number in range(first, last + 2)]

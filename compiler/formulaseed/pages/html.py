@@ -1,6 +1,6 @@
 """Renders blocks and pages as HTML by the templates in `templates/pages/`.
 
-A page needs no other file and no network. What a seed or data say is escaped by Jinja: it is only ever text between tags.
+A page needs no other file and no network. Jinja escapes every string of a seed or of data, so that none becomes markup.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from hashlib import sha256
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from formulaseed.pages.blocks import Block, Card, Item, Line, Title, parts_of
+from formulaseed.pages.blocks import Block, Card, Line, ListItem, Title, line_parts
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, those that reverse the writing direction of what follows, and halves of characters."""
-_SEPARATOR = re.compile(r"^(: |, )")
+_HIDDEN_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, characters that reverse the writing direction, and unpaired surrogates."""
+_LEADING_SEPARATOR = re.compile(r"^(: |, )")
 
 
 def as_html(blocks: Iterable[Block]) -> str:
-    """Return the blocks as a part of a page, without a style."""
+    """Return the blocks as a part of a page, without a style sheet."""
     return render_template("blocks.html.j2", blocks=[*blocks]).strip()
 
 
 def as_fragment(blocks: Iterable[Block]) -> str:
-    """Return the blocks as a notebook shows them, with their style."""
+    """Return the blocks as a part of a page with its own style sheet, for notebooks."""
     return render_template("fragment.html.j2", blocks=[*blocks])
 
 
 def as_page(title: str, blocks: Iterable[Block]) -> str:
-    """Return the blocks as a page of their own."""
-    listed = [*blocks]
-    has_title = any(isinstance(block, Title) for block in listed)
-    return render_template("document.html.j2", title=title, has_title=has_title, blocks=listed, policy="")
+    """Return the blocks as a complete page. Its heading is `title`, unless a `Title` block is among the blocks."""
+    all_blocks = [*blocks]
+    has_title = any(isinstance(block, Title) for block in all_blocks)
+    return render_template("document.html.j2", title=title, has_title=has_title, blocks=all_blocks, policy="")
 
 
 def render_template(name: str, **values: object) -> str:
-    """Render a template of `templates/pages/`."""
+    """Render a template of `templates/pages/`. Raises Jinja's `UndefinedError` if it uses a value that is not passed."""
     return _environment().get_template(name).render(**values)
 
 
 def render_report(**values: object) -> str:
-    """Render the page of a report, whose policy allows its own script and no other."""
+    """Render the page of a report. Its content security policy allows the page's own script and no other."""
     script = render_template("report.js")
     fingerprint = b64encode(sha256(script.encode()).digest()).decode()
     return render_template("report.html.j2", script=script, policy=f"; script-src 'sha256-{fingerprint}'", **values)
 
 
 class PackedParts:
-    """Compresses parts of pages that are alike as they are added; a browser unpacks them when one is opened."""
+    """Collects parts of a page, compressed together because they are alike; the page's script unpacks them in the browser."""
 
     def __init__(self) -> None:
         self._packed = BytesIO()
@@ -65,32 +65,32 @@ class PackedParts:
         self._separator = "["
 
     def add(self, html: str) -> None:
-        """Add a part."""
+        """Compress a part and append it."""
         self._file.write(f"{self._separator}{json.dumps(html)}".encode())
         self._separator = ","
 
     def to_base64(self) -> str:
-        """Return a JSON list of all parts, compressed by gzip; no part can be added any more."""
+        """Return the JSON array of all parts, compressed by gzip, in Base64. Closes the collection: `add` fails afterwards."""
         self._file.write(b"[]" if self._separator == "[" else b"]")
         self._file.close()
         return b64encode(self._packed.getvalue()).decode()
 
 
 def visible(text: str) -> str:
-    """Return a string with characters that hide or move what is beside them as escapes."""
-    return _HIDDEN.sub(lambda match: ascii(match[0])[1:-1], text)
+    """Return a string with Python's escapes in place of characters that are invisible or reorder the text around them."""
+    return _HIDDEN_CHARACTER.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 @dataclass(slots=True)
 class _Branch:
-    """An item of a list with those below it."""
+    """An item of a list with its children."""
 
-    item: Item | Card
+    item: ListItem | Card
     below: list[_Branch] = field(default_factory=list)
 
 
-def _nest(items: Sequence[Item | Card]) -> list[_Branch]:
-    """Return the items as trees, by their depths."""
+def _nest(items: Sequence[ListItem | Card]) -> list[_Branch]:
+    """Return the items as trees: the parent of an item is the last item before it with a smaller depth."""
     top: list[_Branch] = []
     levels = [top]
     for item in items:
@@ -102,9 +102,9 @@ def _nest(items: Sequence[Item | Card]) -> list[_Branch]:
 
 
 def _continuation(detail: Line) -> Line:
-    """Return what continues a line, without the punctuation that separates the two."""
-    parts = parts_of(detail)
-    return (_SEPARATOR.sub("", parts[0]), *parts[1:]) if parts else ()
+    """Return the detail of a list item without its leading colon or comma, since a page prints it on a line of its own."""
+    parts = line_parts(detail)
+    return (*(_LEADING_SEPARATOR.sub("", part) for part in parts[:1]), *parts[1:])
 
 
 @cache
@@ -122,7 +122,7 @@ def _environment() -> Environment:
         continuation=_continuation,
         kind=lambda block: type(block).__name__,
         nest=_nest,
-        parts=parts_of,
+        parts=line_parts,
         visible=visible,
     )
     return environment

@@ -15,22 +15,22 @@ _WIDTH = 100
 
 
 def as_text(document: Iterable[blocks.Block]) -> str:
-    """Return the blocks as text, with characters that a terminal acts on as escapes."""
+    """Return the blocks as text; characters that control a terminal are escaped."""
     text = "\n".join(map(_render, document))
     return re.sub("\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
 def readable(text: str) -> str:
-    """Return a string on one line, with characters that a terminal acts on as escapes."""
+    """Return a string on one line; characters that control a terminal are escaped."""
     return printable(one_line(text))
 
 
 def _render(block: blocks.Block) -> str:
     match block:
         case blocks.Title():
-            return _underlined(block.text)
+            return _underline(block.text)
         case blocks.Heading(text, 1):
-            return _underlined(text)
+            return _underline(text)
         case blocks.Heading(text):
             return f"\n{readable(text)}\n"
         case blocks.Paragraph(line):
@@ -39,32 +39,35 @@ def _render(block: blocks.Block) -> str:
             return "\n".join(map(_render_item, items))
         case blocks.Table():
             return _render_table(block)
-        case blocks.Lines():
-            return "\n".join([*(f"    {line}" for line in block.signed()), ""])
+        case blocks.ChangedLines():
+            return "\n".join([*(f"    {line}" for line in block.diff), ""])
         case blocks.Details(_, inner):
             return f"\n{as_text(inner)}"
 
 
-def _underlined(text: str) -> str:
+def _underline(text: str) -> str:
+    """Return a heading with a line of equals signs below it."""
     text = readable(text)
     return f"{text}\n{'=' * len(text)}\n"
 
 
-def _render_item(item: blocks.Item | blocks.Card) -> str:
+def _render_item(item: blocks.ListItem | blocks.Card) -> str:
     return _wrap(item.parts, f"{'  ' * item.depth}- ")
 
 
 def _render_table(table: blocks.Table) -> str:
+    """Return a table with blank lines around it; a `>` precedes the marked row."""
     lines = []
     for number, line in enumerate(format_table([table.columns, *table.rows]).split("\n")):
         is_marked = table.marked is not None and number == table.marked + 1  # the first line has the columns' names
-        lines.append(f"{'> ' if is_marked else '  '}{line}")
+        margin = "> " if is_marked else "  "
+        lines.append(margin + line)
     return "\n".join(["", *lines, ""])
 
 
 def _wrap(line: blocks.Line, lead: str = "") -> str:
     return textwrap.fill(
-        readable("".join(blocks.parts_of(line))),
+        readable("".join(blocks.line_parts(line))),
         _WIDTH,
         initial_indent=lead,
         subsequent_indent=" " * len(lead),

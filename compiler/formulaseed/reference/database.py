@@ -1,40 +1,46 @@
-"""A live database as a reference: tables reflected, foreign keys of the root as entities, custom fields from their table.
+"""Reflect a live database into a reference: its root table and related tables are entities, and a table defines custom fields.
 
-In: a URL, and what is known of the layout. Out: a reference, and what had to be left out. Reads only; the one place that
-knows SQLAlchemy, which is imported when a database is asked for.
+In: a URL, and what is known of the layout. Out: a reference, and what had to be left out. Only reads. No other module uses
+SQLAlchemy, which is imported when a database is read.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
-from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
+from formulaseed.reference.custom_fields import (
+    MAX_LISTED_NAMES,
+    add_custom_fields,
+    find_definition_table,
+    map_definition_columns,
+    refuse_unknown_table,
+)
+from formulaseed.reference.model import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
 from formulaseed.source.printing import printable
-from formulaseed.source.strict_json import refuse_constant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
 
-_DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
-_COMMENT = re.compile(r"^\s*[\"`\[]?(\w+)[\"`\]]?\s[^\n]*?--[ \t]*(.*?)\s*$", re.MULTILINE)
+_QUOTED_DEFAULT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
+_COLUMN_COMMENT = re.compile(r"^\s*[\"`\[]?(\w+)[\"`\]]?\s[^\n]*?--[ \t]*(.*?)\s*$", re.MULTILINE)
 _TABLE_COMMENT = re.compile(r"\([ \t]*--[ \t]*(.*?)\s*$", re.MULTILINE)
 _LOCAL_KEY = re.compile(r"_id$|_key$")
-_LOOKUP_ROWS = 50
-"""A table of an id and a name with more rows is data, not a list of what there is."""
-_NAME_IT = ": name it under `database.entities` of a schema file"
+_MAX_LOOKUP_ROWS = 50  # a table of ids and names with more rows is data, not a list of possible values
+_NAMING_HINT = ": name it under `database.entities` of a schema file"
 
 
-def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tuple[str, ...]]:
-    """Reflect a database. Raises `UnreadableError` where it cannot be opened, `DataError` where its layout is unclear.
+def reflect_database(url: str, layout: DatabaseLayout) -> tuple[Reference, tuple[str, ...]]:
+    """Return the reference of a database, and a description of each part that was left out, with the reason.
 
-    Returns also what is not in the reference, with the reason: names that no formula could spell, or that clash.
+    Columns and foreign keys are left out if no formula can write their names, or if their names clash. Raises
+    `UnreadableError` if the database cannot be opened or read, and `DataError` if the URL is invalid, a driver is missing or
+    the layout is unclear.
     """
     with require_extra("database", "reading a database"):
         import sqlalchemy
@@ -45,32 +51,35 @@ def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tup
         parsed = sqlalchemy.make_url(url)
     except ArgumentError:
         raise DataError("this is no database URL; write it like sqlite:///data.db or postgresql://host/name") from None
-    shown = parsed.render_as_string(hide_password=True)
-    path = parsed.database if parsed.get_backend_name() == "sqlite" else None
-    if path and path != ":memory:" and not path.startswith("file:") and not Path(path).is_file():
-        raise UnreadableError(f"cannot read {path}: No such file or directory")  # SQLite would make an empty database
+    safe_url = parsed.render_as_string(hide_password=True)
+    path = parsed.database
+    is_file = parsed.get_backend_name() == "sqlite" and path and path != ":memory:" and not path.startswith("file:")
+    if path and is_file and not Path(path).is_file():  # SQLite would create an empty database
+        raise UnreadableError(f"cannot read {path}: No such file or directory")
     try:
         engine = sqlalchemy.create_engine(parsed)
         try:
             with engine.connect() as connection:
-                inspector, schema = sqlalchemy.inspect(connection), layout.schema or None
-                return _Reflection(connection, inspector, layout, schema).reflected()
+                inspector = sqlalchemy.inspect(connection)
+                return _Reflection(connection, inspector, layout, layout.schema or None).build_reference()
         finally:
             engine.dispose()
     except (ModuleNotFoundError, NoSuchModuleError) as error:
-        raise DataError(f"there is no driver for {shown}: {_said(error)}") from None
+        raise DataError(f"there is no driver for {safe_url}: {_first_line(error)}") from None
     except (SQLAlchemyError, ValueError, OverflowError) as error:
-        raise UnreadableError(f"cannot read {shown}: {_said(error)}") from None
+        raise UnreadableError(f"cannot read {safe_url}: {_first_line(error)}") from None
 
 
-def _said(error: BaseException) -> str:
-    """The first line of what a driver says."""
+def _first_line(error: BaseException) -> str:
+    """Return the first line of the message of a driver's error; the name of its class if it has none."""
     cause = getattr(error, "orig", None) or error
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
 
 @dataclass
 class _Reflection:
+    """The reflection of one database. `left_out` collects the parts that cannot be in the reference, with the reasons."""
+
     connection: Connection
     inspector: Inspector
     layout: DatabaseLayout
@@ -78,56 +87,64 @@ class _Reflection:
     left_out: list[str] = field(default_factory=list)
     enums: dict[str, EnumType] = field(default_factory=dict)
 
-    def reflected(self) -> tuple[Reference, tuple[str, ...]]:
+    def build_reference(self) -> tuple[Reference, tuple[str, ...]]:
+        """Read the whole database; return its reference and what was left out. Raises `DataError` if the layout is unclear."""
         tables = sorted(self.inspector.get_table_names(self.schema))
         views = sorted(self.inspector.get_view_names(self.schema))
-        found = find_definitions([*tables, *views], self.columns, self.layout)
-        root = self.root([table for table in tables if table != found], views)
-        columns, places = self.columns(root), {root: [root]}
-        entities = [
-            self.entity(
-                root, root, f"Primary {_words(root).lower()} entity (root context)", nullable=False, is_root=True
-            )
-        ]
-        for name, table, nullable in self.related(root, columns):
-            places.setdefault(table, []).append(name)
-            about = f"{_title(name)} entity (foreign key relationship from {root})"
-            entities.append(self.entity(name, table, about, nullable=nullable))
-        if found:
-            rows = self.definitions(found, list(self.columns(found)))
-            entities = custom_fields(entities, rows, places, self.left_out)
+        definition_table = find_definition_table([*tables, *views], self.read_columns, self.layout)
+        root = self.choose_root([table for table in tables if table != definition_table], views)
+        about = f"Primary {_words(root).lower()} entity (root context)"
+        entities = [self.read_entity(root, root, about, nullable=False, is_root=True)]
+        names_by_table = {root: [root]}
+        for name, table, nullable in self.read_related_entities(root, self.read_columns(root)):
+            names_by_table.setdefault(table, []).append(name)
+            about = f"{_title_case(name)} entity (foreign key relationship from {root})"
+            entities.append(self.read_entity(name, table, about, nullable=nullable))
+        if definition_table:
+            rows = self.read_definitions(definition_table, list(self.read_columns(definition_table)))
+            entities = add_custom_fields(entities, rows, names_by_table, self.left_out)
         description = f"What formulas over {root} may say: its fields, operators, functions and syntax."
-        made = Reference(tuple(entities), root, description=description, enums=tuple(self.enums.values()))
-        return made, tuple(dict.fromkeys(self.left_out))
+        reference = Reference(tuple(entities), root, description=description, enums=tuple(self.enums.values()))
+        return reference, tuple(dict.fromkeys(self.left_out))
 
-    def columns(self, table: str) -> dict[str, Any]:
+    def read_columns(self, table: str) -> dict[str, Any]:
+        """Return the reflected columns of a table by name."""
         return {column["name"]: column for column in self.inspector.get_columns(table, self.schema)}
 
-    def root(self, tables: list[str], views: list[str]) -> str:
-        """The table or view that the layout names, else the table with the most foreign keys."""
+    def choose_root(self, tables: list[str], views: list[str]) -> str:
+        """Return the table or view that the layout names, or else the table with the most foreign keys.
+
+        Raises `DataError` if there is no such table, several have the most keys, or formulas cannot write its name.
+        """
         if not tables:
             raise DataError("the database has no tables")
-        named = self.layout.root
-        if named:
-            _refuse_unknown_table(named, [*tables, *views])
+        root = self.layout.root
+        if root:
+            refuse_unknown_table(root, [*tables, *views])
         else:
             keys = {table: len(self.inspector.get_foreign_keys(table, self.schema)) for table in tables}
-            most = [table for table in tables if keys[table] == max(keys.values())]
-            if len(most) > 1:
-                raise DataError(f"which table is the root? name it with --root: {', '.join(most[:20])}")
-            named = most[0]
-        if not _names_an_entity(named):
-            message = f"formulas cannot name the table `{named}`: use letters, digits and `_`, and no word of theirs"
+            candidates = [table for table in tables if keys[table] == max(keys.values())]
+            if len(candidates) > 1:
+                names = ", ".join(candidates[:MAX_LISTED_NAMES])
+                raise DataError(f"which table is the root? name it with --root: {names}")
+            root = candidates[0]
+        if not _can_name_entity(root):
+            message = f"formulas cannot name the table `{root}`: use letters, digits and `_`, and no word of theirs"
             raise DataError(message)
-        return named
+        return root
 
-    def related(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-        """Yield the entities that the root's foreign keys lead to: name, table, whether there may be none."""
-        named, seen = dict(self.layout.entities), {root: ""}
+    def read_related_entities(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+        """Yield the name, the table and the nullability of each entity that a foreign key of the root leads to.
+
+        An entity that cannot be in the reference is added to `left_out` instead.
+        """
+        names_by_column = dict(self.layout.entities)
+        places_by_name = {root: ""}
         order = {column: place for place, column in enumerate(columns)}
         keys = self.inspector.get_foreign_keys(root, self.schema)
         for key in sorted(keys, key=lambda key: [order.get(column, 0) for column in key["constrained_columns"]]):
-            local, table = key["constrained_columns"], key["referred_table"]
+            local = key["constrained_columns"]
+            table = key["referred_table"]
             place = f"the entity of {root}.{', '.join(local)} → {table}"
             if key.get("referred_schema") not in (None, self.schema) or any(column not in columns for column in local):
                 self.left_out.append(f"{place}, which is in another schema")
@@ -135,118 +152,133 @@ class _Reflection:
             if not self.inspector.has_table(table, self.schema):
                 self.left_out.append(f"{place}, as there is no table `{table}`")
                 continue
-            column = local[0]
-            name = named.get(column) or (_LOCAL_KEY.sub("", column) if len(local) == 1 else table)
-            if not _names_an_entity(name):
-                self.left_out.append(f"{place}, as no formula can name `{name}`{_NAME_IT}")
-            elif name not in seen:
-                seen[name] = place
-                yield name, table, any(bool(columns[each].get("nullable", True)) for each in local)
-            elif seen[name] != place:  # a key that is declared twice is one
-                self.left_out.append(f"{place}, as another entity is called `{name}`{_NAME_IT}")
+            default_name = _LOCAL_KEY.sub("", local[0]) if len(local) == 1 else table
+            name = names_by_column.get(local[0]) or default_name
+            if not _can_name_entity(name):
+                self.left_out.append(f"{place}, as no formula can name `{name}`{_NAMING_HINT}")
+            elif name not in places_by_name:
+                places_by_name[name] = place
+                yield name, table, any(bool(columns[column].get("nullable", True)) for column in local)
+            elif places_by_name[name] != place:  # a key that is declared twice is not a clash
+                self.left_out.append(f"{place}, as another entity is called `{name}`{_NAMING_HINT}")
 
     # --- one table
 
-    def entity(self, name: str, table: str, description: str, *, nullable: bool, is_root: bool = False) -> Entity:
-        said, comments = self.comments(table)
+    def read_entity(self, name: str, table: str, description: str, *, nullable: bool, is_root: bool = False) -> Entity:
+        """Return a table as an entity, without a single primary key and the columns that the layout excludes.
+
+        A column that formulas cannot name is added to `left_out`. `description` is used if the table has no comment.
+        """
+        table_comment, comments = self.read_comments(table)
         keys = self.inspector.get_pk_constraint(table, self.schema).get("constrained_columns") or []
-        hidden = set(keys) if len(keys) == 1 else set()
-        hidden |= {each.removeprefix(f"{table}.") for each in self.layout.exclude}
-        fields, columns = [], self.columns(table)
-        names = {} if is_root else self.looked_up_names(table, columns, keys)
+        excluded = {column.removeprefix(f"{table}.") for column in self.layout.exclude}
+        if len(keys) == 1:
+            excluded |= set(keys)
+        fields: list[EntityField] = []
+        columns = self.read_columns(table)
+        names = {} if is_root else self.read_lookup_names(table, columns, keys)
         for column, reflected in columns.items():
-            if column in hidden:
+            if column in excluded:
                 continue
             if not is_name(column):
                 self.left_out.append(f"{name}.{column}, which no formula can name")
                 continue
-            about = reflected.get("comment") or comments.get(column) or _title(column)
-            fields.append(self.field(table, column, reflected, str(about), names.get(column, ())))
-        return Entity(name, said or description, nullable, fields=tuple(fields))
+            about = reflected.get("comment") or comments.get(column) or _title_case(column)
+            fields.append(self.read_field(table, column, reflected, str(about), names.get(column, ())))
+        return Entity(name, table_comment or description, nullable, fields=tuple(fields))
 
-    def field(self, table: str, column: str, reflected: Any, about: str, looked_up_names: tuple[str, ...]) -> Field:
-        """Return a column as a field. One with names from a lookup table is an enum of these names."""
-        kind = _kind(reflected["type"])
+    def read_field(
+        self, table: str, column: str, reflected: Any, about: str, looked_up_names: tuple[str, ...]
+    ) -> EntityField:
+        """Return a column as a field; an enum of `looked_up_names` if there are any. Registers the enum of the field."""
+        kind = _field_kind(reflected["type"])
         values = looked_up_names or tuple(getattr(reflected["type"], "enums", None) or ())
         name = ""
         if kind == "enum" or looked_up_names:
             kind = "enum"
-            name = self.enum(table, column, str(getattr(reflected["type"], "name", None) or ""), values, about)
+            name = self.register_enum(table, column, str(getattr(reflected["type"], "name", None) or ""), values, about)
         nullable = bool(reflected.get("nullable", True))
-        return Field(column, kind, about, nullable, name, values, _default(reflected.get("default"), kind))
+        return EntityField(column, kind, about, nullable, name, values, _parse_default(reflected.get("default"), kind))
 
-    def enum(self, table: str, column: str, called: str, values: tuple[str, ...], about: str) -> str:
-        """The name of an enum: its own where it has a proper one, else the column's; one name has one list of values."""
-        proper = called if called[:1].isupper() else ""
-        for name in (proper, _camel(called or column), _camel(f"{table}_{column}")):
+    def register_enum(self, table: str, column: str, type_name: str, values: tuple[str, ...], about: str) -> str:
+        """Add an enum to `enums`, and return its name; empty if every possible name has other values already.
+
+        The name is that of the database's type if it is capitalized, or else made of the names of the type, column and table.
+        """
+        proper_name = type_name if type_name[:1].isupper() else ""
+        for name in (proper_name, _camel_case(type_name or column), _camel_case(f"{table}_{column}")):
             if name and self.enums.setdefault(name, EnumType(name, about, values)).values == values:
                 return name
         return ""
 
-    def looked_up_names(
+    def read_lookup_names(
         self, table: str, columns: Mapping[str, Any], keys: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return the name column of a lookup table, one of an id and a name, with its names in the order of the ids.
+        """Return the name column of a lookup table with its names, in the order of the ids.
 
-        Empty if the table is no lookup table.
+        A lookup table has an id and a name, and few rows. Returns an empty mapping for any other table.
         """
         names = [column for column in columns if column not in keys]
-        if len(keys) != 1 or len(names) != 1 or _kind(columns[names[0]]["type"]) != "string":
+        if len(keys) != 1 or len(names) != 1 or _field_kind(columns[names[0]]["type"]) != "string":
             return {}
         import sqlalchemy
 
+        key: Any = sqlalchemy.column(keys[0])
         source = sqlalchemy.table(table, schema=self.schema)
-        query: Any = (
-            sqlalchemy.select(sqlalchemy.column(names[0])).select_from(source).order_by(sqlalchemy.column(keys[0]))
-        )
-        rows = self.connection.execute(query.limit(_LOOKUP_ROWS + 1)).scalars().all()
+        query: Any = sqlalchemy.select(sqlalchemy.column(names[0])).select_from(source).order_by(key)
+        rows = self.connection.execute(query.limit(_MAX_LOOKUP_ROWS + 1)).scalars().all()
         values = tuple(dict.fromkeys(row for row in rows if isinstance(row, str) and row))
-        return {names[0]: values} if 0 < len(values) == len(rows) <= _LOOKUP_ROWS else {}
+        if not 0 < len(values) == len(rows) <= _MAX_LOOKUP_ROWS:
+            return {}
+        return {names[0]: values}
 
-    def comments(self, table: str) -> tuple[str, dict[str, str]]:
-        """Return the comment of a table, and in SQLite, which stores none, those of its columns in its definition."""
+    def read_comments(self, table: str) -> tuple[str, dict[str, str]]:
+        """Return the comment of a table, empty if it has none, and the comments of its columns that are not reflected.
+
+        SQLite stores no comments, so those in the text of the table's definition are read.
+        """
         if self.connection.dialect.name != "sqlite":
             try:
                 return self.inspector.get_table_comment(table, self.schema).get("text") or "", {}
-            except (
-                NotImplementedError
-            ):  # SQLAlchemy's dialect of this database knows no comments: there are none to read
+            except NotImplementedError:  # SQLAlchemy does not support comments for this kind of database
                 return "", {}
         import sqlalchemy
 
         query = sqlalchemy.text("SELECT sql FROM sqlite_master WHERE name = :name")
-        written = str(self.connection.execute(query, {"name": table}).scalar() or "")
-        said = _TABLE_COMMENT.search(written.split("\n", 1)[0])
-        return said[1] if said else "", dict(_COMMENT.findall(written.partition("\n")[2]))
+        definition = str(self.connection.execute(query, {"name": table}).scalar() or "")
+        head, _, rest = definition.partition("\n")
+        comment = _TABLE_COMMENT.search(head)
+        return (comment[1] if comment else ""), dict(_COLUMN_COMMENT.findall(rest))
 
-    def definitions(self, table: str, columns: list[str]) -> list[dict[str, Any]]:
-        """The rows that define custom fields, their columns by what they mean."""
+    def read_definitions(self, table: str, columns: list[str]) -> list[dict[str, Any]]:
+        """Return the rows that define custom fields, keyed by meaning and sorted by entity and key.
+
+        Raises `DataError` if the table lacks a column that the layout names, or one that is required.
+        """
         import sqlalchemy
 
-        known = definition_columns(columns, self.layout)
-        for column in known.values():
+        columns_by_meaning = map_definition_columns(columns, self.layout)
+        for column in columns_by_meaning.values():
             if column not in columns:
-                raise DataError(f"the table `{table}` has no column `{column}`; it has: {', '.join(columns[:20])}")
-        for needed in ("entity", "key", "type"):
-            if needed not in known:
-                message = f"which column of `{table}` is the {needed} of a custom field? map it in the schema file"
+                names = ", ".join(columns[:MAX_LISTED_NAMES])
+                raise DataError(f"the table `{table}` has no column `{column}`; it has: {names}")
+        for meaning in ("entity", "key", "type"):
+            if meaning not in columns_by_meaning:
+                message = f"which column of `{table}` is the {meaning} of a custom field? map it in the schema file"
                 raise DataError(message)
-        chosen: list[Any] = [sqlalchemy.column(column).label(meaning) for meaning, column in known.items()]
-        query = sqlalchemy.select(*chosen).select_from(sqlalchemy.table(table, schema=self.schema))
+        labels: list[Any] = [sqlalchemy.column(column).label(meaning) for meaning, column in columns_by_meaning.items()]
+        query = sqlalchemy.select(*labels).select_from(sqlalchemy.table(table, schema=self.schema))
         rows = self.connection.execute(query).mappings().all()
         return sorted((dict(row) for row in rows), key=lambda row: (str(row["entity"]), str(row["key"])))
 
 
-def _refuse_unknown_table(name: str, tables: Sequence[str]) -> None:
-    if name not in tables:
-        raise DataError(f"there is no table `{name}`; there are: {', '.join(tables[:20])}")
-
-
-def _names_an_entity(name: str) -> bool:
+def _can_name_entity(name: str) -> bool:
+    """Return True if formulas can write `name` as the name of an entity."""
     return is_name(name) and name not in RESERVED_WORDS
 
 
-def _kind(ty: object) -> str:
+def _field_kind(ty: object) -> str:
+    """Return the type of a field for an SQLAlchemy type; `json`, which formulas cannot read, for an unknown type."""
     from sqlalchemy import types
 
     kinds: tuple[tuple[type | tuple[type, ...], str], ...] = (
@@ -254,123 +286,32 @@ def _kind(ty: object) -> str:
         ((types.Numeric, types.Float), "float"), ((types.DateTime, types.Date, types.Time), "datetime"),
         ((types.String, types.Uuid), "string"),
     )  # fmt: skip
-    return next((kind for known, kind in kinds if isinstance(ty, known)), "json")
+    return next((kind for python_type, kind in kinds if isinstance(ty, python_type)), "json")
 
 
-def _default(written: object, kind: str) -> Json:
-    """A column's default where it is a literal."""
-    text = str(written).strip() if written is not None else ""
-    quoted = _DEFAULT_TEXT.fullmatch(text)
-    value = quoted[1].replace("''", "'") if quoted else text.strip("()")
+def _parse_default(default: object, kind: str) -> Json:
+    """Return the default of a column, given as SQL; None if it is no literal of its type."""
+    text = "" if default is None else str(default).strip()
+    quoted = _QUOTED_DEFAULT.fullmatch(text)
+    value = text.strip("()")
+    if quoted:
+        value = quoted[1].replace("''", "'")
     if kind == "boolean" and value.lower() in ("true", "false", "1", "0"):
         return value.lower() in ("true", "1")
     if kind in ("integer", "float") and re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", value):
         return int(value) if kind == "integer" and "." not in value else float(value)
-    return value if quoted and kind in ("string", "enum", "datetime") else None
+    if quoted and kind in ("string", "enum", "datetime"):
+        return value
+    return None
 
 
 def _words(name: str) -> str:
     return " ".join(part for part in name.split("_") if part)
 
 
-def _title(name: str) -> str:
+def _title_case(name: str) -> str:
     return _words(name).title()
 
 
-def _camel(name: str) -> str:
+def _camel_case(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", name) if part)
-
-
-# --- custom fields, from the rows that define them
-
-_TABLES = (
-    "custom_field_definition", "custom_field_definitions", "custom_field", "custom_fields", "field_definition",
-    "field_definitions",
-)  # fmt: skip
-_COLUMNS = {
-    "entity": ("entity", "entity_type", "entity_name", "model", "table_name"),
-    "key": ("field_key", "key", "field_name", "name"),
-    "type": ("field_type", "data_type", "type"),
-    "description": ("description", "help_text", "label"),
-    "required": ("required", "is_required"),
-    "options": ("options", "choices", "allowed_values"),
-    "default": ("default_value", "default"),
-    "active": ("is_active", "active"),
-}
-_ALIASES = {
-    "int": "integer", "bigint": "integer", "decimal": "number", "numeric": "number", "double": "number", "bool": "boolean",
-    "checkbox": "boolean", "str": "string", "varchar": "string", "select": "enum", "dropdown": "enum", "choice": "enum",
-    "multi_select": "multiselect", "timestamp": "datetime",
-}  # fmt: skip
-
-
-def find_definitions(tables: Sequence[str], columns_of: Callable[[str], Iterable[str]], layout: DatabaseLayout) -> str:
-    """The table that defines custom fields: the one that the layout names, else one that is called so; or none."""
-    if layout.custom_table:
-        _refuse_unknown_table(layout.custom_table, tables)
-        return layout.custom_table
-    for name in _TABLES:
-        if name in tables and {"entity", "key", "type"} <= definition_columns(list(columns_of(name)), layout).keys():
-            return name
-    return ""
-
-
-def definition_columns(columns: Sequence[str], layout: DatabaseLayout) -> dict[str, str]:
-    """What each column of a table of definitions means, as far as it is mapped or called so."""
-    found = {meaning: next((n for n in names if n in columns), "") for meaning, names in _COLUMNS.items()}
-    found |= dict(layout.custom_columns)
-    return {meaning: column for meaning, column in found.items() if column}
-
-
-def custom_fields(
-    entities: Sequence[Entity],
-    rows: Sequence[Mapping[str, Any]],
-    places: Mapping[str, Sequence[str]],
-    left_out: list[str],
-) -> list[Entity]:
-    """The entities with the custom fields that the rows define, for an entity or for a table and all of its `places`."""
-    defined: dict[str, dict[str, Field]] = {entity.name: {} for entity in entities}
-    for row in rows:
-        entity, key = str(row["entity"]), str(row["key"])
-        if row.get("active", True) in (False, 0):
-            continue
-        named = [entity] if entity in defined else places.get(entity, ())
-        if not named or not is_name(key):
-            left_out.append(f"{entity}.custom_fields.{key}, which no formula can name")
-            continue
-        for each in named:
-            if key in defined[each]:
-                left_out.append(f"the second definition of {each}.custom_fields.{key}")
-            defined[each].setdefault(key, _custom_field(key, row))
-    return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
-
-
-def _custom_field(key: str, row: Mapping[str, Any]) -> Field:
-    kind = str(row["type"]).strip().lower()
-    kind = _ALIASES.get(kind, kind)
-    options = _read(row.get("options"))
-    return Field(
-        key,
-        kind if kind in CUSTOM_TYPES else "json",
-        str(row.get("description") or key.replace("_", " ").capitalize()),
-        nullable=row.get("required") not in (True, 1),
-        values=tuple(dict.fromkeys(map(_option, options))) if isinstance(options, list) else (),
-        default=_read(row.get("default")),
-    )
-
-
-def _option(option: Json) -> str:
-    """An option's value, where it has a label too."""
-    value = option.get("value", option) if isinstance(option, dict) else option
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _read(value: Any) -> Json:
-    """A value of a JSON column, which some databases give as text."""
-    if not isinstance(value, str):
-        return value if value is None or isinstance(value, bool | int | float | list | dict) else str(value)
-    try:
-        found: Json = json.loads(value, parse_constant=refuse_constant)
-    except (ValueError, RecursionError):
-        return value
-    return found

@@ -1,7 +1,7 @@
-"""A reference as the JSON that is published: the schema of formula references, keys in its order.
+"""Build the published JSON of a reference, in the schema of formula references, and find its next version.
 
 In: a `Reference`. Out: plain values, and their text. Operators and functions come from the table of the language; what
-the reference leaves open (patterns, notes, what an entity's absence means) is filled in from its fields.
+the reference leaves open (patterns, examples, notes, what an entity's absence means) is filled in from its fields.
 """
 
 from __future__ import annotations
@@ -15,39 +15,41 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.language import functions, operators
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.types import Base, Type
-from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
+from formulaseed.reference.model import CUSTOM, Entity, EntityField, EnumType, Example, Reference, SyntaxPattern
 from formulaseed.reference.rules import find_unlisted
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 
-PREFIXED = "; only with its prefix: "
-"""What is put before the fields of the root whose names alone mean something else."""
+PREFIX_NOTE = "; only with its prefix: "
+"""The text before the root's fields that need its prefix, because their names alone mean something else."""
 
 
-def reference_json(reference: Reference) -> dict[str, Any]:
+def build_document(reference: Reference) -> dict[str, Any]:
     """Return the published document: plain values, the root entity first, its keys in the order of the schema."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
+    patterns = reference.patterns or _build_default_patterns(reference)
+    examples = reference.examples or _build_default_examples(reference)
     return {
         "version": reference.version,
         **({"generated_at": reference.generated_at} if reference.generated_at else {}),
         "description": reference.description or "What formulas may say: fields, operators, functions and syntax.",
-        "entities": {entity.name: _entity(entity, reference) for entity in entities},
+        "entities": {entity.name: _entity_json(entity, reference) for entity in entities},
         "custom_fields": {
-            entity.name: [_custom_field(field, entity) for field in entity.custom_fields]
+            entity.name: [_custom_field_json(field, entity) for field in entity.custom_fields]
             for entity in entities
             if entity.custom_fields
         },
-        "enums": {enum.name: _record(_with_usage(enum, reference)) for enum in all_enums(reference)},
-        "operators": _operators(reference),
-        "functions": {name: _function(function) for name, function in reference.allowed_functions.items()},
-        "syntax_patterns": {entry.name: _record(entry) for entry in reference.patterns or _default_patterns(reference)},
-        "examples": {entry.name: _record(entry) for entry in reference.examples or _default_examples(reference)},
-        "notes": dict(reference.notes or _default_notes(reference)),
+        "enums": {enum.name: _record_json(_add_usage(enum, reference)) for enum in collect_enums(reference)},
+        "operators": _operators_json(reference),
+        "functions": {name: _function_json(function) for name, function in reference.available_functions.items()},
+        "syntax_patterns": {entry.name: _record_json(entry) for entry in patterns},
+        "examples": {entry.name: _record_json(entry) for entry in examples},
+        "notes": dict(reference.notes or _build_default_notes(reference)),
     }
 
 
 def list_fields(document: dict[str, Any], entity: str) -> Iterator[dict[str, Any]]:
-    """Yield the published fields of an entity, then its custom fields, renamed to the keys of the others."""
+    """Yield the published fields of an entity, then its custom fields with their keys renamed to those of fields."""
     yield from document["entities"][entity]["fields"].values()
     for custom in document["custom_fields"].get(entity, ()):
         yield {
@@ -59,17 +61,17 @@ def list_fields(document: dict[str, Any], entity: str) -> Iterator[dict[str, Any
         }
 
 
-def line_of(text: str) -> str:
-    """Return the text on one line, without unprintable characters."""
+def format_line(text: str) -> str:
+    """Return the text on one line, with a space for each run of white space and unprintable characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def document_text(document: dict[str, Any]) -> str:
+def format_document(document: dict[str, Any]) -> str:
     """Return the document as the JSON text that is written to a file."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def all_enums(reference: Reference) -> list[EnumType]:
+def collect_enums(reference: Reference) -> list[EnumType]:
     """Return the reference's enums, then those that only its fields name."""
     enums = {enum.name: enum for enum in reference.enums}
     for entity in reference.entities:
@@ -79,30 +81,35 @@ def all_enums(reference: Reference) -> list[EnumType]:
     return list(enums.values())
 
 
-def access_pattern(entity: Entity, reference: Reference) -> str:
-    """Describe how formulas write an entity's fields: with its prefix, or directly for the root."""
+def describe_access(entity: Entity, reference: Reference) -> str:
+    """Return how formulas write an entity's fields: with its prefix, or directly for the root."""
     if entity.name != reference.root:
         return f"{entity.name}.field_name"
-    full = (f"{entity.name}.{field.name}" for field in entity.fields)
-    direct = next((name for name in full if name not in reference.hidden), "")
-    example = f" (e.g., {direct} or just {reference.short_name(direct)})" if direct else ""
-    prefixed = PREFIXED + ", ".join(reference.hidden) if reference.hidden else ""
-    return f"Direct field access{example}{prefixed}"
+    pattern = "Direct field access"
+    full_names = (f"{entity.name}.{field.name}" for field in entity.fields)
+    direct = next((name for name in full_names if name not in reference.hidden_fields), None)
+    if direct is not None:
+        pattern += f" (e.g., {direct} or just {reference.short_name(direct)})"
+    if reference.hidden_fields:
+        pattern += PREFIX_NOTE + ", ".join(reference.hidden_fields)
+    return pattern
 
 
-def _entity(entity: Entity, reference: Reference) -> dict[str, Any]:
-    absent = f"There may be no {entity.name}: then all its fields are null" if entity.nullable else ""
-    return _without_none(
+def _entity_json(entity: Entity, reference: Reference) -> dict[str, Any]:
+    note = entity.note
+    if not note and entity.nullable:
+        note = f"There may be no {entity.name}: then all its fields are null"
+    return _drop_none(
         description=entity.description,
-        access_pattern=access_pattern(entity, reference),
+        access_pattern=describe_access(entity, reference),
         nullable=entity.nullable,
-        note=entity.note or absent or None,
-        fields={field.name: _field(field, entity) for field in entity.fields},
+        note=note or None,
+        fields={field.name: _field_json(field, entity) for field in entity.fields},
     )
 
 
-def _field(field: Field, entity: Entity) -> dict[str, Any]:
-    return _without_none(
+def _field_json(field: EntityField, entity: Entity) -> dict[str, Any]:
+    return _drop_none(
         type=field.type,
         description=field.description,
         nullable=field.nullable,
@@ -115,8 +122,8 @@ def _field(field: Field, entity: Entity) -> dict[str, Any]:
     )
 
 
-def _custom_field(field: Field, entity: Entity) -> dict[str, Any]:
-    return _without_none(
+def _custom_field_json(field: EntityField, entity: Entity) -> dict[str, Any]:
+    return _drop_none(
         field_key=field.name,
         field_type=field.type,
         description=field.description,
@@ -127,51 +134,52 @@ def _custom_field(field: Field, entity: Entity) -> dict[str, Any]:
     )
 
 
-def _without_none(**keys: Any) -> dict[str, Any]:
+def _drop_none(**keys: Any) -> dict[str, Any]:
+    """Return the keys whose value is not None."""
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _record(entry: EnumType | SyntaxPattern | Example) -> dict[str, Any]:
-    """Return an entry of a section without its name, which is its key there, and without an empty usage."""
+def _record_json(entry: EnumType | SyntaxPattern | Example) -> dict[str, Any]:
+    """Return an entry of a section without its name, which is its key in the section, and without an empty usage."""
     record = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(entry).items()}
     return {key: value for key, value in record.items() if key != "name" and (value or key != "usage")}
 
 
-def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
+def _add_usage(enum: EnumType, reference: Reference) -> EnumType:
     """Return a copy of the enum; an empty `usage` lists the fields that have its type."""
     places = [f"{e.name}.{f.name}" for e in reference.entities for f in e.fields if f.enum_type == enum.name]
     if enum.usage or not places:
         return enum
-    plural = "s" if len(places) > 1 else ""
-    return replace(enum, usage=f"Used in {' and '.join(places)} field{plural}")
+    noun = "fields" if len(places) > 1 else "field"
+    return replace(enum, usage=f"Used in {' and '.join(places)} {noun}")
 
 
-def _operators(reference: Reference) -> dict[str, dict[str, str]]:
+def _operators_json(reference: Reference) -> dict[str, dict[str, str]]:
     """Return the operators that formulas may use, by kind, each with its description; a kind without any is left out."""
     if reference.operators is None:
         return {kind: dict(group) for kind, group in operators.OPERATORS_BY_KIND.items()}
-    listed = reference.operators
-    allowed = {
-        kind: {name: meaning for name, meaning in group.items() if name in listed}
-        for kind, group in operators.OPERATORS_BY_KIND.items()
-    }
-    return {kind: group for kind, group in allowed.items() if group}
+    groups: dict[str, dict[str, str]] = {}
+    for kind, group in operators.OPERATORS_BY_KIND.items():
+        allowed = {name: meaning for name, meaning in group.items() if name in reference.operators}
+        if allowed:
+            groups[kind] = allowed
+    return groups
 
 
-def _function(function: functions.Function) -> dict[str, str]:
+def _function_json(function: functions.Function) -> dict[str, str]:
     entry = {key: getattr(function, key) for key in ("signature", "description", "example")}
     return {**entry, "returns": "float" if function.returns == "number" else function.returns}
 
 
-# --- what its source leaves open
+# --- the sections that a reference leaves open
 
 
-def _default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
+def _build_default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
     """Return patterns for the reference's own fields; a pattern without an allowed example is left out."""
-    patterns = []
+    formulas = _write_pattern_formulas(_readable_types(reference))
+    patterns: list[SyntaxPattern] = []
     for name, syntax, meaning in _PATTERNS:
-        formulas = _pattern_formulas(name, _types_as_written(reference))
-        examples = [formula for formula in formulas if _is_allowed(formula, reference)]
+        examples = [formula for formula in formulas[name] if _is_allowed(formula, reference)]
         if examples:
             patterns.append(SyntaxPattern(name, syntax, meaning, tuple(examples[:3])))
     return tuple(patterns)
@@ -188,37 +196,37 @@ _PATTERNS = (
 )
 
 
-def _pattern_formulas(pattern: str, types: dict[str, Type]) -> list[str]:
-    """Return formulas that show a syntax pattern. Raises `ValueError` if it is none of `_PATTERNS`."""
+def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
+    """Return formulas over fields of these types that show each of `_PATTERNS`."""
     numbers = [f"({name} or 0)" if ty.nullable else name for name, ty in types.items() if ty.is_numeric]
     enum_tests = [f"{name} == {ty.values[0]!r}" for name, ty in types.items() if ty.values][:1]
-    match pattern:
-        case "arithmetic":
-            return [f"{number} * 2" for number in numbers]
-        case "comparison":
-            return [*(f"{number} >= 16" for number in numbers[:1]), *enum_tests]
-        case "field_access":
-            return [name for name in types if "." in name and f".{CUSTOM}." not in name][:3]
-        case "nested_field_access":
-            return [name for name in types if f".{CUSTOM}." in name][:2]
-        case "function_call":
-            return [f"max({number}, 1)" for number in numbers[:1]]
-        case "ternary":
-            return [f"10 if {test} else 0" for test in enum_tests or [f"{number} > 100" for number in numbers[:1]]]
-        case "null_safety":
-            return [number for number in numbers if " or " in number][:1]
-    raise ValueError(f"no syntax pattern is called {pattern}")
+    custom = [name for name in types if f".{CUSTOM}." in name]
+    formulas = {
+        "arithmetic": [f"{number} * 2" for number in numbers],
+        "comparison": enum_tests,
+        "field_access": [name for name in types if "." in name and name not in custom][:3],
+        "nested_field_access": custom[:2],
+        "ternary": [f"10 if {test} else 0" for test in enum_tests],
+        "null_safety": [number for number in numbers if " or " in number][:1],
+        "function_call": [],
+    }
+    if numbers:
+        formulas["comparison"] = [f"{numbers[0]} >= 16", *enum_tests]
+        formulas["function_call"] = [f"max({numbers[0]}, 1)"]
+        formulas["ternary"] = formulas["ternary"] or [f"10 if {numbers[0]} > 100 else 0"]
+    return formulas
 
 
-def _default_examples(reference: Reference) -> tuple[Example, ...]:
+def _build_default_examples(reference: Reference) -> tuple[Example, ...]:
     """Return allowed formulas over the reference's own fields, one for each common use."""
-    typed = _types_as_written(reference)
-    numbers = [name for name, ty in typed.items() if ty.is_numeric and not name.endswith("_id")]
-    numbers.sort(key=lambda name: typed[name].base is not Base.INTEGER)
-    plain = next((name for name in numbers if not typed[name].nullable), "")
-    guarded = [name for name in numbers if typed[name].nullable] or [""]
-    enum, value = next(((name, ty.values[0]) for name, ty in typed.items() if ty.values), ("", ""))
-    first, last = guarded[0], guarded[-1]
+    types = _readable_types(reference)
+    numbers = [name for name, ty in types.items() if ty.is_numeric and not name.endswith("_id")]
+    numbers.sort(key=lambda name: types[name].base is not Base.INTEGER)
+    plain = next((name for name in numbers if not types[name].nullable), "")
+    nullable = [name for name in numbers if types[name].nullable] or [""]
+    first = nullable[0]
+    last = nullable[-1]
+    enum, value = next(((name, ty.values[0]) for name, ty in types.items() if ty.values), ("", ""))
     rows = (
         (plain, "per_unit", f"{plain} * 2.5", f"2.50 for each unit of {plain}", "Simple per-unit pricing"),
         (plain, "tiered", f"{plain} * 3.0 if {plain} >= 16 else {plain} * 2.5", "A higher price from 16 on", "Tiered pricing"),
@@ -226,98 +234,111 @@ def _default_examples(reference: Reference) -> tuple[Example, ...]:
         (last, "bounded", f"clamp(({last} or 0) / 1000 * 8.0, 0, 500)", "From 0 to 500", "Bounded valuation"),
         (enum, "feature_bonus", f"10 if {enum} == {value!r} else 0", f"10 where {enum} is {value}", "Feature-based bonuses"),
     )  # fmt: skip
+    # An empty field means that the reference has no field of this kind.
     return tuple(Example(*texts) for field, *texts in rows if field and _is_allowed(texts[1], reference))
 
 
 def _is_allowed(formula: str, reference: Reference) -> bool:
-    """Return whether the reference lists every function and operator of a formula."""
+    """Return True if the reference allows every function and operator of a formula."""
     text = PlainText(Span(Source("", formula), 0, len(formula)), formula)
     return not find_unlisted(parse_formula(text, Problems()), reference)
 
 
-def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
+def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     root = reference.root
-    direct = next((name for name in _types_as_written(reference) if "." not in name), "")
+    direct = next((name for name in _readable_types(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
     if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
     return (
-        ("null_safety", "A nullable field needs a guard where null has no meaning: coalesce(x, 0), or x * 5 if entity else 0."),
+        (
+            "null_safety",
+            "A nullable field needs a guard where null has no meaning: coalesce(x, 0), or x * 5 if entity else 0.",
+        ),
         ("type_coercion", "The result of a formula becomes a float; true is 1.0, false is 0.0."),
-        ("operator_precedence", "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
-         "and, or, then a if condition else b."),
+        (
+            "operator_precedence",
+            "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
+            "and, or, then a if condition else b.",
+        ),
         ("field_access", access),
-        ("limitations", "One expression: no assignments, loops, imports, indexing or methods. Texts know ==, != and in."),
-    )  # fmt: skip
+        (
+            "limitations",
+            "One expression: no assignments, loops, imports, indexing or methods. Texts know ==, != and in.",
+        ),
+    )
 
 
-def _types_as_written(reference: Reference) -> dict[str, Type]:
-    """Return the types of the fields that formulas can read, by the names that formulas write; the root's first."""
+def _readable_types(reference: Reference) -> dict[str, Type]:
+    """Return the types of the fields that formulas can read, by the names that formulas write; the root's fields first."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
-    names = [name for entity in entities for name in reference.names_of(entity.name)]
+    names = [name for entity in entities for name in reference.field_names(entity.name)]
     return {reference.short_name(name): ty for name in names if (ty := reference.types[name]) is not None}
 
 
-# --- the version of a reference that has changed: what kind of change it is, and the number that follows
+# --- the next version of a reference, by the kind of its change
 
-Kind = Literal["none", "patch", "minor", "major"]
+VersionPart = Literal["none", "patch", "minor", "major"]
 Facts = dict[tuple[str, str], str]
-_UNVERSIONED = {"version", "generated_at"}
+"""Facts that formulas rely on: a kind such as `field` and a name, with the type, or an empty string if it has none."""
+_UNVERSIONED_KEYS = {"version", "generated_at"}
 _MAX_LISTED_REASONS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """The kind of change from one reference to another, with its reasons in words."""
+class ReferenceChange:
+    """The kind of change from one reference to another, which is the part of the version that it raises, with its reasons."""
 
-    kind: Kind
+    kind: VersionPart
     reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if not self.reasons:
             return self.kind
+        text = f"{self.kind}: {', '.join(self.reasons[:_MAX_LISTED_REASONS])}"
         rest = len(self.reasons) - _MAX_LISTED_REASONS
-        more = f" and {rest} more" if rest > 0 else ""
-        return f"{self.kind}: {', '.join(self.reasons[:_MAX_LISTED_REASONS])}{more}"
+        return f"{text} and {rest} more" if rest > 0 else text
 
 
-def change(before: Reference, written: dict[str, Any], after: Reference, document: dict[str, Any]) -> Change:
-    """Return the change from a reference as it was `written` in a file to another with its `document`.
+def compare_references(
+    before: Reference, written: dict[str, Any], after: Reference, document: dict[str, Any]
+) -> ReferenceChange:
+    """Return the change from the reference `before`, as `written` in its file, to `after` with its `document`.
 
     It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
-    something is new, and else, such as for a description, a patch.
+    something is new, and otherwise, such as for a description, a patch.
     """
-    old = _facts(
+    old = _collect_facts(
         before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.OPERATORS_BY_KIND)
     )
-    new = _facts(after, document["functions"], document["operators"])
-    hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]
-    major = [*_breaking_changes(old, new), *(f"{name} needs its prefix" for name in hidden)]
+    new = _collect_facts(after, document["functions"], document["operators"])
+    hidden = [name for name in after.hidden_fields if name in before.types and name not in before.hidden_fields]
+    major = [*_find_breaking_changes(old, new), *(f"{name} needs its prefix" for name in hidden)]
     if major:
-        return Change("major", tuple(sorted(major)))
+        return ReferenceChange("major", tuple(sorted(major)))
     minor = [f"{name} added" for _, name in new.keys() - old.keys()]
-    minor += _changed_facts(old, new).values()
+    minor += _find_changed_facts(old, new).values()
     if minor:
-        return Change("minor", tuple(sorted(minor)))
-    sections = (document.keys() | written.keys()) - _UNVERSIONED
-    differing = sorted(key for key in sections if document.get(key) != written.get(key))
-    return Change("patch" if differing else "none", tuple(f"{key} reworded" for key in differing))
+        return ReferenceChange("minor", tuple(sorted(minor)))
+    keys = (document.keys() | written.keys()) - _UNVERSIONED_KEYS
+    reworded = sorted(key for key in keys if document.get(key) != written.get(key))
+    return ReferenceChange("patch" if reworded else "none", tuple(f"{key} reworded" for key in reworded))
 
 
-def _changed_facts(old: Facts, new: Facts) -> dict[tuple[str, str], str]:
-    """Return a reason for each fact that is in both, with another value."""
+def _find_changed_facts(old: Facts, new: Facts) -> dict[tuple[str, str], str]:
+    """Return a sentence about each fact that is in both, with another type."""
     return {key: f"{key[1]} is {new[key]}, was {old[key]}" for key in old.keys() & new.keys() if old[key] != new[key]}
 
 
-def _breaking_changes(old: Facts, new: Facts) -> Iterator[str]:
-    """Yield a reason for each fact that is gone or has changed, unless the change is only that it is no longer null."""
+def _find_breaking_changes(old: Facts, new: Facts) -> Iterator[str]:
+    """Yield a sentence about each fact that is gone or has changed, unless it only can no longer be null."""
     yield from (f"{name} removed" for _, name in old.keys() - new.keys())
-    for key, reason in _changed_facts(old, new).items():
+    for key, reason in _find_changed_facts(old, new).items():
         if new[key] != old[key].removesuffix(" or null"):
             yield reason
 
 
-def next_version(version: str, kind: Kind) -> str:
+def next_version(version: str, kind: VersionPart) -> str:
     """Return the version that follows a change of this kind; the same one for `none`."""
     major, minor, patch = map(int, version.split("."))
     if kind == "major":
@@ -329,8 +350,8 @@ def next_version(version: str, kind: Kind) -> str:
     return version
 
 
-def _facts(reference: Reference, functions: Iterable[str], operators: Mapping[str, Iterable[str]]) -> Facts:
-    """Return what formulas rely on, with types where there are any: functions, operators, fields, values, the root."""
+def _collect_facts(reference: Reference, functions: Iterable[str], operators: Mapping[str, Iterable[str]]) -> Facts:
+    """Return the facts that formulas rely on: entities, functions, operators, the root, fields and values of enums."""
     facts: Facts = {("entity", entity.name): "" for entity in reference.entities}
     facts |= {("function", name): "" for name in functions}
     facts |= {("operator", symbol): "" for group in operators.values() for symbol in group}

@@ -1,6 +1,6 @@
-"""A checked formula, ready for values: nested JSON in, one value out; and what became of the stages of its validation.
+"""Evaluate checked formulas for nested JSON values, and summarize the stages of their validation.
 
-The reference interpreter evaluates it, so nothing is imported, compiled or run but this package's own code.
+The reference interpreter evaluates them: no code is generated, imported or run.
 """
 
 from __future__ import annotations
@@ -17,22 +17,18 @@ from formulaseed.ir.interpret import find_failure_span, interpret
 from formulaseed.language.json_values import _quote
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
-from formulaseed.reference.variables import is_same, nested
+from formulaseed.reference.variables import is_same, nest_dotted_names
 from formulaseed.source.text import shorten
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic, Help
 
-_SHOWN = 80
-"""How many characters of an unknown name are shown."""
+_MAX_NAME_CHARACTERS = 80  # a longer unknown name is cut in messages
 
 
 @dataclass(frozen=True)
 class Formula:
-    """One formula over the entities of a domain; `diagnostics` are its warnings.
-
-    `fields` names what it reads, a field of the root entity without its prefix.
-    """
+    """One checked formula over the entities of a domain; `diagnostics` are its warnings."""
 
     text: str
     program: nodes.Program
@@ -43,35 +39,36 @@ class Formula:
 
     @property
     def fields(self) -> tuple[str, ...]:
+        """The names of the fields that it reads, those of the root entity without their prefix."""
         return tuple(self.program.short_name(field.name) for field in self.program.record)
 
     def evaluate(self, values: Mapping[str, Any] | None = None) -> float | str:
-        """The formula's value: a float, or a string if it comes to one.
+        """Return the formula's value: a float, or a string if it results in one.
 
-        `values` holds fields by name and entities as dictionaries of theirs: `{"ram_gb": 16, "cpu": {"cores": 8}}`;
-        a missing one is null. Raises `DataError` for values that are not what the reference says, for a name that it
-        does not know, and `EvaluationError` where the formula has no value for them.
+        `values` holds fields by name and entities as dictionaries of fields: `{"ram_gb": 16, "cpu": {"cores": 8}}`; a missing
+        field is null. Raises `DataError` for values of another type than the reference says and for unknown names, and
+        `EvaluationError` if the formula has no value for them, such as after a division by zero.
         """
-        (value,) = evaluate_steps(self.program, known_values(self.program, values)).values()
+        (value,) = evaluate_steps(self.program, nest_values(self.program, values)).values()
         assert isinstance(value, float | str)
         return value
 
 
-def evaluate_steps(program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:
-    """The value of every formula of a program, by name, for `known_values`.
+def evaluate_steps(program: nodes.Program, values: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the value of every formula of a program, by name. `values` are the result of `nest_values`.
 
-    Raises as `Formula.evaluate` does, for the first that fails, with the place in the formula or the file of rules.
+    Raises what `Formula.evaluate` raises, for the first formula that fails, with its place in the file.
     """
     reference = _reference(program)
-    record = {field.name: _value(given, field.name, reference) for field in program.record}
+    record = {field.name: _read_value(values, field.name, reference) for field in program.record}
     try:
         return interpret(program, (), {}, record=record)
     except EvaluationError as error:
-        raise located(program, error) from None
+        raise add_place(program, error) from None
 
 
-def located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
-    """The error with its place in the formula, or in the file of rules."""
+def add_place(program: nodes.Program, error: EvaluationError) -> EvaluationError:
+    """Set `error.place` to the position in the formula or the file of rules, and return the error."""
     span = find_failure_span(program, error.step, error.kind)
     if span is not None:
         line, column = span.source.position(span.start)
@@ -79,19 +76,19 @@ def located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
     return error
 
 
-def part_of(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:
-    """The program of some of its formulas, which asks for their own fields only."""
+def select_steps(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:
+    """Return a copy of the program with these formulas only, which reads only their fields."""
     used = {symbol.name for step in steps for symbol in step.symbols()}
     record = tuple(field for field in program.record if field.name in used)
     return replace(program, steps=tuple(steps), output=tuple(step.name for step in steps), record=record)
 
 
-def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the values, each in its entity. Raises `DataError` for a name that the reference does not know."""
-    given = nested(check_object({} if values is None else values, "the values"))
+def nest_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the values nested in their entities; None is no values. Raises `DataError` for an unknown name."""
+    nested = nest_dotted_names(check_object({} if values is None else values, "the values"))
     reference = _reference(program)
-    _refuse_unknown(reference, given, reference.known_names, ())
-    return given
+    _refuse_unknown(reference, nested, reference.known_names, ())
+    return nested
 
 
 def _reference(program: nodes.Program) -> Reference:
@@ -99,98 +96,116 @@ def _reference(program: nodes.Program) -> Reference:
     return program.reference
 
 
-def _refuse_unknown(reference: Reference, given: Mapping[str, Any], names: KnownNames, inside: tuple[str, ...]) -> None:
-    """Raise `DataError` for the first name in the values that is not among the `names`, with the nearest that is."""
-    for name, value in given.items():
+def _refuse_unknown(
+    reference: Reference, values: Mapping[str, Any], names: KnownNames, parents: tuple[str, ...]
+) -> None:
+    """Raise `DataError` for the first name in the values that is not among `names`, with a suggestion.
+
+    `parents` is the path of the object that the values are in.
+    """
+    for name, value in values.items():
         if not isinstance(name, str):
             raise DataError(f"{_quote(name)} is no name of a field")
-        path = (*inside, name)
+        path = (*parents, name)
         if name not in names:
-            raise DataError(f"`{'.'.join(path)[:_SHOWN]}` is no field; {_help(reference, names, path)}")
+            raise DataError(
+                f"`{'.'.join(path)[:_MAX_NAME_CHARACTERS]}` is no field; {_suggest_name(reference, names, path)}"
+            )
         known = names[name]
         if known is not None and isinstance(value, Mapping):
             _refuse_unknown(reference, value, known, path)
 
 
-def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Help:
-    """What an unknown name probably is: a field of this very name elsewhere, else the nearest in the same place."""
-    *inside, name = path
-    place = ".".join(inside)
+def _suggest_name(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Help:
+    """Return a suggestion for an unknown name: a field of the same name elsewhere, or else the most similar of `names`."""
+    *parents, name = path
+    place = ".".join(parents)
     if place and not names:
         return f"`{place}` has no parts"
-    if elsewhere := reference.called(name):
+    if elsewhere := reference.find_by_last_name(name):
         return suggest(elsewhere[0])
-    begun = {known.partition("_")[0]: known for known in reversed(names)}
-    close = find_closest(name, names) or begun.get(
-        find_closest(name, begun) or ""
-    )  # `waranty` begins like `warranty_months`
+    # The name may be only the beginning of a field's, with a typo: `waranty` for `warranty_months`.
+    names_by_first_word = {known.partition("_")[0]: known for known in reversed(names)}
+    close = find_closest(name, names) or names_by_first_word.get(find_closest(name, names_by_first_word) or "")
     prefix = f"{place}." if place else ""
     if close:
         return suggest(f"{prefix}{close}")
-    listed = [each for each in names if each != reference.root and (each != CUSTOM or names[each])]
+    listed = [known for known in names if known != reference.root and (known != CUSTOM or names[known])]
     return did_you_mean(name, listed, noun="fields", prefix=prefix)
 
 
-def _value(given: Mapping[str, Any], name: str, reference: Reference) -> Any:
-    """The value that a program uses, by its full name; of an entity, whether there is one."""
+def _read_value(values: Mapping[str, Any], name: str, reference: Reference) -> Any:
+    """Return the value of a field by its full name, None if there is none; for an entity True if there is one, or None.
+
+    A field of the root may be with or without its prefix. Raises `DataError` if both are there and differ, or if an entity
+    is no object.
+    """
     entity, *path = name.split(".")
-    section = _section(given, entity, entity)
+    section = _read_section(values, entity, entity)
     if not path:
         return True if section is not None else None
-    inside = _inner(section, path, entity)
+    value = _read_path(section, path, entity)
     if entity != reference.root:
-        return inside
+        return value
     if not reference.direct_path(name):  # its name alone is that of another entity
-        _section(given, path[0], path[0])
-        return inside
-    direct = _inner(given, path, "")
-    if inside is not None and direct is not None and not is_same(inside, direct):
+        _read_section(values, path[0], path[0])
+        return value
+    direct_value = _read_path(values, path, "")
+    if value is not None and direct_value is not None and not is_same(value, direct_value):
         raise DataError(f"`{'.'.join(path)}` and `{name}` are one field, and their values differ")
-    return direct if inside is None else inside
+    return direct_value if value is None else value
 
 
-def _inner(section: Mapping[str, Any] | None, path: list[str], place: str) -> Any:
+def _read_path(section: Mapping[str, Any] | None, path: list[str], place: str) -> Any:
+    """Return the value at a path below `section`, whose own path is `place`; None if there is none. Raises `DataError`."""
     for part in path[:-1]:
+        if section is None:
+            return None
         place = f"{place}.{part}" if place else part
-        section = _section(section, part, place) if section is not None else None
+        section = _read_section(section, part, place)
     return section.get(path[-1]) if section is not None else None
 
 
-def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, Any] | None:
-    section = given.get(name)
+def _read_section(values: Mapping[str, Any], name: str, place: str) -> Mapping[str, Any] | None:
+    """Return the object at `name`; None if it is missing or null. Raises `DataError` for any other value."""
+    section = values.get(name)
     if section is None or isinstance(section, Mapping):
         return section
     raise DataError(f"`{place}` must be an object or null, not {_quote(section)}")
 
 
-# --- the five stages, which are names for what the phases of the compiler report
+# --- the five stages of validation, to which each diagnostic belongs by its code
 
 STAGES = ("syntax", "security", "fields", "types", "execution")
 PASSED, WARNED, FAILED, NOT_REACHED = "passed", "warned", "failed", "not reached"
 
-_STAGES = {
+_STAGE_BY_CODE = {
     "FS104": "security", "FS2": "fields", "FS305": "execution", "FS306": "execution", "FS3": "types",
     "FS6": "execution", "FS9": "execution",
 }  # fmt: skip
-"""The stage of each code, or of those that begin so: the first that fits."""
+"""The stage of each code or prefix of codes; the first that matches counts, and `syntax` if none does."""
 
 
-def stage_of(diagnostic: Diagnostic) -> str:
-    """The stage that has found it."""
+def find_stage(diagnostic: Diagnostic) -> str:
+    """Return the stage that a diagnostic belongs to."""
     if diagnostic.is_security:
         return "security"
-    return next((stage for begin, stage in _STAGES.items() if diagnostic.code.startswith(begin)), "syntax")
+    return next((stage for prefix, stage in _STAGE_BY_CODE.items() if diagnostic.code.startswith(prefix)), "syntax")
 
 
-def stages(diagnostics: Sequence[Diagnostic], *, is_evaluated: bool, has_failed: bool) -> dict[str, str]:
-    """A word for each stage; behind one that failed, those that found nothing were not reached."""
-    found: dict[str, str] = {}
+def summarize_stages(diagnostics: Sequence[Diagnostic], *, is_evaluated: bool, has_failed: bool) -> dict[str, str]:
+    """Return whether each stage passed, warned, failed, or was not reached.
+
+    After a stage that failed, those without errors were not reached. `is_evaluated` says that the formula was evaluated,
+    `has_failed` that its evaluation failed.
+    """
+    outcomes: dict[str, str] = {}
     for stage in STAGES:
-        severities = {d.severity for d in diagnostics if stage_of(d) == stage}
+        severities = {d.severity for d in diagnostics if find_stage(d) == stage}
         if "error" in severities or (stage == "execution" and has_failed):
-            found[stage] = FAILED
-        elif FAILED in found.values() or (stage == "execution" and not is_evaluated and not severities):
-            found[stage] = NOT_REACHED
+            outcomes[stage] = FAILED
+        elif FAILED in outcomes.values() or (stage == "execution" and not is_evaluated and not severities):
+            outcomes[stage] = NOT_REACHED
         else:
-            found[stage] = WARNED if severities else PASSED
-    return found
+            outcomes[stage] = WARNED if severities else PASSED
+    return outcomes

@@ -13,7 +13,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.kind import Document, Kind
 from formulaseed.reference.model import Reference
 from formulaseed.reference.read import lower_layout, lower_reference
-from formulaseed.reference.rules import formulas_shown, lower_formula, lower_rules
+from formulaseed.reference.rules import find_formulas, lower_formula, lower_rules
 from formulaseed.seed import kind as seeds
 from formulaseed.seed import surface
 from formulaseed.seed.check.program import check_program
@@ -21,7 +21,7 @@ from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Span
 
 FindReference = Callable[[Document, Problems], Reference]
-"""Returns the reference that a file of rules is over, or reports why there is none. May raise `SeedError`."""
+"""A function that returns the reference that a file of rules is over. It may raise `SeedError`, or report a problem."""
 
 
 def formula_kind(reference: Reference) -> Kind[surface.Program, nodes.Program]:
@@ -30,6 +30,7 @@ def formula_kind(reference: Reference) -> Kind[surface.Program, nodes.Program]:
 
 
 def _parse_formula(reference: Reference, document: Document, problems: Problems) -> surface.Program | None:
+    """Lower a document that is one formula; None, with an error reported, if it has half of a surrogate pair."""
     source = document.source
     if any("\ud800" <= c <= "\udfff" for c in source.text[: limits.FORMULA_CHARACTERS]):
         problems.report(catalogue.half_a_character(Span(source, 0, 0)))
@@ -43,6 +44,7 @@ def rules_kind(find_reference: FindReference) -> Kind[surface.Program, nodes.Pro
 
 
 def _parse_rules(find_reference: FindReference, document: Document, problems: Problems) -> surface.Program | None:
+    """Lower a file of rules; None, with the errors reported, if it is no JSON or its reference cannot be read."""
     if document.tree is None:
         return None
     try:
@@ -55,14 +57,15 @@ def _parse_rules(find_reference: FindReference, document: Document, problems: Pr
 
 
 def _parse_reference(document: Document, problems: Problems) -> Reference | None:
+    """Lower a reference; None, with errors reported, if it cannot be read."""
     return lower_reference(document.tree, problems)
 
 
 def _check_reference(document: Document, reference: Reference, problems: Problems) -> None:
-    """Check the formulas that a reference shows; there is no program in it."""
+    """Check the example formulas in a reference, and its database section. Returns None, as a reference is no program."""
     assert document.tree is not None
     lower_layout(document.tree, problems)
-    for text in formulas_shown(document.tree):
+    for text in find_formulas(document.tree):
         check_program(lower_formula(text, reference, problems), problems)
 
 

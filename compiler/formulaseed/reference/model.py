@@ -1,7 +1,7 @@
-"""A formula reference: the entities of a domain, their fields, and what formulas may say of them.
+"""Define a formula reference: the entities of a domain, their fields, and the functions and operators of its formulas.
 
-Pure data, wherever it was read from. A field's full name is `entity.field`, or `entity.custom_fields.key`; the fields
-of the root entity are also known by their name alone.
+Pure data, from a file, a database or a seed. A field's full name is `entity.field`, or `entity.custom_fields.key`; formulas
+can write the fields of the root entity also without their prefix.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enu
 CUSTOM_TYPES = (
     "number", "integer", "float", "string", "text", "boolean", "enum", "multiselect", "date", "datetime", "json",
 )  # fmt: skip
-"""What a definition of custom fields may say; the last words of each kind are what databases call it."""
+"""The types of custom fields."""
 
 CUSTOM_COLUMNS = ("entity", "key", "type", "description", "required", "options", "default", "active")
-"""What a table of definitions says of a custom field."""
+"""The meanings of the columns of a table that defines custom fields."""
 
 _FIELD_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 
@@ -38,15 +38,15 @@ _SCALARS = {
 
 Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 KnownNames = dict[str, "KnownNames | None"]
-"""The names that an object of values may have, each with those inside it: none in a field, and None for any at all."""
+"""The names that values may have, each with the names inside it: empty for a field, None if any names are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A field of an entity, or one that is defined in the data: a custom field, which is null where it is not required.
+class EntityField:
+    """A field of an entity, or a custom field, which the data defines and which can be null if it is not required.
 
-    `values` are those of an enum, or the options of a custom field; `default` is what the source fills in, and
-    `minimum` and `maximum` are what it allows, for information: no proof rests on them.
+    `values` are those of an enum, or the options of a custom field. `default`, `minimum` and `maximum` are for information:
+    the checker does not rely on them.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Field:
 
     @property
     def value_type(self) -> Type | None:
-        """What formulas know it as; None for what they cannot read. A date is its ISO text."""
+        """The type that formulas see; None if they cannot read the field. A date is a string in ISO format."""
         if self.type == "enum":
             return enum_type(self.values) if self.values else STRING
         return _SCALARS.get(self.type)
@@ -69,23 +69,25 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A record; with `nullable` there may be none, and then none of its fields has a value."""
+    """A record of fields. If it is `nullable`, it may be missing, and then all its fields are null."""
 
     name: str
     description: str = ""
     nullable: bool = False
     note: str = ""
-    fields: tuple[Field, ...] = ()
-    custom_fields: tuple[Field, ...] = ()
+    fields: tuple[EntityField, ...] = ()
+    custom_fields: tuple[EntityField, ...] = ()
 
-    def named_fields(self) -> Iterator[tuple[str, Field]]:
-        """The fields by their full names."""
+    def iterate_fields(self) -> Iterator[tuple[str, EntityField]]:
+        """Yield the full name of each field with the field; custom fields come last."""
         yield from ((f"{self.name}.{field.name}", field) for field in self.fields)
         yield from ((f"{self.name}.{CUSTOM}.{field.name}", field) for field in self.custom_fields)
 
 
 @dataclass(frozen=True, slots=True)
 class EnumType:
+    """A named list of values; `usage` says in words which fields have it."""
+
     name: str
     description: str
     values: tuple[str, ...]
@@ -94,6 +96,8 @@ class EnumType:
 
 @dataclass(frozen=True, slots=True)
 class SyntaxPattern:
+    """A form of expressions, with example formulas, for the readers of a reference."""
+
     name: str
     syntax: str
     description: str
@@ -102,6 +106,8 @@ class SyntaxPattern:
 
 @dataclass(frozen=True, slots=True)
 class Example:
+    """An example formula with its meaning and its use."""
+
     name: str
     formula: str
     description: str = ""
@@ -110,11 +116,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLayout:
-    """Where a database keeps what a reference is made of; what is empty is found by the names in use.
+    """The layout of a database that a reference is read from; an empty attribute means that usual names are looked for.
 
-    `entities` names the entity that a foreign key of the root's table leads to; `exclude` are columns that are left
-    out, as `column` or `table.column`. `custom_columns` maps `entity`, `key`, `type`, `description`, `required`,
-    `options`, `default` and `active` to columns of the table that defines custom fields.
+    `entities` maps foreign key columns of the root's table to the names of the entities that they lead to. `exclude` has
+    columns to leave out, as `column` or `table.column`. `custom_columns` maps the meanings in `CUSTOM_COLUMNS` to columns of
+    `custom_table`, which defines custom fields.
     """
 
     root: str = ""
@@ -127,9 +133,9 @@ class DatabaseLayout:
 
 @dataclass(frozen=True)
 class Reference:
-    """The whole. `root` names the entity whose fields need no prefix; empty where there is none.
+    """A formula reference. `root` is the entity whose fields need no prefix; empty if there is none.
 
-    `is_complete` is false where something could not be read, which was reported: a name that is missing may be that.
+    `is_complete` is False if a part could not be read, which was reported: unknown names are then not reported, too.
     `functions` and `operators` list what formulas may use; None allows the whole language.
     """
 
@@ -147,116 +153,130 @@ class Reference:
     is_complete: bool = True
 
     def entity(self, name: str) -> Entity | None:
-        return self._by_name.get(name)
+        """Return the entity of this name, or None."""
+        return self._entities_by_name.get(name)
 
     @cached_property
-    def _by_name(self) -> dict[str, Entity]:
+    def _entities_by_name(self) -> dict[str, Entity]:
         return {entity.name: entity for entity in self.entities}
 
     @cached_property
-    def allowed_functions(self) -> dict[str, Function]:
+    def available_functions(self) -> dict[str, Function]:
         """The functions that formulas may call, in the order of the language's table."""
         return {name: entry for name, entry in FUNCTIONS.items() if self.functions is None or name in self.functions}
 
     @cached_property
     def types(self) -> dict[str, Type | None]:
-        """Every field's full name with its type; None for what formulas cannot read."""
-        found: dict[str, Type | None] = {}
+        """The types of all fields by full name; None for a field that formulas cannot read."""
+        types: dict[str, Type | None] = {}
         for entity in self.entities:
-            for name, each in entity.named_fields():
-                ty = each.value_type
-                found[name] = ty.or_null() if ty and (each.nullable or entity.nullable) else ty
-        return found
+            for name, field in entity.iterate_fields():
+                ty = field.value_type
+                if ty and (field.nullable or entity.nullable):
+                    ty = ty.or_null()
+                types[name] = ty
+        return types
 
     @cached_property
     def descriptions(self) -> dict[str, str]:
-        """What each full name means."""
-        found = {entity.name: f"Whether there is one: {entity.description}" for entity in self.entities}
+        """The descriptions of all entities and fields by full name."""
+        descriptions = {entity.name: f"Whether there is one: {entity.description}" for entity in self.entities}
         for entity in self.entities:
-            found |= {name: each.description for name, each in entity.named_fields()}
-        return found
+            descriptions |= {name: field.description for name, field in entity.iterate_fields()}
+        return descriptions
 
-    def names_of(self, entity: str) -> list[str]:
-        """The full names of an entity's fields."""
+    def field_names(self, entity: str) -> list[str]:
+        """Return the full names of an entity's fields; an empty list if there is no such entity."""
         return self._names.get(entity, [])
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
-        return {entity.name: [name for name, _ in entity.named_fields()] for entity in self.entities}
+        return {entity.name: [name for name, _ in entity.iterate_fields()] for entity in self.entities}
 
-    def full_name(self, text: str) -> str | None:
-        """The full name of what a formula calls so: a field, or a whole entity that may be missing."""
+    def resolve_name(self, text: str) -> str | None:
+        """Return the full name of the field or nullable entity that a formula writes as `text`; None if there is none."""
         if text in self.types:
             return text
-        entity = self._by_name.get(text)
-        if entity is not None:
+        entity = self._entities_by_name.get(text)
+        if entity is not None:  # only an entity that may be missing can be tested as a whole
             return text if entity.nullable else None
         direct = f"{self.root}.{text}"
-        return direct if direct in self.types and self.short_name(direct) == text else None
+        if direct in self.types and self.short_name(direct) == text:
+            return direct
+        return None
 
     def type_of(self, full_name: str) -> Type | None:
-        """The type of what `full_name` gives; an entity is true, or null where there is none."""
-        return BOOLEAN.or_null() if full_name in self._by_name else self.types[full_name]
+        """Return the type of a field or entity; None if formulas cannot read it. An entity is true, or null if missing."""
+        if full_name in self._entities_by_name:
+            return BOOLEAN.or_null()
+        return self.types[full_name]
 
     def short_name(self, full_name: str) -> str:
-        """Return a full name as formulas rather write it: a field of the root without its prefix, if it means that alone."""
+        """Return the shortest name that formulas can write: that of a root's field without prefix, if it is unambiguous."""
         path = self.direct_path(full_name)
-        return path[0] if len(path) == 1 and path[0] not in RESERVED_WORDS else full_name
+        if len(path) == 1 and path[0] not in RESERVED_WORDS:
+            return path[0]
+        return full_name
 
-    def called(self, last: str) -> list[str]:
-        """Return the fields of this very name, of whatever entity, as formulas write them."""
+    def find_by_last_name(self, last: str) -> list[str]:
+        """Return the fields of any entity whose own name is `last`, as formulas write them."""
         return [self.short_name(full) for full in self.types if full.endswith(f".{last}")]
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
-        """Return where values hold a field of the root, if not inside it; empty where an entity has that name."""
+        """Return the path of a root's field in values that are not nested in the root.
+
+        Empty if the field is not the root's, or an entity has the name that the path begins with.
+        """
         root, _, rest = full_name.partition(".")
         path = tuple(rest.split("."))
-        return path if self.root and root == self.root and rest and path[0] not in self._by_name else ()
+        is_direct = self.root and root == self.root and rest and path[0] not in self._entities_by_name
+        return path if is_direct else ()
 
     @cached_property
-    def hidden(self) -> tuple[str, ...]:
-        """The root's own fields whose names alone mean something else: an entity, or a word of the language."""
+    def hidden_fields(self) -> tuple[str, ...]:
+        """The root's own fields that need its prefix, as their names alone mean an entity, or a word of the language."""
         root = self.entity(self.root)
-        names = [f"{self.root}.{field.name}" for field in root.fields] if root is not None else []
+        if root is None:
+            return ()
+        names = (f"{self.root}.{field.name}" for field in root.fields)
         return tuple(name for name in names if self.short_name(name) == name)
 
     def record(self, used: Iterable[str]) -> tuple[InputField, ...]:
-        """Return the fields and entities among these full names, in the reference's order, an entity before its fields."""
-        wanted = set(used)
-        names = [entity.name for entity in self.entities]
-        full_names = [name for entity in names for name in (entity, *self.names_of(entity)) if name in wanted]
+        """Return the `used` fields and entities, given by full name, as inputs: an entity before its fields."""
+        used = set(used)
+        names = [name for entity in self.entities for name in (entity.name, *self.field_names(entity.name))]
+        full_names = [name for name in names if name in used]
         types = [(name, self.type_of(name)) for name in full_names]
         return tuple(InputField(name, ty, self.descriptions[name]) for name, ty in types if ty is not None)
 
     def similar(self, full_name: str) -> tuple[str, ...]:
-        """Return the names of other fields and entities that read like a typo of a part of this one."""
+        """Return the sorted names of other fields and entities that are similar to a part of this one, for suggestions."""
         parts = full_name.split(".")
-        near = {name for part in parts for name in self._parts if part != name and _is_similar(part, name)}
-        return tuple(sorted(near))
+        names = {name for part in parts for name in self._parts if part != name and _is_similar(part, name)}
+        return tuple(sorted(names))
 
     @cached_property
     def _parts(self) -> frozenset[str]:
-        return frozenset(part for name in (*self.types, *self._by_name) for part in name.split("."))
+        return frozenset(part for name in (*self.types, *self._entities_by_name) for part in name.split("."))
 
     @cached_property
     def known_names(self) -> KnownNames:
-        """The names that values may have: entities, what is in them, and the fields of the root without it."""
-        found: KnownNames = {entity.name: _known_names(entity) for entity in self.entities}
-        direct = found.get(self.root)
-        return {**direct, **found} if direct else found
+        """The names that values may have: entities, the names in them, and the fields of the root without its prefix."""
+        names: KnownNames = {entity.name: _nest_names(entity) for entity in self.entities}
+        return {**(names.get(self.root) or {}), **names}
 
 
-def _known_names(entity: Entity) -> KnownNames:
-    """The names inside an entity. Formulas read nothing of a JSON field, so it may hold any."""
+def _nest_names(entity: Entity) -> KnownNames:
+    """Return the names inside an entity. A field that formulas cannot read may have any names inside it."""
 
-    def names(fields: tuple[Field, ...]) -> KnownNames:
-        return {each.name: {} if each.value_type is not None else None for each in fields}
+    def nest_fields(fields: tuple[EntityField, ...]) -> KnownNames:
+        return {field.name: {} if field.value_type is not None else None for field in fields}
 
-    fields = names(entity.fields)
-    return {**fields, CUSTOM: names(entity.custom_fields) or fields.get(CUSTOM, {})}
+    names = nest_fields(entity.fields)
+    return {**names, CUSTOM: nest_fields(entity.custom_fields) or names.get(CUSTOM, {})}
 
 
-def with_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
+def add_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
     """Return a copy of the entity whose fields have the values of their enums.
 
     An enum belongs to a field of type enum that names it, and to a string field that the enum's `usage` names.
@@ -265,8 +285,10 @@ def with_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
     by_field = {place: enum for enum in enums for place in _FIELD_PATH.findall(enum.usage)}
     fields = []
     for field in entity.fields:
-        enum = by_name.get(field.enum_type) if field.type == "enum" else None
-        if field.type == "string":
+        enum = None
+        if field.type == "enum":
+            enum = by_name.get(field.enum_type)
+        elif field.type == "string":
             enum = by_field.get(f"{entity.name}.{field.name}")
         if enum is not None and enum.values and not field.values:
             field = replace(field, type="enum", enum_type=enum.name, values=enum.values)
@@ -274,16 +296,17 @@ def with_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
     return replace(entity, fields=tuple(fields))
 
 
-def overlaid(base: Reference, overlay: Reference) -> Reference:
-    """The base with everything that the overlay states; what it leaves empty stays as it is."""
+def apply_overlay(base: Reference, overlay: Reference) -> Reference:
+    """Return a copy of `base` with everything that `overlay` states; an empty attribute of `overlay` changes nothing."""
     entities = {entity.name: entity for entity in base.entities}
     for entity in overlay.entities:
-        known = entities.get(entity.name)
-        entities[entity.name] = entity if known is None else _overlaid_entity(known, entity)
+        if entity.name in entities:
+            entity = _merge_entities(entities[entity.name], entity)
+        entities[entity.name] = entity
     enums = {enum.name: enum for enum in base.enums} | {enum.name: enum for enum in overlay.enums}
     return replace(
         base,
-        entities=tuple(with_enum_values(entity, overlay.enums) for entity in entities.values()),
+        entities=tuple(add_enum_values(entity, overlay.enums) for entity in entities.values()),
         description=overlay.description or base.description,
         enums=tuple(enums.values()),
         patterns=overlay.patterns or base.patterns,
@@ -295,18 +318,24 @@ def overlaid(base: Reference, overlay: Reference) -> Reference:
     )
 
 
-def _overlaid_entity(known: Entity, stated: Entity) -> Entity:
-    """The entity with what is stated of it; a field that is stated without a description has the database's."""
-    fields, own = {each.name: each for each in known.fields}, {each.name: each for each in stated.fields}
-    for name in fields.keys() & own.keys():
-        described = own[name].description or fields[name].description
-        own[name] = replace(own[name], description=described, nullable=fields[name].nullable or own[name].nullable)
-    custom = {each.name: each for each in (*known.custom_fields, *stated.custom_fields)}
+def _merge_entities(base: Entity, overlay: Entity) -> Entity:
+    """Return a copy of `base` with everything that `overlay` states of it.
+
+    A field of `overlay` without a description keeps that of `base`, and is nullable if it is nullable in either.
+    """
+    fields = {field.name: field for field in base.fields}
+    for field in overlay.fields:
+        if field.name in fields:
+            known = fields[field.name]
+            description = field.description or known.description
+            field = replace(field, description=description, nullable=known.nullable or field.nullable)
+        fields[field.name] = field
+    custom = {field.name: field for field in (*base.custom_fields, *overlay.custom_fields)}
     return replace(
-        known,
-        description=stated.description or known.description,
-        nullable=known.nullable or stated.nullable,
-        note=stated.note or known.note,
-        fields=tuple({**fields, **own}.values()),
+        base,
+        description=overlay.description or base.description,
+        nullable=base.nullable or overlay.nullable,
+        note=overlay.note or base.note,
+        fields=tuple(fields.values()),
         custom_fields=tuple(custom.values()),
     )

@@ -1,7 +1,7 @@
-"""A schema file, or a formula reference itself, as `model.Reference`.
+"""Lower a schema file, or a published formula reference, to a `model.Reference`.
 
 In: the document's JSON tree. Out: the reference; every deviation from the format is a diagnostic. Of operators and functions
-only the names are read: what they do is the language's. Access patterns and examples of fields follow from the rest.
+only the names are read, as the language defines them. Access patterns and examples of fields are derived, not read.
 """
 
 from __future__ import annotations
@@ -36,97 +36,99 @@ _Record = TypeVar("_Record", model.EnumType, model.SyntaxPattern, model.Example)
 
 
 def lower_reference(document: JsonValue | None, problems: Problems) -> model.Reference | None:
-    """Lower a document; None if it is no JSON or no object, or has no entities. Reports every fault."""
+    """Lower a document, and report every fault. Returns None if it is no JSON or no object, or its entities are unreadable."""
     shape = Shape(problems)
     section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
-    return _Reader(section, shape).reference() if section is not None else None
+    if section is None:
+        return None
+    return _ReferenceReader(section, shape).read_reference()
 
 
 def lower_layout(document: JsonValue | None, problems: Problems) -> model.DatabaseLayout:
     """Lower the `database` section of a schema file; an absent section gives an empty layout."""
     if not isinstance(document, JsonObject):
         return model.DatabaseLayout()
-    reader = _Reader(document, Shape(problems))
-    section = reader.inner(document, "database", _DATABASE_KEYS)
-    custom = reader.inner(section, "custom_fields", ("table", "columns"))
+    reader = _ReferenceReader(document, Shape(problems))
+    section = reader.open_section(document, "database", _DATABASE_KEYS)
+    custom = reader.open_section(section, "custom_fields", ("table", "columns"))
     return model.DatabaseLayout(
-        reader.text(section, "root"),
-        reader.text(section, "schema"),
-        reader.texts(reader.inner(section, "entities"), "an entity's name"),
-        reader.strings(section, "exclude", limits.REFERENCE_FIELDS),
-        reader.text(custom, "table"),
-        reader.texts(reader.inner(custom, "columns", model.CUSTOM_COLUMNS), "a column"),
+        reader.read_string(section, "root"),
+        reader.read_string(section, "schema"),
+        reader.read_string_map(reader.open_section(section, "entities"), "an entity's name"),
+        reader.read_strings(section, "exclude", limits.REFERENCE_FIELDS),
+        reader.read_string(custom, "table"),
+        reader.read_string_map(reader.open_section(custom, "columns", model.CUSTOM_COLUMNS), "a column"),
     )
 
 
-class _Reader:
+class _ReferenceReader:
+    """A reader of one document. It reports every fault to `shape`, and counts the fields, which are limited."""
+
     def __init__(self, document: JsonObject, shape: Shape) -> None:
         self.document = document
         self.shape = shape
         self.fields_left = limits.REFERENCE_FIELDS
 
-    def reference(self) -> model.Reference | None:
+    def read_reference(self) -> model.Reference | None:
         """Read the reference; None if its entities cannot be read, which is reported."""
-        document, shape = self.document, self.shape
-        shape.keys(document, _TOP_KEYS, "a formula reference")
-        reported = frozenset(shape.problems.sorted())
-        if document.get("entities") is None and document.get("database") is not None:
-            entities = []
-        else:
-            example = '"entities": {"listing": {"fields": {…}}}'
-            section = shape.need(document, "entities", "the formula reference", example)
-            listed = shape.object(section, "`entities`") if section is not None else None
-            if listed is None:
-                return None
-            entities = [self.entity(member) for member in self.members(listed, "`entities`", limits.ENTITIES)]
-        enums = self.records(model.EnumType, "enums", "an enum", "values")
-        closed = [model.with_enum_values(entity, enums) for entity in self.with_custom_fields(entities)]
-        is_complete = reported.issuperset(shape.problems.sorted())
+        document = self.document
+        self.shape.keys(document, _TOP_KEYS, "a formula reference")
+        reported = frozenset(self.shape.problems.sorted())
+        entities = self.read_entities()
+        if entities is None:
+            return None
+        enums = self.read_records(model.EnumType, "enums", "an enum", "values")
+        entities = [model.add_enum_values(entity, enums) for entity in self.add_custom_fields(entities)]
+        is_complete = reported.issuperset(self.shape.problems.sorted())
         return model.Reference(
-            entities=tuple(closed),
-            root=self.root(closed),
-            version=self.version(),
-            description=self.text(document, "description"),
+            entities=tuple(entities),
+            root=self.find_root(entities),
+            version=self.read_version(),
+            description=self.read_string(document, "description"),
             enums=enums,
-            patterns=self.records(model.SyntaxPattern, "syntax_patterns", "a syntax pattern"),
-            examples=self.records(model.Example, "examples", "an example", "formula"),
-            notes=self.texts(self.inner(document, "notes"), "a note"),
-            functions=self.functions(),
-            operators=self.operators(),
+            patterns=self.read_records(model.SyntaxPattern, "syntax_patterns", "a syntax pattern"),
+            examples=self.read_records(model.Example, "examples", "an example", "formula"),
+            notes=self.read_string_map(self.open_section(document, "notes"), "a note"),
+            functions=self.read_functions(),
+            operators=self.read_operators(),
             is_complete=is_complete,
         )
 
-    # --- what sections have in common
+    # --- helpers for all sections
 
-    def members(self, section: JsonObject, noun: str, most: int) -> tuple[Member, ...]:
-        """Return the members of a section; none, with the problem reported, if there are more than `most`."""
-        if len(section.members) > most:
-            self.shape.too_many(section.span, noun, len(section.members), most)
+    def limit_members(self, section: JsonObject, noun: str, maximum: int) -> tuple[Member, ...]:
+        """Return the members of a section; none, with the problem reported, if there are more than `maximum`."""
+        if len(section.members) > maximum:
+            self.shape.too_many(section.span, noun, len(section.members), maximum)
             return ()
         return section.members
 
-    def inner(self, section: JsonObject, key: str, known: Sequence[str] | None = None) -> JsonObject:
-        """Return the object at a key, its keys checked if `known` lists them; an empty object if it is absent."""
+    def open_section(self, section: JsonObject, key: str, known_keys: Sequence[str] | None = None) -> JsonObject:
+        """Return the object at a key, with unknown keys reported unless `known_keys` is None; an empty object if it is absent."""
         value = section.get(key)
         inner = self.shape.object(value, f"`{key}`") if value is not None else None
         if inner is None:
             return JsonObject(section.span, ())
-        if known is not None:
-            self.shape.keys(inner, known, f"`{key}`")
-        return JsonObject(inner.span, self.members(inner, f"`{key}`", limits.EXAMPLES))
+        if known_keys is not None:
+            self.shape.keys(inner, known_keys, f"`{key}`")
+        return JsonObject(inner.span, self.limit_members(inner, f"`{key}`", limits.EXAMPLES))
 
-    def text(self, section: JsonObject, key: str) -> str:
+    def read_string(self, section: JsonObject, key: str) -> str:
+        """Return the string at a key; an empty string if it is absent, or no string, which is reported."""
         return self.shape.string(section.get(key), f"`{key}`")
 
-    def texts(self, section: JsonObject, noun: str) -> tuple[tuple[str, str], ...]:
+    def read_string_map(self, section: JsonObject, noun: str) -> tuple[tuple[str, str], ...]:
+        """Return the keys of a section with their strings; another value is reported, and empty."""
         return tuple((member.key.value, self.shape.string(member.value, noun)) for member in section.members)
 
-    def strings(self, section: JsonObject, key: str, most: int) -> tuple[str, ...]:
-        items = self.shape.list(section.get(key), f"`{key}`", most)
+    def read_strings(self, section: JsonObject, key: str, maximum: int) -> tuple[str, ...]:
+        """Return the distinct strings of the list at a key, and report entries that are no strings."""
+        items = self.shape.list(section.get(key), f"`{key}`", maximum)
         strings = [self.shape.text(item, f"an entry of `{key}`") for item in items]
         return tuple(dict.fromkeys(string.value for string in strings if string is not None))
 
-    def version(self) -> str:
+    def read_version(self) -> str:
+        """Return the version, with an error reported if it is not three numbers; the first version if it is absent."""
         version = self.shape.text(self.document.get("version"), "`version`")
         if version is None:
             return model.FIRST_VERSION
@@ -136,8 +138,24 @@ class _Reader:
 
     # --- entities
 
-    def entity(self, member: Member) -> model.Entity:
-        name, shape = member.key, self.shape
+    def read_entities(self) -> list[model.Entity] | None:
+        """Read the entities without their custom fields; None, with an error reported, if they are missing or no object.
+
+        A schema file for a database may have no entities.
+        """
+        if self.document.get("entities") is None and self.document.get("database") is not None:
+            return []
+        example = '"entities": {"listing": {"fields": {…}}}'
+        value = self.shape.need(self.document, "entities", "the formula reference", example)
+        section = self.shape.object(value, "`entities`") if value is not None else None
+        if section is None:
+            return None
+        return [self.read_entity(member) for member in self.limit_members(section, "`entities`", limits.ENTITIES)]
+
+    def read_entity(self, member: Member) -> model.Entity:
+        """Read an entity; one without fields if it cannot be read, which is reported."""
+        name = member.key
+        shape = self.shape
         noun = f"the entity `{name.value}`"
         if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
             shape.problems.report(catalogue.reserved_entity(name.span, name.value))
@@ -147,33 +165,37 @@ class _Reader:
         shape.keys(section, _ENTITY_KEYS, noun)
         value = shape.need(section, "fields", noun, '"fields": {"name": {"type": "string"}}')
         listed = shape.object(value, "`fields`") if value is not None else None
-        fields = self.members(listed, "`fields`", self.fields_left) if listed is not None else ()
+        fields: tuple[Member, ...] = ()
+        if listed is not None:
+            fields = self.limit_members(listed, "`fields`", self.fields_left)
         self.fields_left -= len(fields)
         return model.Entity(
             name.value,
-            self.text(section, "description"),
+            self.read_string(section, "description"),
             shape.boolean(section.get("nullable"), "`nullable`"),
-            self.text(section, "note"),
-            tuple(self.field(field) for field in fields),
+            self.read_string(section, "note"),
+            tuple(self.read_field(field) for field in fields),
         )
 
-    def field(self, member: Member) -> model.Field:
-        """Read a field: an object, or the name of its type alone. One that cannot be read is `json`."""
-        name, shape, value = member.key, self.shape, member.value
+    def read_field(self, member: Member) -> model.EntityField:
+        """Read a field: an object, or the name of its type alone. An unreadable field is reported, and has the type `json`."""
+        name = member.key
+        value = member.value
+        shape = self.shape
         shape.name(name, "a field")
         if isinstance(value, JsonString):
-            return model.Field(name.value, self.field_type(value, model.FIELD_TYPES))
+            return model.EntityField(name.value, self.read_field_type(value, model.FIELD_TYPES))
         section = shape.object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
         if section is None:
-            return model.Field(name.value, "json")
+            return model.EntityField(name.value, "json")
         shape.keys(section, _FIELD_KEYS, "a field")
         nullable = shape.boolean(section.get("nullable"), "`nullable`")
         field = self.read_typed_field(section, name.value, "type", model.FIELD_TYPES, "values", "default")
-        least, most = (self.bound(section, key) for key in ("minimum", "maximum"))
-        enum_type = self.text(section, "enum_type")
-        return replace(field, nullable=nullable, enum_type=enum_type, minimum=least, maximum=most)
+        minimum, maximum = (self.read_bound(section, key) for key in ("minimum", "maximum"))
+        enum_type = self.read_string(section, "enum_type")
+        return replace(field, nullable=nullable, enum_type=enum_type, minimum=minimum, maximum=maximum)
 
-    def bound(self, section: JsonObject, key: str) -> int | float | None:
+    def read_bound(self, section: JsonObject, key: str) -> int | float | None:
         """Return the number under `minimum` or `maximum`; None if it is absent or no number, which is reported."""
         value = section.get(key)
         if isinstance(value, JsonNumber):
@@ -183,28 +205,31 @@ class _Reader:
         return None
 
     def read_typed_field(
-        self, section: JsonObject, name: str, kind: str, known: tuple[str, ...], values: str, default: str
-    ) -> model.Field:
-        """Read a field; `kind`, `values` and `default` are the keys of its type, its values and its default."""
-        shape, value = self.shape, section.get(default)
-        type_name = shape.text(shape.need(section, kind, "the field", f'"{kind}": such as "integer"'), f"`{kind}`")
-        return model.Field(
+        self, section: JsonObject, name: str, type_key: str, types: tuple[str, ...], values_key: str, default_key: str
+    ) -> model.EntityField:
+        """Read the type, description, values and default of a field from the keys that its kind of section has for them."""
+        example = f'"{type_key}": such as "integer"'
+        type_name = self.shape.text(self.shape.need(section, type_key, "the field", example), f"`{type_key}`")
+        value = section.get(default_key)
+        return model.EntityField(
             name,
-            self.field_type(type_name, known),
-            self.text(section, "description"),
-            values=self.strings(section, values, limits.ENUM_VALUES),
+            self.read_field_type(type_name, types),
+            self.read_string(section, "description"),
+            values=self.read_strings(section, values_key, limits.ENUM_VALUES),
             default=plain_value(value) if value is not None else None,
         )
 
-    def field_type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
+    def read_field_type(self, value: JsonString | None, types: tuple[str, ...]) -> str:
         """Return the name of a type; `json`, which formulas cannot read, for an unknown type, which is reported."""
-        choice = self.shape.choice(value, "field type", known) if value is not None else None
-        return choice or "json"
+        if value is None:
+            return "json"
+        return self.shape.choice(value, "field type", types) or "json"
 
-    def root(self, entities: list[model.Entity]) -> str:
-        """Return the entity whose fields need no prefix, empty if there is none.
+    def find_root(self, entities: list[model.Entity]) -> str:
+        """Return the name of the entity whose fields need no prefix; empty if there is none.
 
-        It is the one that `root` names, has a direct access pattern, or is the only one that cannot be null.
+        It is the entity that the key `root` names, or else the first with a direct access pattern, or the only one that
+        cannot be null. An unknown name is reported.
         """
         named = self.shape.text(self.document.get("root"), "`root`")
         names = [entity.name for entity in entities]
@@ -217,24 +242,26 @@ class _Reader:
             pattern = member.value.get("access_pattern") if isinstance(member.value, JsonObject) else None
             if isinstance(pattern, JsonString) and pattern.value.lower().startswith("direct"):
                 return member.key.value
-        always = [entity.name for entity in entities if not entity.nullable]
-        return always[0] if len(always) == 1 else ""
+        never_null = [entity.name for entity in entities if not entity.nullable]
+        return never_null[0] if len(never_null) == 1 else ""
 
     # --- custom fields
 
-    def with_custom_fields(self, entities: list[model.Entity]) -> list[model.Entity]:
-        names = {entity.name: entity for entity in entities}
-        for member in self.inner(self.document, "custom_fields").members:
-            if member.key.value not in names:
-                self.shape.problems.report(catalogue.unknown_entity(member.key.span, member.key.value, names))
+    def add_custom_fields(self, entities: list[model.Entity]) -> list[model.Entity]:
+        """Return copies of the entities with their custom fields; those of an unknown entity are reported."""
+        by_name = {entity.name: entity for entity in entities}
+        for member in self.open_section(self.document, "custom_fields").members:
+            name = member.key.value
+            if name not in by_name:
+                self.shape.problems.report(catalogue.unknown_entity(member.key.span, name, by_name))
                 continue
-            fields = tuple(self.custom_fields(member))
-            names[member.key.value] = replace(names[member.key.value], custom_fields=fields)
-        return list(names.values())
+            by_name[name] = replace(by_name[name], custom_fields=tuple(self.read_custom_fields(member)))
+        return list(by_name.values())
 
-    def custom_fields(self, member: Member) -> Iterator[model.Field]:
-        """Yield the custom fields of an entity; one without a key or with an earlier one's is reported and left out."""
-        shape, seen = self.shape, set[str]()
+    def read_custom_fields(self, member: Member) -> Iterator[model.EntityField]:
+        """Yield the custom fields of an entity; one without a key or with the key of an earlier one is reported and left out."""
+        shape = self.shape
+        seen: set[str] = set()
         items = shape.list(member.value, "custom fields", self.fields_left)
         self.fields_left -= len(items)
         for item in items:
@@ -255,10 +282,10 @@ class _Reader:
 
     # --- operators and functions
 
-    def functions(self) -> tuple[str, ...] | None:
-        """Return the names that `functions` lists, each of which the language has; None if there is no such section."""
-        shape, value = self.shape, self.document.get("functions")
-        section = shape.object(value, "`functions`", '{"max": {…}}')
+    def read_functions(self) -> tuple[str, ...] | None:
+        """Return the names in the section `functions`, with unknown ones reported; None if there is no such section."""
+        shape = self.shape
+        section = shape.object(self.document.get("functions"), "`functions`", '{"max": {…}}')
         if section is None:
             return None
         for member in section.members:
@@ -267,10 +294,10 @@ class _Reader:
                 shape.problems.report(catalogue.unknown_listed_function(member.key.span, member.key.value, FUNCTIONS))
         return tuple(member.key.value for member in section.members)
 
-    def operators(self) -> tuple[str, ...] | None:
-        """Return the operators that the groups of `operators` list; None if there is no such section."""
-        shape, value = self.shape, self.document.get("operators")
-        section = shape.object(value, "`operators`", '{"arithmetic": {"+": …}}')
+    def read_operators(self) -> tuple[str, ...] | None:
+        """Return the operators in all groups of the section `operators`, with unknown ones reported; None if it is absent."""
+        shape = self.shape
+        section = shape.object(self.document.get("operators"), "`operators`", '{"arithmetic": {"+": …}}')
         if section is None:
             return None
         shape.keys(section, tuple(OPERATORS_BY_KIND), "`operators`")
@@ -278,29 +305,33 @@ class _Reader:
         listed: list[str] = []
         for member in section.members:
             group = shape.object(member.value, f"`{member.key.value}`", '{"+": "Addition"}')
-            for operator in group.members if group is not None else ():
-                listed.append(operator.key.value)
-                if operator.key.value not in known:
-                    problem = catalogue.unknown_listed_operator(operator.key.span, operator.key.value, known)
-                    shape.problems.report(problem)
+            keys = [operator.key for operator in group.members] if group is not None else []
+            listed += [key.value for key in keys]
+            for key in keys:
+                if key.value not in known:
+                    shape.problems.report(catalogue.unknown_listed_operator(key.span, key.value, known))
         return tuple(listed)
 
     # --- the rest
 
-    def records(self, make: type[_Record], key: str, noun: str, needed: str = "") -> tuple[_Record, ...]:
-        """Make a record of each object in a section: its keys hold strings, `values` and `examples` lists of strings."""
+    def read_records(self, record_type: type[_Record], key: str, noun: str, required: str = "") -> tuple[_Record, ...]:
+        """Return a record for each object in the section at `key`; one that is no object is reported and left out.
+
+        The attributes of the record are strings, or lists of strings for the keys in `_LISTS`. A missing `required` key is
+        reported.
+        """
         records = []
-        keys = [attribute.name for attribute in fields(make) if attribute.name != "name"]
-        for member in self.inner(self.document, key).members:
+        keys = [attribute.name for attribute in fields(record_type) if attribute.name != "name"]
+        for member in self.open_section(self.document, key).members:
             section = self.shape.object(member.value, f"{noun} `{member.key.value}`")
             if section is None:
                 continue
             self.shape.keys(section, keys, noun)
-            if needed:
-                self.shape.need(section, needed, noun, f'"{needed}"')
+            if required:
+                self.shape.need(section, required, noun, f'"{required}"')
             values: dict[str, Any] = {
-                key: self.strings(section, key, _LISTS[key]) if key in _LISTS else self.text(section, key)
+                key: self.read_strings(section, key, _LISTS[key]) if key in _LISTS else self.read_string(section, key)
                 for key in keys
             }
-            records.append(make(member.key.value, **values))
+            records.append(record_type(member.key.value, **values))
         return tuple(records)

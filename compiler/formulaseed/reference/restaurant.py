@@ -1,4 +1,4 @@
-"""The restaurant's own reference: Yelp's fields as every seed knows them and, of a seed, what it declares besides.
+"""Build the reference of the restaurant domain: Yelp's fields and, for a seed, also the fields that it declares.
 
 Entities are the namespaces of formulas in seeds; `context`, the restaurant, is the root.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base, Type, Value
-from formulaseed.reference.model import Entity, Example, Field, Reference, SyntaxPattern
+from formulaseed.reference.model import Entity, EntityField, Example, Reference, SyntaxPattern
 from formulaseed.seed import standard_fields
 
 _TYPES = {Base.INTEGER: "integer", Base.NUMBER: "float", Base.BOOLEAN: "boolean", Base.STRING: "string"}
@@ -30,20 +30,26 @@ _PATTERNS = (
 )
 
 
-def restaurant_reference(program: nodes.Program | None = None) -> Reference:
-    """The reference of the restaurant domain; of a checked seed, with its fields and parameters."""
-    entities, description = [], _DESCRIPTION
-    context, meta = (program.context, program.meta) if program is not None else ((), ())
+def build_restaurant_reference(program: nodes.Program | None = None) -> Reference:
+    """Return the reference of the restaurant domain, with the fields and parameters of a checked seed if one is given."""
+    entities: list[Entity] = []
+    description = _DESCRIPTION
+    context: Sequence[nodes.InputField] = ()
+    meta: Sequence[nodes.InputField] = ()
     if program is not None:
+        context = program.context
+        meta = program.meta
         entities = [
-            Entity("extraction", "What was extracted from the review", fields=tuple(map(_declared, program.fields))),
-            Entity("param", "Values given at evaluation", fields=tuple(map(_declared, program.parameters))),
+            Entity(
+                "extraction", "What was extracted from the review", fields=tuple(map(_convert_declared, program.fields))
+            ),
+            Entity("param", "Values given at evaluation", fields=tuple(map(_convert_declared, program.parameters))),
         ]
         description = f"{_DESCRIPTION[:-1]}; with the fields of the seed {program.task_name}."
     return Reference(
         entities=(
-            _standard("context", "The restaurant (root context)", standard_fields.CONTEXT, context),
-            _standard("meta", "The metadata of one review", standard_fields.META, meta),
+            _build_standard_entity("context", "The restaurant (root context)", standard_fields.CONTEXT, context),
+            _build_standard_entity("meta", "The metadata of one review", standard_fields.META, meta),
             *(entity for entity in entities if entity.fields),
         ),
         root="context",
@@ -53,17 +59,20 @@ def restaurant_reference(program: nodes.Program | None = None) -> Reference:
     )
 
 
-def _standard(name: str, about: str, standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> Entity:
-    """Yelp's fields, and those that a seed declares: others, or of its own types."""
+def _build_standard_entity(
+    name: str, about: str, standard: Mapping[str, Type], declared: Sequence[nodes.InputField]
+) -> Entity:
+    """Return an entity with Yelp's fields, and those that a seed declares, which may replace the types of Yelp's."""
     known = {field: (ty, standard_fields.DESCRIPTIONS[f"{name}.{field}"]) for field, ty in standard.items()}
     known |= {f.name: (f.ty, f.description or known.get(f.name, (f.ty, ""))[1]) for f in declared}
-    return Entity(name, about, fields=tuple(_field(field, ty, said) for field, (ty, said) in known.items()))
+    fields = tuple(_build_field(field, ty, description) for field, (ty, description) in known.items())
+    return Entity(name, about, fields=fields)
 
 
-def _field(name: str, ty: Type, description: str, default: Value = None) -> Field:
+def _build_field(name: str, ty: Type, description: str, default: Value = None) -> EntityField:
     kind = "enum" if ty.values is not None else _TYPES[ty.base]
-    return Field(name, kind, description, ty.nullable, values=ty.values or (), default=default)
+    return EntityField(name, kind, description, ty.nullable, values=ty.values or (), default=default)
 
 
-def _declared(field: nodes.ExtractionField | nodes.Parameter) -> Field:
-    return _field(field.name, field.ty, field.description, field.default)
+def _convert_declared(field: nodes.ExtractionField | nodes.Parameter) -> EntityField:
+    return _build_field(field.name, field.ty, field.description, field.default)

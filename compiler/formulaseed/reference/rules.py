@@ -1,7 +1,7 @@
-"""Plain formulas over the entities of a domain, as a `surface.Program`: one alone, or a file of rules.
+"""Lower plain formulas over the entities of a domain, one alone or a file of rules, to a `surface.Program`.
 
-In: a text, or the JSON tree of a list of rules, and the reference that says what names mean. Out: the program, a step a
-formula; every deviation from the format is a diagnostic. Names are not looked up here.
+In: a text, or the JSON tree of a list of rules, and a reference. Out: the program, which has a step for each formula; every
+deviation from the format is a diagnostic. The checker looks up the names, in the scope of the reference.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from formulaseed.seed.read.shape import Shape, first_character
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 
-NAME = "formula"
-"""What a formula without a name of its own is called in errors."""
+UNNAMED_FORMULA = "formula"
+"""The name of a formula that is not in a file of rules, for errors."""
 
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
-    """Lower one formula; its value may be a string, too."""
-    expression = _parsed(text, reference, problems)
+    """Lower one formula, whose value may be a number or a string. A syntax error is reported, and gives a broken step."""
+    expression = _parse(text, reference, problems)
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
-    name = Named(text.span, NAME)
+    name = Named(text.span, UNNAMED_FORMULA)
     return surface.Program(
         name,
         steps=(surface.Step(name, text.span, operation),),
@@ -40,25 +40,31 @@ def lower_formula(text: JsonString, reference: Reference, problems: Problems) ->
     )
 
 
-def formulas_shown(document: JsonValue) -> Iterator[JsonString]:
-    """The formulas that a reference shows: its examples', and those of its syntax patterns."""
-    for section, key in (("examples", "formula"), ("syntax_patterns", "examples")):
-        found = document.get(section) if isinstance(document, JsonObject) else None
-        for member in found.members if isinstance(found, JsonObject) else ():
-            shown = member.value.get(key) if isinstance(member.value, JsonObject) else None
-            items = shown.items if isinstance(shown, JsonArray) else (shown,)
+def find_formulas(document: JsonValue) -> Iterator[JsonString]:
+    """Yield the formulas in a reference's JSON: those of its examples, and of its syntax patterns."""
+    for section_key, key in (("examples", "formula"), ("syntax_patterns", "examples")):
+        section = document.get(section_key) if isinstance(document, JsonObject) else None
+        if not isinstance(section, JsonObject):
+            continue
+        for member in section.members:
+            value = member.value.get(key) if isinstance(member.value, JsonObject) else None
+            items = value.items if isinstance(value, JsonArray) else (value,)
             yield from (item for item in items if isinstance(item, JsonString))
 
 
-def reference_named(document: JsonValue) -> JsonString | None:
-    """The path of the reference that a file of rules names."""
-    named = document.get("reference") if isinstance(document, JsonObject) else None
-    return named if isinstance(named, JsonString) else None
+def find_reference_path(document: JsonValue) -> JsonString | None:
+    """Return the path at the key `reference` of a file of rules; None if there is no such string."""
+    path = document.get("reference") if isinstance(document, JsonObject) else None
+    return path if isinstance(path, JsonString) else None
 
 
 def lower_rules(document: JsonValue, name: str, reference: Reference, problems: Problems) -> surface.Program | None:
-    """Lower a file of rules; None where it holds no list of them."""
-    shape, description = Shape(problems), ""
+    """Lower a file of rules: a list, or an object with the list at `rules`. Every fault is reported.
+
+    A rule without a valid name is checked, too, but it is not part of the output.
+    """
+    shape = Shape(problems)
+    description = ""
     listed: JsonValue | None = document
     if isinstance(document, JsonObject):
         shape.keys(document, ("reference", "description", "rules"), "a file of rules")
@@ -75,13 +81,13 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
         section = shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
         if section is None:
             continue
-        named, operation, described = _rule(section, shape, reference)
-        at = first_character(section.span)
-        if named is not None and _is_new_name(named, problems, places):
-            places[named.value] = place
-            steps.append(surface.Step(Named(named.span, named.value), at, operation, description=described))
-        else:  # it is checked all the same
-            nameless.append(surface.Step(Named(at, f"rules[{place}]"), at, operation))
+        rule_name, operation, meaning = _read_rule(section, shape, reference)
+        start = first_character(section.span)
+        if rule_name is not None and _is_new_name(rule_name, problems, places):
+            places[rule_name.value] = place
+            steps.append(surface.Step(Named(rule_name.span, rule_name.value), start, operation, description=meaning))
+        else:
+            nameless.append(surface.Step(Named(start, f"rules[{place}]"), start, operation))
     return surface.Program(
         Named(document.span, name),
         description=description,
@@ -96,42 +102,50 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     )
 
 
-def _rule(
+def _read_rule(
     section: JsonObject, shape: Shape, reference: Reference
 ) -> tuple[JsonString | None, surface.Formula | surface.Broken, str]:
-    """Read a rule: its name, None if there is no string; its formula, and its description."""
+    """Return the name of a rule, None if it is no string, its formula and its description; report every fault."""
     shape.keys(section, ("name", "formula", "description"), "a rule")
     name = shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`")
     formula = shape.need(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
     text = shape.text(formula, "`formula`")
     description = shape.string(section.get("description"), "`description`")
-    expression = _parsed(text, reference, shape.problems) if text is not None else None
-    return name, surface.Formula(expression) if expression is not None else surface.Broken(), description
+    expression = _parse(text, reference, shape.problems) if text is not None else None
+    if expression is None:
+        return name, surface.Broken(), description
+    return name, surface.Formula(expression), description
 
 
-def _parsed(text: JsonString, reference: Reference, problems: Problems) -> ast.Expr | None:
-    """Parse a formula, and report each function and operator in it that the reference does not list."""
+def _parse(text: JsonString, reference: Reference, problems: Problems) -> ast.Expr | None:
+    """Parse a formula, and report each function and operator in it that the reference does not allow.
+
+    Returns None, with an error reported, if its syntax is invalid.
+    """
     expression = parse_formula(text, problems)
-    for found in find_unlisted(expression, reference):
-        problems.report(found)
+    for diagnostic in find_unlisted(expression, reference):
+        problems.report(diagnostic)
     return expression
 
 
 def find_unlisted(expression: ast.Expr | None, reference: Reference) -> list[Diagnostic]:
-    """Return one diagnostic for each function and operator of a formula that the reference does not list."""
-    functions, operators = reference.allowed_functions, reference.operators
-    found: dict[str, Diagnostic] = {}
+    """Return one diagnostic for each function and operator of a formula that the reference does not allow."""
+    functions = reference.available_functions
+    operators = reference.operators
+    diagnostics: dict[str, Diagnostic] = {}
     for node in ast.walk(expression):
         name = node.name if isinstance(node, ast.Call) else None
         if name is not None and name.text in FUNCTIONS and name.text not in functions:
-            found.setdefault(name.text, catalogue.function_not_listed(name.span, name.text, functions))
-        for operator in _operators(node) if operators is not None else ():
-            if operators is not None and operator not in operators:
-                found.setdefault(operator, catalogue.operator_not_listed(node.span, operator, operators))
-    return list(found.values())
+            diagnostics.setdefault(name.text, catalogue.function_not_listed(name.span, name.text, functions))
+        if operators is None:
+            continue
+        for operator in _list_operators(node):
+            if operator not in operators:
+                diagnostics.setdefault(operator, catalogue.operator_not_listed(node.span, operator, operators))
+    return list(diagnostics.values())
 
 
-def _operators(node: ast.Expr) -> tuple[str, ...]:
+def _list_operators(node: ast.Expr) -> tuple[str, ...]:
     """Return the operators that an expression applies to its operands."""
     match node:
         case ast.Binary(operator=operator) | ast.Unary(operator=operator) | ast.Logical(operator=operator):
@@ -145,7 +159,7 @@ def _operators(node: ast.Expr) -> tuple[str, ...]:
 
 
 def _is_new_name(text: JsonString, problems: Problems, places: Mapping[str, int]) -> bool:
-    """Whether a rule's name is printable, on one line, and no other's."""
+    """Return True if a rule's name is printable, on one line, and not in `places`; otherwise report it, and return False."""
     name = text.value
     if not (0 < len(name) <= limits.NAME_CHARACTERS and name.isprintable() and name == name.strip()):
         problems.report(catalogue.invalid_rule_name(text.span, limits.NAME_CHARACTERS))

@@ -12,45 +12,49 @@ from collections.abc import Sequence
 from formulaseed.diagnostics.catalogue import requests as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.requests import model
-from formulaseed.requests.shorthand import AspectName, Hop, JoinedNames, Shorthand, print_shorthand, shorthand_tree
+from formulaseed.requests.shorthand import AspectName, Hop, JoinedNames, Shorthand, build_shorthand, print_shorthand
 
 
-def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnostic]:
-    """Return the differences of a shorthand from its structure; empty if they agree."""
-    return _Comparison().find_differences(shorthand_tree(structure), _without_single(shorthand), "")
+def find_disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnostic]:
+    """Return a warning for each part of a shorthand that differs from its structure; empty if they agree."""
+    return _ShorthandComparison().find_differences(build_shorthand(structure), _unwrap_single_arguments(shorthand), "")
 
 
-def _without_single(tree: Shorthand) -> Shorthand:
+def _unwrap_single_arguments(tree: Shorthand) -> Shorthand:
     """Return the tree with each junction of one argument replaced by that argument."""
     if not isinstance(tree, JoinedNames):
         return tree
-    args = tuple(map(_without_single, tree.args))
-    return args[0] if len(args) == 1 else JoinedNames(tree.span, tree.op, args)
+    args = tuple(map(_unwrap_single_arguments, tree.args))
+    if len(args) == 1:
+        return args[0]
+    return JoinedNames(tree.span, tree.op, args)
 
 
-class _Comparison:
-    """The comparison of a structure's tree with a shorthand's. Remembers which parts agree, as any order is tried."""
+class _ShorthandComparison:
+    """The comparison of a structure's tree with a shorthand's. It caches which parts agree, as any order is tried."""
 
     def __init__(self) -> None:
         self.results: dict[tuple[int, int], bool] = {}
+        """Maps the `id()` of an expected part and of an actual one to whether they are equivalent."""
 
-    def agree(self, expected: Shorthand, actual: Shorthand) -> bool:
-        """Return True if both parts have the same meaning."""
+    def are_equivalent(self, expected: Shorthand, actual: Shorthand) -> bool:
+        """Return True if both parts have the same meaning. Caches the result."""
         key = id(expected), id(actual)
         if key not in self.results:
-            self.results[key] = self._agree(expected, actual)
+            self.results[key] = self._compare(expected, actual)
         return self.results[key]
 
-    def _agree(self, expected: Shorthand, actual: Shorthand) -> bool:
+    def _compare(self, expected: Shorthand, actual: Shorthand) -> bool:
+        """Return True if both parts have the same meaning. A name is equivalent to any condition."""
         if isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames):
             if expected.op != actual.op or len(expected.args) != len(actual.args):
                 return False
-            return len(self.pair(expected.args, actual.args)) == len(actual.args)
+            return len(self.pair_arguments(expected.args, actual.args)) == len(actual.args)
         if isinstance(actual, Hop):
-            return _key(expected) == _key(actual)
+            return _meaning_key(expected) == _meaning_key(actual)
         return isinstance(actual, AspectName) and not isinstance(expected, JoinedNames)
 
-    def pair(self, expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> dict[int, int]:
+    def pair_arguments(self, expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> dict[int, int]:
         """Map the index of each actual argument to that of an expected one that agrees, for as many as possible."""
         taken = _pair_equal(expected, actual)
         _pair_names(expected, actual, taken)
@@ -59,9 +63,12 @@ class _Comparison:
         candidates: dict[int, list[int]] = {}
 
         def assign(j: int, tried: set[int]) -> bool:
-            """Pair a junction, if necessary by pairing others anew; False if that is impossible."""
+            """Add a pair of junction `j` to `taken`, if necessary by changing earlier pairs. Returns False if that is impossible.
+
+            `tried` has the expected arguments that were tried for this pair; it is changed.
+            """
             if j not in candidates:
-                candidates[j] = [i for i, tree in enumerate(expected) if self.agree(tree, actual[j])]
+                candidates[j] = [i for i, tree in enumerate(expected) if self.are_equivalent(tree, actual[j])]
             for i in sorted(candidates[j], key=lambda i: i in taken):
                 if i not in tried:
                     tried.add(i)
@@ -75,20 +82,23 @@ class _Comparison:
         return {j: i for i, j in taken.items()}
 
     def find_differences(self, expected: Shorthand, actual: Shorthand, place: str) -> list[Diagnostic]:
-        """Return the differences of a part from the structure; `place` says which argument it is."""
-        if self.agree(expected, actual):
+        """Return the differences of a part from the structure, each with the most similar unpaired argument.
+
+        `place` describes the position of the part, for the messages.
+        """
+        if self.are_equivalent(expected, actual):
             return []
         if not (isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames) and expected.op == actual.op):
-            return [catalogue.disagreement(actual.span, place, _part(actual), _part(expected))]
+            return [catalogue.disagreement(actual.span, place, _describe_part(actual), _describe_part(expected))]
         if len(expected.args) != len(actual.args):
             counts = len(actual.args), len(expected.args)
             return [catalogue.arguments_disagree(actual.span, place, actual.op, *counts, print_shorthand(expected))]
-        pairs = self.pair(expected.args, actual.args)
+        pairs = self.pair_arguments(expected.args, actual.args)
         unpaired = [tree for i, tree in enumerate(expected.args) if i not in pairs.values()]
         differences: list[Diagnostic] = []
         for j, argument in enumerate(actual.args):
             if j not in pairs:
-                nearest = min(unpaired, key=lambda tree: _unlikeness(tree, argument))
+                nearest = min(unpaired, key=lambda tree: _dissimilarity(tree, argument))
                 unpaired = [tree for tree in unpaired if tree is not nearest]
                 differences += self.find_differences(
                     nearest, argument, catalogue.describe_argument(j, actual.op, place)
@@ -100,12 +110,12 @@ def _pair_equal(expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> d
     """Map the indices of expected arguments to those of equal actual ones."""
     indices: dict[object, list[int]] = {}
     for i in reversed(range(len(expected))):
-        indices.setdefault(_key(expected[i]), []).append(i)
-    return {indices[_key(tree)].pop(): j for j, tree in enumerate(actual) if indices.get(_key(tree))}
+        indices.setdefault(_meaning_key(expected[i]), []).append(i)
+    return {indices[_meaning_key(tree)].pop(): j for j, tree in enumerate(actual) if indices.get(_meaning_key(tree))}
 
 
 def _pair_names(expected: Sequence[Shorthand], actual: Sequence[Shorthand], taken: dict[int, int]) -> None:
-    """Add pairs of the remaining names to `taken`: a name may be that of any condition.
+    """Pair the remaining names with any remaining conditions, and add these pairs to `taken`.
 
     Conditions with a social filter come last, so that a wrong `HOP` is compared with one of them.
     """
@@ -116,19 +126,21 @@ def _pair_names(expected: Sequence[Shorthand], actual: Sequence[Shorthand], take
     taken.update(zip(leaves, names, strict=False))
 
 
-def _key(tree: Shorthand) -> object:
+def _meaning_key(tree: Shorthand) -> object:
     """Return a value that is equal for parts with the same meaning: friends may be in any order."""
-    return (tree.hops, frozenset(tree.friends), tree.pattern) if isinstance(tree, Hop) else tree
+    if isinstance(tree, Hop):
+        return tree.hops, frozenset(tree.friends), tree.pattern
+    return tree
 
 
-def _unlikeness(expected: Shorthand, actual: Shorthand) -> tuple[bool, bool]:
-    """Return a sort key that is lower for parts that are more alike, so that these are reported together."""
+def _dissimilarity(expected: Shorthand, actual: Shorthand) -> tuple[bool, bool]:
+    """Return a sort key that is lower for more similar parts, so that these are reported together."""
     if isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames):
         return False, expected.op != actual.op
     has_junction = isinstance(expected, JoinedNames) or isinstance(actual, JoinedNames)
     return has_junction, isinstance(expected, Hop) != isinstance(actual, Hop)
 
 
-def _part(tree: Shorthand) -> tuple[str, bool]:
+def _describe_part(tree: Shorthand) -> tuple[str, bool]:
     """Return the text of a part, and True if it is a name."""
     return print_shorthand(tree), isinstance(tree, AspectName)

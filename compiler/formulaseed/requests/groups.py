@@ -19,21 +19,22 @@ from formulaseed.source.text import Source
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group's name and pattern as the reference prints them, the test of a structure, and the same in words.
+    """A group of requests: its name and pattern as the reference prints them, and a test of a structure.
 
-    `template` is the shorthand of a new request: the places to fill in are in `<` and `>`, or names `condition_…`.
+    `accepts` returns True for a structure with the group's pattern, and `meaning` says this in words. `template` is the
+    shorthand of a new request: the places to fill in are in `<` and `>`, or are names `condition_…`.
     """
 
     name: str
     pattern: str
     template: str
-    fits: Callable[[_Parts], bool]
+    accepts: Callable[[_StructureParts], bool]
     meaning: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
-    """A structure taken apart: the conditions that must hold, and the junctions beside them."""
+class _StructureParts:
+    """The parts of a structure: its anchors, which are the conditions that must hold, and its blocks, which are junctions."""
 
     structure: ir.Node
     anchors: tuple[ir.Condition, ...]
@@ -41,10 +42,11 @@ class _Parts:
 
     @property
     def is_flat(self) -> bool:
+        """True if there are only anchors."""
         return not self.blocks and bool(self.anchors)
 
-    def looks_at(self, *kinds: type) -> bool:
-        """Return True if the evidence of an anchor is of one of these kinds."""
+    def has_evidence(self, *kinds: type) -> bool:
+        """Return True if an anchor has evidence of one of these kinds."""
         return any(isinstance(condition.evidence, kinds) for condition in self.anchors)
 
     def hops(self) -> set[int]:
@@ -53,16 +55,19 @@ class _Parts:
         return {social_filter.hops for social_filter in filters if social_filter is not None}
 
     def has_ors(self, min_blocks: int, conditions: int, ands: int = 0) -> bool:
-        """Return True if there are `min_blocks` blocks or more, and each passes `_is_or`."""
+        """Return True if there are at least `min_blocks` blocks, and all are such an `OR` as `_is_or` describes."""
         return len(self.blocks) >= min_blocks and all(_is_or(block, conditions, ands) for block in self.blocks)
 
     def has_one_or(self, conditions: int, ands: int = 0) -> bool:
-        """Return True if there is one block, and it passes `_is_or`."""
+        """Return True if there is exactly one block, and it is such an `OR` as `_is_or` describes."""
         return len(self.blocks) == 1 and self.has_ors(1, conditions, ands)
 
 
 def _is_or(block: ir.Junction, conditions: int, ands: int) -> bool:
-    """Return True if a block is an `OR` of at least so many conditions and `AND`s of conditions; 0 means none."""
+    """Return True if a block is an `OR` of at least `conditions` conditions and `ands` `AND`s of conditions.
+
+    A minimum of 0 allows none at all.
+    """
     junctions = [arg for arg in block.args if isinstance(arg, ir.Junction)]
     are_flat = all(j.op == "AND" and all(isinstance(arg, ir.Condition) for arg in j.args) for j in junctions)
     counts = ((len(block.args) - len(junctions), conditions), (len(junctions), ands))
@@ -77,13 +82,13 @@ GROUPS: dict[str, Group] = {
     "G01": Group("Simple AND", "AND(a, b, c)", "AND(condition_a, condition_b, condition_c)",
                  lambda p: p.is_flat, "a plain `AND` of conditions"),
     "G02": Group("Simple OR", "AND(anchor, OR(a, b))", _ONE_OR,
-                 lambda p: p.has_one_or(2) or (p.is_flat and p.looks_at(*_REVIEWS)),
+                 lambda p: p.has_one_or(2) or (p.is_flat and p.has_evidence(*_REVIEWS)),
                  "an `OR` of conditions with its anchors, or an `AND` that looks at reviews"),
     "G03": Group("AND-OR Combination", "AND(a, OR(b, c))", _ONE_OR,
-                 lambda p: p.has_one_or(2) or (p.is_flat and p.looks_at(ir.ItemHours)),
+                 lambda p: p.has_one_or(2) or (p.is_flat and p.has_evidence(ir.ItemHours)),
                  "an `OR` of conditions with its anchors, or an `AND` that looks at opening hours"),
     "G04": Group("Review Metadata Weighting", "AND(a, review_meta_*)", "AND(condition_a, condition_b_by_experts)",
-                 lambda p: p.is_flat and p.looks_at(*_REVIEWS), "a plain `AND` in which a condition looks at reviews"),
+                 lambda p: p.is_flat and p.has_evidence(*_REVIEWS), "a plain `AND` in which a condition looks at reviews"),
     "G05": Group("Triple OR with Anchor", "AND(a, OR(b, c, d))",
                  "AND(condition_a, OR(condition_b, condition_c, condition_d))",
                  lambda p: p.has_one_or(3), "an `OR` of three conditions or more, with or without anchors"),
@@ -101,24 +106,29 @@ GROUPS: dict[str, Group] = {
     "G10": Group("Social Circle (2-hop)", "2HOP([friends], pattern)", "2HOP(['<friend>'], '<pattern>')",
                  lambda p: 2 in p.hops(), "a condition with a social filter of two hops"),
 }  # fmt: skip
-"""The table of groups."""
+"""The groups by their ids."""
 
 
 _BENCHMARK_ID = re.compile(r"R(0[1-9]|[1-9][0-9]|100)")
 """The ids of the request structure reference."""
 
 
-def group_of(id: str) -> str | None:
+def find_benchmark_group(id: str) -> str | None:
     """Return the group of an id of the benchmark: R01 to R10 are G01, R91 to R100 are G10; None for any other id."""
     match = _BENCHMARK_ID.fullmatch(id)
-    return f"G{(int(match[1]) - 1) // 10 + 1:02d}" if match else None
+    if match is None:
+        return None
+    return f"G{(int(match[1]) - 1) // 10 + 1:02d}"
 
 
-def fits(group: str, structure: ir.Node) -> bool:
-    """Return True if a structure has its group's pattern. An `OR` at the top is a block without anchors."""
-    args = structure.args if isinstance(structure, ir.Junction) and structure.op == "AND" else (structure,)
+def has_group_pattern(group: str, structure: ir.Node) -> bool:
+    """Return True if a structure has the pattern of a group. An `OR` at the top is a block without anchors."""
+    args: tuple[ir.Node, ...] = (structure,)
+    if isinstance(structure, ir.Junction) and structure.op == "AND":
+        args = structure.args
     anchors = tuple(arg for arg in args if isinstance(arg, ir.Condition))
-    return GROUPS[group].fits(_Parts(structure, anchors, tuple(arg for arg in args if isinstance(arg, ir.Junction))))
+    blocks = tuple(arg for arg in args if isinstance(arg, ir.Junction))
+    return GROUPS[group].accepts(_StructureParts(structure, anchors, blocks))
 
 
 # --- a new request
@@ -141,14 +151,14 @@ CHECKLIST = (
     "no other restaurant satisfies all conditions",
 )
 
-_EXPERTS = "_by_experts"
+_EXPERTS_SUFFIX = "_by_experts"
 
 
-def request_template(group: str) -> dict[str, Plain]:
-    """Return a request of a group, to be filled in."""
+def build_request_template(group: str) -> dict[str, Plain]:
+    """Return a new request of a group, with placeholders in `<` and `>`."""
     pattern = parse_shorthand(Source("<template>", GROUPS[group].template), Problems())
     assert pattern is not None, "the templates are shorthands"
-    structure = _template(pattern, in_or=False)
+    structure = _build_template(pattern, in_or=False)
     return {
         "id": "R<NN>",
         "group": group,
@@ -160,20 +170,23 @@ def request_template(group: str) -> dict[str, Plain]:
     }
 
 
-def _template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
-    """Return a structure to fill in: anchors look at the restaurant, conditions inside an `OR` at reviews."""
+def _build_template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
+    """Return a structure with placeholders: anchors test attributes of the restaurant, conditions in an `OR` reviews."""
     if isinstance(tree, AspectName):
-        return {"aspect": tree.text, "evidence": _template_evidence(tree.text, in_or)}
+        return {"aspect": tree.text, "evidence": _build_template_evidence(tree.text, in_or)}
     if isinstance(tree, Hop):
         friends: dict[str, Plain] = {"friends": list(tree.friends), "hops": tree.hops}
         evidence: dict[str, Plain] = {"kind": "review_text", "pattern": tree.pattern}
         return {"aspect": "social_condition", "evidence": {**evidence, "social_filter": friends, "min_matches": 1}}
-    return {"op": tree.op, "args": [_template(arg, in_or=in_or or tree.op == "OR") for arg in tree.args]}
+    return {"op": tree.op, "args": [_build_template(arg, in_or=in_or or tree.op == "OR") for arg in tree.args]}
 
 
-def _template_evidence(name: str, in_or: bool) -> dict[str, Plain]:
-    letter = name.removeprefix("condition_").removesuffix(_EXPERTS)
-    if not in_or and not name.endswith(_EXPERTS):
-        return {"kind": "item_meta", "path": ["attributes", f"<attribute {letter}>"], "true": "True"}
-    weight: dict[str, Plain] = {"weight_by": {"field": ["user", "review_count"]}} if name.endswith(_EXPERTS) else {}
-    return {"kind": "review_text", "pattern": f"<pattern {letter}>", **weight}
+def _build_template_evidence(name: str, in_or: bool) -> dict[str, Plain]:
+    """Return evidence with placeholders. A name that ends in `_by_experts` gets a pattern weighted by credible users."""
+    letter = name.removeprefix("condition_").removesuffix(_EXPERTS_SUFFIX)
+    pattern: dict[str, Plain] = {"kind": "review_text", "pattern": f"<pattern {letter}>"}
+    if name.endswith(_EXPERTS_SUFFIX):
+        return {**pattern, "weight_by": {"field": ["user", "review_count"]}}
+    if in_or:
+        return pattern
+    return {"kind": "item_meta", "path": ["attributes", f"<attribute {letter}>"], "true": "True"}

@@ -12,11 +12,12 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.ir.kind import Document, Kind
 from formulaseed.source.json_reader import Plain
 
-if TYPE_CHECKING:  # a command that reads seeds alone does without what reads requests
+if TYPE_CHECKING:  # commands that read only seeds do not import the reader of requests
     from formulaseed.requests.model import Line, Requests
 
 
 def _parse(document: Document, problems: Problems, benchmark: bool = False) -> tuple[Line, ...] | None:
+    """Lower the requests of a document; None, with an error reported, if the file is too large."""
     from formulaseed.requests.read import lower_requests
 
     if len(document.source.text) > limits.SEED_BYTES:
@@ -32,9 +33,9 @@ def _check(document: Document, lines: tuple[Line, ...], problems: Problems) -> R
 
 
 def _data(document: Document) -> Plain:
-    from formulaseed.requests.read import request_values
+    from formulaseed.requests.read import read_request_values
 
-    return request_values(document.source)
+    return read_request_values(document.source)
 
 
 KIND = Kind("requests", _parse, _check, is_json=False, data=_data)

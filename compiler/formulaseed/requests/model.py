@@ -22,14 +22,14 @@ Ordering = Literal["gte", "gt", "lte", "lt", "eq", "ne"]
 
 
 class SocialFilter(NamedTuple):
-    """The people whose reviews count: the friends themselves, and those up to `hops` edges from them."""
+    """The people whose reviews count: the friends, and everybody up to `hops` edges from them in the social graph."""
 
     friends: tuple[str, ...]
     hops: int
 
 
 class Weight(NamedTuple):
-    """Only matching reviews by credible users count: those at or over a percentile of the field's non-zero values."""
+    """A restriction to matching reviews by credible users: those at or over a percentile of the field's non-zero values."""
 
     field: Path
     percentile: float
@@ -38,7 +38,7 @@ class Weight(NamedTuple):
 
 @value_node
 class Expectation:
-    """One rule of `item_meta`, such as `true: "u'free'"`; `name` is the key, `value` what it names."""
+    """One rule of `item_meta`, such as `true: "u'free'"`: its key, and the value that the attribute is compared with."""
 
     name: Literal["true", "false", "neutral", "not_true", "contains", "not_contains", "missing"]
     value: Scalar
@@ -46,7 +46,7 @@ class Expectation:
 
 @value_node
 class ItemMeta:
-    """The value at a path of the restaurant meets the rules, in the order in which they are tried."""
+    """The evidence that the value at a path of the restaurant meets the rules, which are in the order of evaluation."""
 
     path: Path
     rules: tuple[Expectation, ...]
@@ -54,7 +54,10 @@ class ItemMeta:
 
 @value_node
 class ItemHours:
-    """The opening hours at a path contain a range, in minutes after midnight; an end before its start is next day's."""
+    """The evidence that the opening hours at a path contain a range in minutes after midnight.
+
+    An end before its start is on the next day.
+    """
 
     path: Path
     start: int
@@ -63,9 +66,9 @@ class ItemHours:
 
 @value_node
 class ReviewText:
-    """Reviews match a pattern, case ignored; or, if there are judgements, are judged positive on it as an aspect.
+    """The evidence that at least `min_matches` reviews match a pattern, case ignored.
 
-    `source` is the pattern as `re` runs it.
+    If there are judgements, the reviews judged positive on the aspect `pattern` match. `source` is the pattern as `re` runs it.
     """
 
     pattern: str
@@ -77,7 +80,7 @@ class ReviewText:
 
 @value_node
 class ReviewMeta:
-    """Reviews of `min_stars` or more meet a test at a path: `any`, `all`, or a `count` of at least `count` of them."""
+    """The evidence that reviews of `min_stars` or more meet a test at a path: `any`, `all`, or at least `count` of them."""
 
     path: Path
     op: Literal["not_empty", "gte", "lte"]
@@ -89,7 +92,10 @@ class ReviewMeta:
 
 @value_node
 class GroupRating:
-    """The average stars or the number of the reviews that pass a filter compares with a threshold."""
+    """The evidence that `metric` of the reviews that pass a filter compares with a threshold.
+
+    `field`, `operator` and `value` are the filter; `comparison` compares the metric with the threshold.
+    """
 
     field: Path
     operator: Ordering
@@ -101,7 +107,11 @@ class GroupRating:
 
 @value_node
 class NotOnlyEasyRaters:
-    """Fails if easy raters (who average 4.0 or more) rate the restaurant high while harsh ones (under 3.5) rate it low."""
+    """The evidence that the restaurant is not rated high by easy raters only.
+
+    It fails if users who average 4.0 or more rate it `generous_avg_gte` or more, and users who average under 3.5 under
+    `harsh_avg_lt`.
+    """
 
     generous_avg_gte: float
     harsh_avg_lt: float
@@ -109,7 +119,7 @@ class NotOnlyEasyRaters:
 
 @value_node
 class Sentiment:
-    """Judgements on a topic: enough positive ones, more than negative; or, for `negative`, enough negative ones."""
+    """The evidence that enough judgements on a topic are positive, and more than are negative; or that enough are negative."""
 
     topic: str
     sentiment: Literal["positive", "negative"]
@@ -119,7 +129,7 @@ class Sentiment:
 
 @value_node
 class SocialRating:
-    """At least `min_matches` reviews of `min_stars` or more by people of the social filter."""
+    """The evidence that at least `min_matches` reviews by people of the social filter have `min_stars` or more."""
 
     min_stars: float
     min_matches: int
@@ -131,7 +141,7 @@ Evidence = ItemMeta | ItemHours | ReviewText | ReviewMeta | GroupRating | NotOnl
 
 @value_node
 class Condition:
-    """A leaf. Conditions with equal evidence are equal, whatever they are called."""
+    """A leaf of a structure. Conditions with equal evidence are equal, even if their aspects (names) differ."""
 
     aspect: str = field(compare=False)
     evidence: Evidence
@@ -154,7 +164,7 @@ Node = Condition | Junction
 class Request:
     """One request of a file. `span` is its place, `line` the number of the line that it begins on.
 
-    A structure without a request around it has no group, no gold restaurant and no words.
+    A structure without a request around it has no group, no gold restaurant, and empty texts.
     """
 
     id: str
@@ -170,9 +180,9 @@ class Request:
 
 @tree_node
 class InvalidRequest:
-    """A line of a requests file that has errors; `errors` are their places and messages.
+    """A request of a file that has errors; `errors` are their places and messages.
 
-    The other attributes are the strings of the line; None if it has no such string, or is not JSON.
+    The other attributes are the strings of the request; None if it has no such string, or is not JSON.
     """
 
     id: str | None
@@ -189,7 +199,7 @@ Line = Request | InvalidRequest
 
 @tree_node
 class Requests:
-    """A checked file of requests, in the file's order. `name` is that of the file without its ending."""
+    """A checked file of requests, in the file's order. `name` is the file's name without its extension."""
 
     name: str
     requests: tuple[Request, ...]

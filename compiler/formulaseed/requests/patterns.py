@@ -16,26 +16,18 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 from itertools import takewhile
-from string import ascii_lowercase, digits, punctuation
-from typing import Literal
 
-from lark import Lark, Token, Transformer_NonRecursive, UnexpectedInput, v_args
-from lark.tree import Meta
+from lark import UnexpectedInput
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import requests as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.resources import read_resource
+from formulaseed.requests.pattern_tree import NO_CHARACTERS, Characters, PatternNode, parse_pattern_tree
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span
 
-Characters = frozenset[str]
-_NONE: Characters = frozenset()
-_SAMPLE = f"{ascii_lowercase}{digits} {punctuation}\n\t\réßſıµяж中ñ٣½’\xa0"
-"""Characters that a `test` is tried with, in addition to those of the pattern."""
 _TOKENS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]|\{([0-9]*),?([0-9]*)\}", re.DOTALL)
 
 _UNSUPPORTED = re.compile(
@@ -45,91 +37,80 @@ _UNSUPPORTED = re.compile(
 """The text that is underlined at an error of the pattern."""
 
 FILE_BUDGET = limits.Budget("pattern parts")
-"""Limits the characters, or the parts if there are more, of all patterns of a file."""
+"""The budget for all patterns of a file: of each pattern its characters count, or its parts if there are more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A part of a pattern, from `start` to `end`.
-
-    A `test` accepts one character of a set, of which `accepts` holds the sampled ones; a `place` is an assertion such
-    as `^`; `all` of some parts match one after the other, or `any` of them; a `repeat` has one part, from `least` to
-    `most` times, unbounded if `most` is None.
-    """
-
-    kind: Literal["test", "place", "all", "any", "repeat"]
-    start: int
-    end: int
-    parts: tuple[Node, ...] = ()
-    accepts: Characters = _NONE
-    least: int = 1
-    most: int | None = 1
-
-    @property
-    def is_unbounded(self) -> bool:
-        """True for a repeat without a bound, or so high a bound that it makes no difference."""
-        return self.kind == "repeat" and (self.most is None or self.most > limits.PATTERN_FEW)
-
-    def written(self, text: str) -> str:
-        return text[self.start : self.end]
-
-
-class _Refused(Exception):
+class _RefusedPattern(Exception):
     """Raised with the diagnostic that says why a pattern is refused."""
 
 
 def parse_pattern(text: JsonString, problems: Problems) -> str | None:
-    """Return a regular expression such as `wi-?fi` as it is run; None, reported, if it is invalid or may take long."""
+    """Return the source of a regular expression such as `wi-?fi` as `re` is to run it.
+
+    Returns None, with an error reported, if the pattern is invalid, not supported, or may take long on some text.
+    """
     try:
         _refuse_large(text)
         _refuse_malformed(text)
-        tree = _parse(text)
+        tree = _parse_tree(text)
         _refuse_many_parts(tree, text)
         _refuse_ambiguous(tree, text)
         return _plan_source(tree, text)
-    except _Refused as refused:
+    except _RefusedPattern as refused:
         problems.report(refused.args[0])
         return None
 
 
 def _refuse_large(text: JsonString) -> None:
-    """Raise `_Refused` for a pattern over a limit of characters, nesting or repeats."""
+    """Raise `_RefusedPattern` for a pattern over a limit of characters, nesting or repeats; otherwise charge the budget."""
     pattern = text.value
     maximum = limits.PATTERN_CHARACTERS
     depth = 0
     if len(pattern) > maximum:
         span = text.subspan(maximum, len(pattern))
-        raise _Refused(catalogue.pattern_over_limit(span, len(pattern), "characters", maximum))
+        raise _RefusedPattern(catalogue.pattern_over_limit(span, len(pattern), "characters", maximum))
     for match in _TOKENS.finditer(pattern):
         span = text.subspan(match.start(), match.end())
         depth += (match.group() == "(") - (match.group() == ")")
+        # A number of more than nine digits is only known to be too large: reading it whole could take long.
         times = max((int(number[-9:]) + len(number[:-9]) * 10**9 for number in match.groups() if number), default=0)
         if depth > limits.PATTERN_NESTING:
-            raise _Refused(catalogue.pattern_over_limit(span, depth, "levels of groups", limits.PATTERN_NESTING))
+            raise _RefusedPattern(catalogue.pattern_over_limit(span, depth, "levels of groups", limits.PATTERN_NESTING))
         if times > limits.PATTERN_REPEAT:
-            raise _Refused(catalogue.pattern_over_limit(span, times, "repeats", limits.PATTERN_REPEAT))
+            raise _RefusedPattern(catalogue.pattern_over_limit(span, times, "repeats", limits.PATTERN_REPEAT))
     _charge(text, len(pattern))
 
 
 def _charge(text: JsonString, parts: int) -> None:
-    """Charge the budget of the file with a number of parts. Raises `_Refused` if it is exhausted."""
+    """Charge the budget of the file with a number of parts. Raises `_RefusedPattern` if it is exhausted."""
     if not FILE_BUDGET.take(parts):
-        raise _Refused(catalogue.patterns_over_limit(text.subspan(0, len(text.value)), limits.FILE_PATTERN_PARTS))
+        raise _RefusedPattern(
+            catalogue.patterns_over_limit(text.subspan(0, len(text.value)), limits.FILE_PATTERN_PARTS)
+        )
 
 
 def _refuse_malformed(text: JsonString) -> None:
-    """Raise `_Refused` for a pattern that `re` does not accept, with its message."""
+    """Raise `_RefusedPattern` for a pattern that `re` does not accept, with its message."""
     try:
         with warnings.catch_warnings(action="ignore"):
             re.compile(text.value)
     except re.error as error:
-        span, written = _locate(text, error.pos or 0)
-        raise _Refused(catalogue.invalid_pattern(span, error.msg, written)) from None
+        span, written = _locate_error(text, error.pos or 0)
+        raise _RefusedPattern(catalogue.invalid_pattern(span, error.msg, written)) from None
 
 
-def _locate(text: JsonString, position: int) -> tuple[Span, str]:
-    """Return the span to underline at a position, and its characters; `(?` is one sign."""
-    position -= text.value.startswith("(?", position - 1) if position else 0
+def _parse_tree(text: JsonString) -> PatternNode:
+    """Return the tree of a pattern that `re` accepts. Raises `_RefusedPattern` for syntax that is not supported."""
+    try:
+        return parse_pattern_tree(text.value)
+    except UnexpectedInput as error:
+        raise _RefusedPattern(catalogue.pattern_not_supported(*_locate_error(text, error.pos_in_stream or 0))) from None
+
+
+def _locate_error(text: JsonString, position: int) -> tuple[Span, str]:
+    """Return the span to underline at the `position` of an error, and the characters in it."""
+    if position and text.value.startswith("(?", position - 1):  # `re` names the position after the bracket
+        position -= 1
     match = _UNSUPPORTED.match(text.value, position)
     written = match.group() if match else ""
     return text.subspan(position, position + len(written)), written
@@ -138,55 +119,57 @@ def _locate(text: JsonString, position: int) -> tuple[Span, str]:
 # --- time
 
 
-def _count_parts(node: Node) -> int:
+def _count_parts(node: PatternNode) -> int:
     """Count the parts of a node with its repeats written out, except those that count as unbounded."""
     parts = 1 + sum(map(_count_parts, node.parts))
-    return parts * max(node.most or 1, 1) if node.kind == "repeat" and not node.is_unbounded else parts
+    if node.kind == "repeat" and not node.is_unbounded:
+        parts *= max(node.maximum or 1, 1)
+    return parts
 
 
-def _refuse_many_parts(tree: Node, text: JsonString) -> None:
-    """Raise `_Refused` for nested repeats whose steps would take long to count."""
+def _refuse_many_parts(tree: PatternNode, text: JsonString) -> None:
+    """Raise `_RefusedPattern` for nested repeats whose steps would take long to count; otherwise charge the budget."""
     parts = _count_parts(tree)
     if parts > limits.PATTERN_PARTS:
         unit = "parts, with its repeats written out"
-        raise _Refused(
+        raise _RefusedPattern(
             catalogue.pattern_over_limit(text.subspan(0, len(text.value)), parts, unit, limits.PATTERN_PARTS)
         )
     _charge(text, max(parts - len(text.value), 0))
 
 
-def _refuse_ambiguous(node: Node, text: JsonString) -> None:
-    """Raise `_Refused` for an unbounded repeat that can match one text in several ways."""
+def _refuse_ambiguous(node: PatternNode, text: JsonString) -> None:
+    """Raise `_RefusedPattern` for an unbounded repeat that can match one text in several ways."""
     if node.is_unbounded:
         item = node.parts[0]
         span = text.subspan(node.start, node.end)
         if inner := _find_unbounded(item):
-            raise _Refused(catalogue.nested_repeat(span, inner.written(text.value)))
+            raise _RefusedPattern(catalogue.nested_repeat(span, inner.extract_text(text.value)))
         if _can_be_empty(item):
-            raise _Refused(catalogue.empty_repeat(span, item.written(text.value)))
+            raise _RefusedPattern(catalogue.empty_repeat(span, item.extract_text(text.value)))
         if clash := _find_clash(item, _first_characters(item)):
-            raise _Refused(catalogue.ambiguous_repeat(span, item.written(text.value), clash))
+            raise _RefusedPattern(catalogue.ambiguous_repeat(span, item.extract_text(text.value), clash))
     for part in node.parts:
         _refuse_ambiguous(part, text)
 
 
-def _find_unbounded(node: Node) -> Node | None:
-    """Return the first unbounded repeat, or None."""
+def _find_unbounded(node: PatternNode) -> PatternNode | None:
+    """Return the first unbounded repeat in a node or below it; None if there is none."""
     if node.is_unbounded:
         return node
     return next((inner for part in node.parts if (inner := _find_unbounded(part))), None)
 
 
-def _can_be_empty(node: Node) -> bool:
+def _can_be_empty(node: PatternNode) -> bool:
     """Return True if the node can match the empty string."""
     if node.kind in ("test", "place"):
         return node.kind == "place"
     if node.kind == "all":
         return all(map(_can_be_empty, node.parts))
-    return node.least == 0 or any(map(_can_be_empty, node.parts))
+    return node.minimum == 0 or any(map(_can_be_empty, node.parts))
 
 
-def _first_characters(node: Node) -> Characters:
+def _first_characters(node: PatternNode) -> Characters:
     """Return the characters that a match can begin with."""
     first = node.accepts
     for part in node.parts:
@@ -196,20 +179,21 @@ def _first_characters(node: Node) -> Characters:
     return first
 
 
-def _next_characters(node: Node, follow: Characters) -> Characters:
-    """Return the characters that can come before a node which `follow` can come after."""
-    return _first_characters(node) | follow if _can_be_empty(node) else _first_characters(node)
+def _next_characters(node: PatternNode, follow: Characters) -> Characters:
+    """Return the characters that can come next before a node: its first ones, and `follow` if it can be empty."""
+    first = _first_characters(node)
+    return first | follow if _can_be_empty(node) else first
 
 
-def _find_clash(node: Node, follow: Characters) -> str | None:
-    """Return a character with which a match can continue in two ways if `follow` can come after the node, or None."""
+def _find_clash(node: PatternNode, follow: Characters) -> str | None:
+    """Return a character with which a match can continue in two ways, if `follow` can come after the node; else None."""
     if node.kind == "all":
         for part in reversed(node.parts):
             if clash := _find_clash(part, follow):
                 return clash
             follow = _next_characters(part, follow)
     elif node.kind == "any":
-        seen = _NONE
+        seen = NO_CHARACTERS
         for part in node.parts:
             first = _next_characters(part, follow)
             if clash := min(seen & first, default=None) or _find_clash(part, follow):
@@ -217,9 +201,9 @@ def _find_clash(node: Node, follow: Characters) -> str | None:
             seen |= first
     elif node.kind == "repeat":
         first = _first_characters(node.parts[0])
-        if node.least != node.most and first & follow:
+        if node.minimum != node.maximum and first & follow:
             return min(first & follow)
-        return _find_clash(node.parts[0], follow if node.most == 1 else first | follow)
+        return _find_clash(node.parts[0], follow if node.maximum == 1 else first | follow)
     return None
 
 
@@ -229,160 +213,112 @@ _BOUNDED_STEPS = 3
 """The cost of one more turn of a repeat: of a group, in addition if it has a choice, and of one character with a bound."""
 
 
-def _steps(node: Node, after: int, follow: Characters) -> int:
-    """Return the maximum of steps of `re` from one position of a text, if the rest of the pattern takes `after`."""
+def _count_steps(node: PatternNode, after: int, follow: Characters) -> int:
+    """Return the maximum of steps that `re` takes for a node from one position of a text, with the rest of the pattern.
+
+    The rest takes `after` steps, and begins with the characters `follow`. Counts over `limits.PATTERN_STEPS` are cut.
+    """
     if node.kind == "all":
         for part in reversed(node.parts):
-            after = _steps(part, after, follow)
+            after = _count_steps(part, after, follow)
             follow = _next_characters(part, follow)
-        return after - _saved_steps(node)
+        return after - _count_saved_steps(node)
     if node.kind == "any":
-        return min(limits.PATTERN_STEPS, sum(1 + _steps(part, after, follow) for part in node.parts))
-    return _repeat_steps(node, after, follow) if node.kind == "repeat" else after + 1
+        return min(limits.PATTERN_STEPS, sum(1 + _count_steps(part, after, follow) for part in node.parts))
+    if node.kind == "repeat":
+        return _count_repeat_steps(node, after, follow)
+    return after + 1
 
 
-def _repeat_steps(node: Node, after: int, follow: Characters) -> int:
+def _count_repeat_steps(node: PatternNode, after: int, follow: Characters) -> int:
+    """Return what `_count_steps` returns, for a repeat."""
     item = node.parts[0]
     first = _first_characters(item)
     # At the end of the pattern there is a match as soon as there are enough turns.
     if not after and not follow:
-        return node.least * _steps(item, 0, first)
+        return node.minimum * _count_steps(item, 0, first)
     # If no character can both continue and follow the repeat, the next one decides.
     leaving = after if first & follow or not follow else 1
     entering = _GROUP_STEPS + _CHOICE_STEPS * _has_choice(item)
     if item.kind == "test":
-        entering = 1 if node.most is None else _BOUNDED_STEPS
+        entering = 1 if node.maximum is None else _BOUNDED_STEPS
     # Nothing in an unbounded repeat is ambiguous, so that its turns add up.
     if node.is_unbounded:
-        times = node.most or limits.PATTERN_TEXT // (_width(item) or 1)
-        return min(limits.PATTERN_STEPS, times * (entering + _steps(item, 0, first | follow) + leaving) + after)
-    for count in range(node.most or 0, 0, -1):
-        ways = entering + _steps(item, after, first | follow) + (leaving if count > node.least else 0)
-        after = min(limits.PATTERN_STEPS, ways)
+        times = node.maximum or limits.PATTERN_TEXT // (_match_width(item) or 1)
+        return min(limits.PATTERN_STEPS, times * (entering + _count_steps(item, 0, first | follow) + leaving) + after)
+    for count in range(node.maximum or 0, 0, -1):
+        steps = entering + _count_steps(item, after, first | follow)
+        if count > node.minimum:  # the repeat can also end before this turn
+            steps += leaving
+        after = min(limits.PATTERN_STEPS, steps)
     return after
 
 
-def _has_choice(node: Node) -> bool:
-    """Return True if `re` remembers places in the node to go back to; it treats one-character alternatives as a set."""
+def _has_choice(node: PatternNode) -> bool:
+    """Return True if `re` can backtrack into the node. It treats alternatives of one character as a set, without a choice."""
     is_set = all(len(option.parts) == 1 and option.parts[0].kind == "test" for option in node.parts)
     return node.kind == "repeat" or (node.kind == "any" and not is_set) or any(map(_has_choice, node.parts))
 
 
-def _saved_steps(node: Node) -> int:
-    """Return the steps that a word such as `service` saves: at most positions, only its first letters can match."""
+def _count_saved_steps(node: PatternNode) -> int:
+    """Return the steps that a word such as `service` saves: at most positions its first letters fail already."""
     length = len(list(takewhile(lambda part: part.kind == "test", node.parts)))
     return max(0, length - 2 - length // 4)
 
 
 def _is_fast(steps: int) -> bool:
+    """Return True if this many steps from each position of the longest text are within the limit."""
     return limits.PATTERN_TEXT * steps <= limits.PATTERN_STEPS
 
 
-def _plan_source(tree: Node, text: JsonString) -> str:
-    """Return the pattern as it is run. Raises `_Refused` if it takes long on some text."""
-    source = text.value if _is_fast(_steps(tree, 0, _NONE)) else _without_backtracking(tree, text.value)
+def _plan_source(tree: PatternNode, text: JsonString) -> str:
+    """Return the pattern as `re` is to run it. Raises `_RefusedPattern` if it takes long on some text."""
+    if _is_fast(_count_steps(tree, 0, NO_CHARACTERS)):
+        return text.value
+    source = _remove_backtracking(tree, text.value)
     if source is None:
-        raise _Refused(catalogue.slow_pattern(text.subspan(0, len(text.value))))
+        raise _RefusedPattern(catalogue.slow_pattern(text.subspan(0, len(text.value))))
     return source
 
 
-def _without_backtracking(tree: Node, text: str) -> str | None:
-    """Return the pattern with the first of its two `.*` searched without backtracking; None if it is still not fast."""
-    gaps = [n for n, part in enumerate(tree.parts) if part.kind == "repeat" and part.most is None]
+def _remove_backtracking(tree: PatternNode, text: str) -> str | None:
+    """Return an equivalent of a pattern with two `.*` that searches the first one without backtracking.
+
+    Returns None if the pattern is of any other form, or is still not fast.
+    """
+    gaps = [n for n, part in enumerate(tree.parts) if part.kind == "repeat" and part.maximum is None]
     if tree.kind != "all" or len(gaps) != 2:
         return None
     first, second = gaps
-    lazy, greedy = (tree.parts[n].written(text).rstrip("?") for n in gaps)
+    lazy, greedy = (tree.parts[n].extract_text(text).rstrip("?") for n in gaps)
     middle = tree.parts[first + 1 : second]
-    is_steady = bool(middle) and all(_width(part) is not None and "\n" not in _all_characters(part) for part in middle)
-    after = _steps(replace(tree, parts=tree.parts[second:]), 0, _NONE)
-    after += limits.PATTERN_TEXT * (1 + _steps(replace(tree, parts=middle), 0, _NONE))
-    steps = _steps(replace(tree, parts=tree.parts[:first]), after, _NONE)
+    # The nearest match of the middle is enough only if all its matches have one length and are within a line.
+    has_fixed_width = bool(middle) and all(_match_width(part) is not None for part in middle)
+    is_steady = has_fixed_width and all("\n" not in _collect_characters(part) for part in middle)
+    after = _count_steps(replace(tree, parts=tree.parts[second:]), 0, NO_CHARACTERS)
+    after += limits.PATTERN_TEXT * (1 + _count_steps(replace(tree, parts=middle), 0, NO_CHARACTERS))
+    steps = _count_steps(replace(tree, parts=tree.parts[:first]), after, NO_CHARACTERS)
     if {lazy, greedy} - {".*", ".+"} or not is_steady or not _is_fast(steps):
         return None
-    gap, next_gap = tree.parts[first], tree.parts[second].start
-    return f"{text[: gap.start]}(?>{lazy}?{text[gap.end : next_gap]}){text[next_gap:]}"
+    gap = tree.parts[first]
+    next_start = tree.parts[second].start
+    return f"{text[: gap.start]}(?>{lazy}?{text[gap.end : next_start]}){text[next_start:]}"
 
 
-def _all_characters(node: Node) -> Characters:
-    return node.accepts.union(*map(_all_characters, node.parts))
+def _collect_characters(node: PatternNode) -> Characters:
+    """Return the sampled characters that any test in a node accepts."""
+    return node.accepts.union(*map(_collect_characters, node.parts))
 
 
-def _width(node: Node) -> int | None:
-    """Return the number of characters of every match; None if it differs."""
+def _match_width(node: PatternNode) -> int | None:
+    """Return the number of characters of every match; None if matches differ in length."""
     if node.kind in ("test", "place"):
         return int(node.kind == "test")
-    if node.least != node.most:
+    if node.minimum != node.maximum:
         return None
-    widths = [width for part in node.parts if (width := _width(part)) is not None]
+    widths = [width for part in node.parts if (width := _match_width(part)) is not None]
     if len(widths) < len(node.parts) or (node.kind == "any" and len(set(widths)) > 1):
         return None
-    return sum(widths) if node.kind == "all" else widths[0] * node.least
-
-
-# --- syntax
-
-
-def _parse(text: JsonString) -> Node:
-    """Return the tree of a pattern that `re` accepts. Raises `_Refused` for syntax that is not supported."""
-    try:
-        return _Builder(text.value).transform(_lark().parse(text.value))
-    except UnexpectedInput as error:
-        raise _Refused(catalogue.pattern_not_supported(*_locate(text, error.pos_in_stream or 0))) from None
-
-
-@cache
-def _lark() -> Lark:
-    grammar = read_resource("grammar", "pattern.lark")
-    return Lark(grammar, parser="lalr", start="pattern", propagate_positions=True, maybe_placeholders=True)
-
-
-@v_args(meta=True)
-class _Builder(Transformer_NonRecursive[Token, Node]):
-    """Converts Lark's tree to ours. Every method is named for a rule of the grammar."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-        self.sample = dict.fromkeys([*_SAMPLE, *text.lower()])
-
-    def pattern(self, meta: Meta, children: list[Node]) -> Node:
-        return children[-1]
-
-    def alternation(self, meta: Meta, children: list[Node]) -> Node:
-        return children[0] if len(children) == 1 else Node("any", *_span(meta), tuple(children))
-
-    def concatenation(self, meta: Meta, children: list[Node | Token]) -> Node:
-        parts = [Node("place", c.start_pos or 0, c.end_pos or 0) if isinstance(c, Token) else c for c in children]
-        return Node("all", *_span(meta), tuple(parts))
-
-    def group(self, meta: Meta, children: list[Node]) -> Node:
-        return Node("all", *_span(meta), tuple(children))
-
-    def repetition(self, meta: Meta, children: list[Node]) -> Node:
-        item, token = children
-        assert isinstance(token, Token)
-        least, most = _bounds(token)
-        return Node("repeat", *_span(meta), (item,), least=least, most=most)
-
-    def character(self, meta: Meta, children: list[Token]) -> Node:
-        start, end = _span(meta)
-        expression = re.compile(self.text[start:end], re.IGNORECASE)
-        accepts = frozenset(character for character in self.sample if expression.fullmatch(character))
-        return Node("test", start, end, accepts=accepts)
-
-    category = set = character
-
-
-def _span(meta: Meta) -> tuple[int, int]:
-    return (0, 0) if meta.empty else (meta.start_pos, meta.end_pos)
-
-
-def _bounds(quantifier: str) -> tuple[int, int | None]:
-    """Return the minimum and the maximum of a quantifier such as `*`, `+?` or `{2,5}`; None is no maximum."""
-    if quantifier[0] != "{":
-        return int(quantifier[0] == "+"), 1 if quantifier[0] == "?" else None
-    minimum, comma, maximum = quantifier.rstrip("?")[1:-1].partition(",")
-    if not comma:
-        return int(minimum), int(minimum)
-    return int(minimum), int(maximum) if maximum else None
+    if node.kind == "all":
+        return sum(widths)
+    return widths[0] * node.minimum

@@ -1,8 +1,8 @@
 """Read a file of requests as the lines of `model`: one JSON object a line, a list of them or one laid out after another.
 
 In: the file's text. Out: every request, or an invalid one with its errors; every deviation from the format is a
-diagnostic. A structure alone, without the request around it, is read too. Evidence is lowered in `evidence`, the groups'
-patterns are in `groups`. Source: the request structure reference.
+diagnostic. A structure without the request around it is read, too. `evidence` lowers evidence, and `groups` has the patterns
+of groups. Source: the request structure reference.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
-from formulaseed.requests.agreement import disagreements
+from formulaseed.requests.agreement import find_disagreements
 from formulaseed.requests.evidence import lower_evidence
-from formulaseed.requests.groups import GROUPS, fits, group_of
-from formulaseed.requests.shorthand import parse_shorthand, shorthand_of
+from formulaseed.requests.groups import GROUPS, find_benchmark_group, has_group_pattern
+from formulaseed.requests.shorthand import format_as_shorthand, parse_shorthand
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import (
     JsonArray,
@@ -52,7 +52,10 @@ _NODE_KEYS = ("aspect", "evidence", "op", "args")
 
 
 def lower_requests(source: Source, problems: Problems, *, benchmark: bool = False) -> tuple[ir.Line, ...]:
-    """Lower every request; none if the file is not JSON or too long, which is reported. With `benchmark` ids are R01 to R100."""
+    """Lower every request of a file. Returns an empty tuple, with an error reported, if there are none or too many.
+
+    Faults of the JSON are reported, too. With `benchmark` ids must be R01 to R100.
+    """
     file_start = Span(source, 0, 0)
     entries: Iterable[tuple[Span, JsonValue | None, list[JsonFault]]]
     if is_json_lines(source):
@@ -84,17 +87,17 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
         )
 
 
-def request_values(source: Source) -> list[Plain]:
-    """Return the requests of a file without errors as plain values."""
+def read_request_values(source: Source) -> list[Plain]:
+    """Return the requests of a file as plain values. The file must have been read without errors."""
     if is_json_lines(source):
         return [json.loads(source.text[line.start : line.end]) for line in iter_json_lines(source)]
     return [plain_value(value) for value, _ in read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)[0]]
 
 
 def is_json_lines(source: Source) -> bool:
-    """Return True if each line is to be read alone, rather than a list, or values that are laid out over several lines.
+    """Return True if the file has one value a line; False for a list, or for values that are laid out over several lines.
 
-    If the text is neither, a first line that is a whole value decides, or else the beginnings of the lines.
+    If the text is neither, because of an error, True means that the first line is a whole value, or all lines begin with `{`.
     """
     lines = list(islice(iter_json_lines(source), limits.REQUESTS + 1))
     texts = [source.text[line.start : line.end] for line in lines]
@@ -107,7 +110,7 @@ def is_json_lines(source: Source) -> bool:
 
 
 def _count_values(text: str) -> int:
-    """Return how many JSON values a text holds, one after another, up to the limit; 0 if it is anything else."""
+    """Return how many JSON values a text holds, one after another, up to the limit; 0 if it is no such sequence."""
     decoder = json.JSONDecoder()
     count = end = 0
     try:
@@ -120,28 +123,32 @@ def _count_values(text: str) -> int:
 
 
 def _lower_entry(entry: _Entry, value: JsonValue | None, faults: Iterable[JsonFault], problems: Problems) -> ir.Line:
-    """Lower one request, and add its problems to `problems`. With errors it is invalid as a whole."""
-    document = entry.read(value, faults)
-    request = entry.lower_request(document) if document is not None else None
+    """Lower one request, and add its problems to `problems`. Returns an `InvalidRequest` if it has errors."""
+    document = entry.read_object(value, faults)
+    request = None
+    if document is not None:
+        request = entry.lower_request(document)
     problems.extend(entry.problems)
     if request is not None and not entry.problems.has_errors:
         return request
     keys = ("id", "group", "scenario", "gold_restaurant")
-    id, group, scenario, gold = (_nonblank_string(document, key) for key in keys)
+    id, group, scenario, gold = (_find_nonblank_string(document, key) for key in keys)
     errors = tuple(d.brief for d in entry.problems.sorted() if d.severity == "error")
     return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, entry.line, entry.span)
 
 
-def _nonblank_string(document: JsonObject | None, key: str) -> str | None:
+def _find_nonblank_string(document: JsonObject | None, key: str) -> str | None:
     """Return the string at a key of an invalid request; None if there is none, or it is blank."""
     value = document.get(key) if document is not None else None
-    return value.value if isinstance(value, JsonString) and value.value.strip() else None
+    if isinstance(value, JsonString) and value.value.strip():
+        return value.value
+    return None
 
 
 class _Entry:
-    """The request at a place of the file, counted from 1, while it is lowered.
+    """A request while it is lowered; `place` is its position in the file, from 1.
 
-    `first_lines` maps the ids of the file so far to their lines; the entry adds its own id.
+    `problems` collects its problems. `first_lines` maps the ids of the file so far to their lines; the entry adds its own id.
     """
 
     def __init__(self, span: Span, place: int, first_lines: dict[str, int], benchmark: bool) -> None:
@@ -154,19 +161,21 @@ class _Entry:
         self.benchmark = benchmark
         self.condition_count = 0
 
-    def read(self, value: JsonValue | None, faults: Iterable[JsonFault]) -> JsonObject | None:
+    def read_object(self, value: JsonValue | None, faults: Iterable[JsonFault]) -> JsonObject | None:
         """Report the faults of the request's JSON, and return its object; None if it is not one."""
         for fault in faults:
             self.problems.report(reading.invalid_json(fault))
-        return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
+        if value is None:
+            return None
+        return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}')
 
     def lower_request(self, document: JsonObject) -> ir.Request | None:
-        """Return the request; None, with an error reported, if a part of it cannot be read."""
+        """Return the request, with all its problems reported; None if a part of it cannot be read."""
         keys = {key.value for key in document.names()}
         if not keys & {*KEYS} and keys & {*_NODE_KEYS}:
             return self.lower_bare_structure(document)
         self.shape.keys(document, KEYS, "a request")
-        strings = {key: self.string(document, key) for key in KEYS if key != "structure"}
+        strings = {key: self.read_string(document, key) for key in KEYS if key != "structure"}
         group = self.check_group(strings["id"], strings["group"])
         value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
         structure = self.lower_node(value, "`structure`")
@@ -174,45 +183,49 @@ class _Entry:
         shorthand = parse_shorthand(text, self.problems) if text is not None else None
         if structure is None:
             return None
-        # Disagreements are warnings: the structure decides.
-        for disagreement in disagreements(structure, shorthand) if shorthand is not None else ():
-            self.problems.report(disagreement)
+        if shorthand is not None:  # its disagreements are warnings, as the structure decides
+            for disagreement in find_disagreements(structure, shorthand):
+                self.problems.report(disagreement)
         if group is not None:
-            self.check_pattern(group, structure)
+            self.check_group_pattern(group, structure)
         values = {key: string.value for key, string in strings.items() if string is not None}
         if len(values) < len(strings):
             return None
         return ir.Request(structure=structure, line=self.line, span=self.span, **values)
 
     def check_group(self, id: JsonString | None, group: JsonString | None) -> str | None:
-        """Check the id, the group, and that they agree; return the group, or None if it is not one of `GROUPS`."""
+        """Report an invalid id, an unknown group, and if they disagree. Returns the group; None if it is not one of `GROUPS`."""
         is_valid = id is not None and self.check_id(id)
         if group is None or self.shape.choice(group, "group", GROUPS) is None:
             return None
-        expected = group_of(id.value) if id is not None and is_valid else None
-        if id is not None and expected not in (None, group.value):
-            self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
+        if id is not None and is_valid:
+            expected = find_benchmark_group(id.value)
+            if expected not in (None, group.value):
+                self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
         return group.value
 
-    def check_pattern(self, name: str, structure: ir.Node) -> None:
-        """Report a structure without the pattern of its group."""
-        if not fits(name, structure):
+    def check_group_pattern(self, name: str, structure: ir.Node) -> None:
+        """Report a structure that does not have the pattern of its group."""
+        if not has_group_pattern(name, structure):
             group = GROUPS[name]
             self.problems.report(
                 catalogue.group_pattern(structure.span, name, group.name, group.pattern, group.meaning)
             )
 
     def lower_bare_structure(self, document: JsonObject) -> ir.Request | None:
-        """Read a structure without the request around it: it has no gold restaurant, and its place in the file as its id."""
+        """Return a request for a structure without the request around it, which is reported; None if it has errors.
+
+        Its id is `structure` with its place in the file, and it has no group and no gold restaurant.
+        """
         structure = self.lower_node(document, "the structure")
         if structure is None:
             return None
         self.problems.report(catalogue.bare_structure(document.span))
         id = f"structure {self.place}"
         self.register_id(id, document.span)
-        return ir.Request(id, None, "", "", shorthand_of(structure), structure, None, self.line, self.span)
+        return ir.Request(id, None, "", "", format_as_shorthand(structure), structure, None, self.line, self.span)
 
-    def string(self, document: JsonObject, key: str) -> JsonString | None:
+    def read_string(self, document: JsonObject, key: str) -> JsonString | None:
         """Return the string at a key; None, reported, if there is none or it is blank."""
         string = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
         if string is not None and not string.value.strip():
@@ -221,9 +234,9 @@ class _Entry:
         return string
 
     def check_id(self, id: JsonString) -> bool:
-        """Return True if the id is valid, and register it; False, reported, if it is not."""
-        if self.benchmark and group_of(id.value) is None:
-            self.problems.report(catalogue.foreign_id(id.span, id.value, _suggested_id(id.value)))
+        """Register a valid id, and return True; return False, with an error reported, if it is invalid."""
+        if self.benchmark and find_benchmark_group(id.value) is None:
+            self.problems.report(catalogue.foreign_id(id.span, id.value, _suggest_id(id.value)))
             return False
         is_visible = id.value.isprintable() and id.value == id.value.strip()
         if not is_visible or len(id.value) > limits.REQUEST_ID_CHARACTERS or set("<>") & set(id.value):
@@ -251,10 +264,12 @@ class _Entry:
             forms = example.removeprefix("an object such as ")
             self.problems.report(catalogue.neither_condition_nor_junction(section.span, subject, forms))
             return None
-        is_condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
-        return self.lower_condition(section) if is_condition else self.lower_junction(section)
+        if names & {"aspect", "evidence"} and not names & {"op", "args"}:
+            return self.lower_condition(section)
+        return self.lower_junction(section)
 
     def lower_condition(self, section: JsonObject) -> ir.Condition | None:
+        """Lower a condition, and count it; None, reported, if it has errors."""
         self.shape.keys(section, ("aspect", "evidence"), "a condition")
         value = self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
         aspect = self.shape.text(value, "`aspect`")
@@ -270,6 +285,7 @@ class _Entry:
         return ir.Condition(aspect.value, evidence, section.span)
 
     def lower_junction(self, section: JsonObject) -> ir.Junction | None:
+        """Lower an `AND` or `OR`; None, reported, if it or one of its arguments has errors."""
         self.shape.keys(section, ("op", "args"), "an `AND` or `OR`")
         op = self.shape.text(self.shape.need(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
         value = self.shape.need(section, "args", "this object", '"args": the conditions that it joins')
@@ -284,8 +300,10 @@ class _Entry:
         return None
 
 
-def _suggested_id(id: str) -> str:
-    """Return the id that was probably intended, or an empty string."""
+def _suggest_id(id: str) -> str:
+    """Return the id of the benchmark that was probably intended, such as `R01` for `r1`; empty if there is none."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
-    candidate = f"R{int(digits[1]):02d}" if digits else ""
-    return candidate if group_of(candidate) else ""
+    if digits is None:
+        return ""
+    candidate = f"R{int(digits[1]):02d}"
+    return candidate if find_benchmark_group(candidate) else ""

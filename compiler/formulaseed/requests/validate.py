@@ -1,6 +1,6 @@
 """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
-In: the lines of a requests file, a `Dataset`, and the function that evaluates a restaurant, which a generated module is.
+In: the lines of a requests file, a `Dataset`, and a function that evaluates a restaurant, such as that of a generated module.
 Out: a status for every line, and the matrix of those that are valid.
 """
 
@@ -18,12 +18,12 @@ from formulaseed.source.text import shorten
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
-"""Maps the id of a request to the id of a restaurant to the value."""
+"""Values by the id of a request, then by the id of a restaurant."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestValues:
-    """A module's values for one restaurant: of each request, by its id, and of each piece of evidence."""
+    """The values for one restaurant: of each request, by its id, and of each piece of evidence."""
 
     requests: Mapping[str, Truth]
     evidence: Mapping[ir.Evidence, Truth]
@@ -34,9 +34,9 @@ Evaluate = Callable[[Restaurant, Background], RequestValues]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The restaurants in the order of their file, by id, and their shared background.
+    """The restaurants by id, in the order of their file, and their shared background.
 
-    `unusable` maps the ids of the restaurants that were left out to the reason. `has_graph` is True with a social graph.
+    `unusable` maps the ids of the restaurants that were left out to the reason. `has_graph` is True if a social graph was read.
     """
 
     candidates: Mapping[str, Restaurant]
@@ -56,33 +56,38 @@ class Dataset:
 
     @property
     def review_count(self) -> int:
+        """The number of reviews of all restaurants."""
         return sum(len(candidate.reviews) for candidate in self.candidates.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """A tree with the value at every node."""
+class TracedNode:
+    """A node of a structure with its value; `parts` are its arguments with theirs."""
 
     node: ir.Node
     truth: Truth
-    parts: tuple[Traced, ...] = ()
+    parts: tuple[TracedNode, ...] = ()
 
 
-def trace(node: ir.Node, truth_of: Callable[[ir.Evidence], Truth]) -> Traced:
-    """Return the tree with the value of every node: the minimum of the parts for `AND`, the maximum for `OR`."""
+def trace(node: ir.Node, truth_of: Callable[[ir.Evidence], Truth]) -> TracedNode:
+    """Return a tree with the value of every node: the minimum of the parts for `AND`, the maximum for `OR`.
+
+    `truth_of` returns the value of a condition's evidence.
+    """
     if isinstance(node, ir.Condition):
-        return Traced(node, truth_of(node.evidence))
+        return TracedNode(node, truth_of(node.evidence))
     parts = tuple(trace(arg, truth_of) for arg in node.args)
     values = [part.truth for part in parts]
-    return Traced(node, min(values) if node.op == "AND" else max(values), parts)
+    return TracedNode(node, min(values) if node.op == "AND" else max(values), parts)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """The restaurants that a request matches. `ok`: the gold restaurant alone; `multi_match`: others too.
+    """The restaurants that a request matches, and its status.
 
-    `invalid`: the request has `errors`, each with its place, and was not validated; its id, group and gold restaurant
-    are None if it has none. A structure alone has neither a group nor a gold restaurant.
+    The status is `ok` if it matches the gold restaurant alone, and `multi_match` if also others. An `invalid` request has
+    `errors`, each with its place, and was not validated; its id, group and gold restaurant are None if the file has none.
+    A structure without the request around it has no group and no gold restaurant.
     """
 
     request_id: str | None
@@ -97,9 +102,11 @@ class RequestResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of a line of `--out`."""
-        line = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant, "matches": list(self.matches)}
-        errors = {"errors": list(self.errors)} if self.status == "invalid" else {}
-        return {**line, "status": self.status, **errors}
+        line: dict[str, Any] = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant}
+        line |= {"matches": list(self.matches), "status": self.status}
+        if self.status == "invalid":
+            line["errors"] = list(self.errors)
+        return line
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +122,18 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """True if every request is `ok` and every line could be used."""
+        """True if every request is `ok`, and no input was unusable."""
         return not self.failures and all(result.status == "ok" for result in self.results)
 
 
 class EvidenceCache:
-    """The values of requests and of their evidence for every restaurant, each computed once."""
+    """A cache of the values of requests and their evidence. It evaluates each restaurant of the dataset at most once."""
 
     def __init__(self, requests: Sequence[ir.Request], dataset: Dataset, evaluate: Evaluate) -> None:
         self.requests = tuple(requests)
         self.dataset = dataset
         self.conditions: dict[ir.Evidence, ir.Condition] = {}
-        """Every distinct piece of evidence, with the condition that uses it first."""
+        """The first condition that uses each distinct piece of evidence."""
         for request in requests:
             for condition in ir.conditions(request.structure):
                 self.conditions.setdefault(condition.evidence, condition)
@@ -134,7 +141,7 @@ class EvidenceCache:
         self._values: dict[str, RequestValues] = {}
 
     def fill(self) -> Iterator[str]:
-        """Evaluate one restaurant after the other, and yield the id of each that is done."""
+        """Evaluate all restaurants, and yield the id of each when it is done, to show progress."""
         for business_id in self.dataset.candidates:
             self._values_for(business_id)
             yield business_id
@@ -143,56 +150,60 @@ class EvidenceCache:
         """Return the value of a piece of evidence for a restaurant."""
         return self._values_for(business_id).evidence[evidence]
 
-    def matrix(self) -> Matrix:
+    def compute_matrix(self) -> Matrix:
         """Return every request's value for every restaurant."""
         ids = self.dataset.candidates
         return {request.id: {id: self._values_for(id).requests[request.id] for id in ids} for request in self.requests}
 
-    def trace(self, node: ir.Node, business_id: str) -> Traced:
+    def trace(self, node: ir.Node, business_id: str) -> TracedNode:
         """Return a tree with the value of every node for a restaurant."""
         return trace(node, self._values_for(business_id).evidence.__getitem__)
 
-    def row(self, node: ir.Node) -> dict[str, Truth]:
-        """Return a tree's value for every restaurant."""
+    def compute_row(self, node: ir.Node) -> dict[str, Truth]:
+        """Return a tree's value for every restaurant, by its id."""
         return {business_id: self.trace(node, business_id).truth for business_id in self.dataset.candidates}
 
     def _values_for(self, business_id: str) -> RequestValues:
-        """Evaluate a restaurant, unless that was done before."""
+        """Return the values for a restaurant, evaluated now if they are not in the cache."""
         if business_id not in self._values:
             self._values[business_id] = self._evaluate(self.dataset.candidates[business_id], self.dataset.background)
         return self._values[business_id]
 
 
 def validate(lines: Sequence[ir.Line], dataset: Dataset, failures: Sequence[str], evaluate: Evaluate) -> Validation:
-    """Validate all lines. `failures` are the reports of unusable input from reading the dataset."""
-    matrix = EvidenceCache(valid(lines), dataset, evaluate).matrix()
-    return Validation(results_of(lines, matrix), matrix, tuple(failures))
+    """Validate all lines. `failures`, which the result repeats, are the reports of unusable input from reading the dataset."""
+    matrix = EvidenceCache(valid_requests(lines), dataset, evaluate).compute_matrix()
+    return Validation(build_results(lines, matrix), matrix, tuple(failures))
 
 
-def valid(lines: Sequence[ir.Line]) -> tuple[ir.Request, ...]:
+def valid_requests(lines: Sequence[ir.Line]) -> tuple[ir.Request, ...]:
     """Return the requests without errors, which can be evaluated."""
     return tuple(line for line in lines if isinstance(line, ir.Request))
 
 
-def results_of(lines: Sequence[ir.Line], matrix: Matrix) -> tuple[RequestResult, ...]:
-    """Return a result for each line, in their order."""
-    return tuple(_result_of(line, matrix) for line in lines)
+def build_results(lines: Sequence[ir.Line], matrix: Matrix) -> tuple[RequestResult, ...]:
+    """Return a result for each line, in the same order."""
+    return tuple(_build_result(line, matrix) for line in lines)
 
 
-def _result_of(line: ir.Line, matrix: Matrix) -> RequestResult:
+def _build_result(line: ir.Line, matrix: Matrix) -> RequestResult:
     if isinstance(line, ir.InvalidRequest):
         return RequestResult(line.id, line.group, line.gold_restaurant, (), "invalid", line.errors)
-    matches = matches_of(matrix[line.id])
-    return RequestResult(line.id, line.group, line.gold_restaurant, matches, status_of(line.gold_restaurant, matches))
+    matches = find_matches(matrix[line.id])
+    status = determine_status(line.gold_restaurant, matches)
+    return RequestResult(line.id, line.group, line.gold_restaurant, matches, status)
 
 
-def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:
+def find_matches(row: Mapping[str, Truth]) -> tuple[str, ...]:
     """Return the ids of the restaurants whose value is `SATISFIED`."""
     return tuple(business_id for business_id, truth in row.items() if truth == ir.SATISFIED)
 
 
-def status_of(gold: str | None, matches: Sequence[str]) -> Status:
-    """Return `gold_not_match` if only other restaurants match; if `gold` is None, a single match is `ok`."""
+def determine_status(gold: str | None, matches: Sequence[str]) -> Status:
+    """Return the status of a valid request with these matches.
+
+    It is `gold_not_match` if only other restaurants match. If `gold` is None, a single match is `ok`.
+    """
     if not matches:
         return "no_match"
     if gold is not None and gold not in matches:
@@ -200,13 +211,18 @@ def status_of(gold: str | None, matches: Sequence[str]) -> Status:
     return "ok" if len(matches) == 1 else "multi_match"
 
 
-def chosen(lines: Sequence[ir.Line], groups: Sequence[str] | None) -> tuple[ir.Line, ...]:
+def select_groups(lines: Sequence[ir.Line], groups: Sequence[str] | None) -> tuple[ir.Line, ...]:
     """Return the requests of `groups`, and those without a known group; all of them if `groups` is None."""
-    return tuple(line for line in lines if groups is None or line.group is None or line.group in groups)
+    if groups is None:
+        return tuple(lines)
+    return tuple(line for line in lines if line.group is None or line.group in groups)
 
 
-def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
-    """Return every condition with the restaurants that satisfy it, or for which it is unknown, the rarest first."""
+def build_condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
+    """Return an object for each distinct piece of evidence, as `--conditions` writes them, the rarest first.
+
+    It has the aspects and requests that use the evidence, and the restaurants that satisfy it or for which it is unknown.
+    """
     uses: dict[ir.Evidence, list[tuple[str, str]]] = {}
     for request in cache.requests:
         for condition in ir.conditions(request.structure):
@@ -214,7 +230,7 @@ def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for evidence, condition in cache.conditions.items():
         row = {business_id: cache.truth(evidence, business_id) for business_id in cache.dataset.candidates}
-        satisfied = matches_of(row)
+        satisfied = find_matches(row)
         span = condition.span
         entry = {
             "aspects": list(dict.fromkeys(aspect for aspect, _ in uses[evidence])),

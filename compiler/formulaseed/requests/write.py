@@ -15,8 +15,11 @@ from formulaseed.source.json_streams import iter_json_lines, read_json_line, rea
 from formulaseed.source.text import Source
 
 
-def formatted_requests(source: Source, problems: Problems) -> str:
-    """Return the file with the keys of each request in the order of `KEYS`; report faults of its JSON."""
+def format_requests(source: Source, problems: Problems) -> str:
+    """Return the text of the file with the keys of each request in the order of `KEYS`; report faults of its JSON.
+
+    A file with one request a line stays one. Any other file is laid out like a seed.
+    """
     are_lines = is_json_lines(source)
     faults: list[JsonFault] = []
     pairs: Sequence[tuple[JsonValue | None, list[JsonFault]]]
@@ -29,10 +32,13 @@ def formatted_requests(source: Source, problems: Problems) -> str:
     requests = [_order_keys(plain_value(value)) for value, _ in pairs if value is not None]
     if are_lines:
         return "".join(f"{dumps(request, ensure_ascii=False)}\n" for request in requests)
-    return layout(requests) if source.text.lstrip().startswith("[") else "".join(map(layout, requests))
+    if source.text.lstrip().startswith("["):
+        return layout(requests)
+    return "".join(map(layout, requests))
 
 
 def _order_keys(request: Plain) -> Plain:
+    """Return a copy of a request with known keys first, in the order of `KEYS`; a value that is no object as it is."""
     if not isinstance(request, Mapping):
         return request
     return {key: request[key] for key in (*(key for key in KEYS if key in request), *request)}

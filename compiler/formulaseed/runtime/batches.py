@@ -1,8 +1,8 @@
-"""Scores chunks of restaurants with a generated module: the one function that every engine runs.
+"""Scores chunks of restaurants with a generated module: the partition function that every engine runs.
 
 In: sorted record batches with the columns of `Plan`. Out: batches of results, a line for each restaurant, in the order of the
-keys. A restaurant that fails is a line with its error. It imports the standard library, pyarrow, `chunks`,
-`columns` and `duplicates` only: these are sent to the executors of a cluster together with the generated module.
+keys. A restaurant that fails is a line with its error. This module imports only the standard library, pyarrow, `chunks`,
+`columns`, `duplicates` and `table_names`, since all of these are sent to the executors of a cluster with the generated module.
 """
 
 from __future__ import annotations
@@ -23,221 +23,250 @@ import pyarrow.compute as pc
 
 from formulaseed.data.duplicates import describe_duplicate
 from formulaseed.runtime.chunks import (
-    DUPLICATES,
-    ORDER,
     Chunk,
     Groups,
-    chunk_of,
-    chunks_of,
-    duplicates_of,
-    first_of,
-    groups_of,
-    parts_of,
-    twins_of,
-    without_rows,
+    build_chunk,
+    cut_chunks,
+    drop_rows,
+    find_duplicate_rows,
+    find_first,
+    find_order_ties,
+    group_restaurants,
+    split_spans,
 )
-from formulaseed.runtime.columns import Field, Records
+from formulaseed.runtime.columns import INTEGER_MAX, Records, TableField
+from formulaseed.runtime.table_names import (
+    DUPLICATE_ROWS,
+    ERROR_COLUMNS,
+    IS_CONTEXT,
+    ORDER,
+    OVERFLOW_MESSAGE,
+    RESTAURANTS,
+)
 
-IS_CONTEXT = "is_context"
-"""The column that says of lines of both tables which are contexts."""
-RESTAURANTS = "restaurants"
-ERRORS = ("error_step", "error_kind", "error_message")
-_LARGEST = 2**63 - 1
-_TUPLES = 16_000
-"""About how many rows are tuples at a time: few enough to stay in the processor's caches."""
-_LINES = 100_000
-_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "string": pa.string()}
+_MAX_TUPLES = 16_000
+"""About the number of rows that are tuples at a time: they stay in the processor's caches."""
+_MIN_BATCH_LINES = 100_000
+"""The number of lines from which reading by columns is worthwhile."""
+_ARROW_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "string": pa.string()}
 
 Error = tuple[str | None, str, str]
-"""The step, the kind and the message of a restaurant that failed."""
+"""The step, the kind and the message of a restaurant that failed; None instead of the step for bad data."""
+Evidence = dict[str, list[int]]
+"""The positions of the rows that each aggregate counted."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a table's columns are to a seed. `outputs` and `steps` are names with their types.
-
-    `order` is the name of the order key in the table. Without contexts (`has_contexts` is False) restaurants are those of the
-    rows. `evidence` adds the order keys of the rows behind each aggregate, and every step takes the place of the outputs.
-    `ids` is the column of a batch with the ids of reviews, empty if the table has none. With the `duplicates` `first`, a row
-    whose id an earlier row of the restaurant has is left out; otherwise it fails the restaurant.
-    """
+    """The columns of the tables to score, and the options of scoring."""
 
     key: str
+    """The name of the key in results."""
     order: str
-    rows: tuple[Field, ...]
-    context: tuple[Field, ...]
+    """The name of the order key in the table of rows."""
+    rows: tuple[TableField, ...]
+    context: tuple[TableField, ...]
     has_contexts: bool
+    """Whether there is a table of contexts; without it, restaurants are those that have rows."""
     outputs: tuple[tuple[str, str], ...]
+    """The outputs, or every step if `trace` is true, with the types of their columns."""
     trace: bool = False
+    """Whether results also have the order keys of the rows that each aggregate counted."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     ids: str = ""
+    """The column of a batch with the ids of reviews; empty if the table has none."""
     duplicates: str = "fail"
+    """`first` drops rows whose id an earlier row of the restaurant has; with `fail` they fail the restaurant."""
 
     def to_json(self) -> str:
-        """Return the plan as a string that any process can read."""
+        """Return the plan as a JSON string, for another process."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(text: str) -> Plan:
-        """Return the plan of a string made by `to_json`."""
-        found = json.loads(text)
-        fields = {name: tuple(map(_field, found.pop(name))) for name in ("rows", "context")}
-        return Plan(**{**found, **fields, "outputs": tuple(map(tuple, found["outputs"]))})
+        """Return the plan from the string of `to_json`."""
+        members = json.loads(text)
+        for name in ("rows", "context"):
+            members[name] = tuple(
+                TableField(**{**column, "values": tuple(column["values"]), "path": tuple(column["path"])})
+                for column in members[name]
+            )
+        members["outputs"] = tuple(map(tuple, members["outputs"]))
+        return Plan(**members)
 
     def schema(self, key: pa.DataType, order: pa.DataType) -> pa.Schema:
-        """Return the schema of results."""
-        fields = [(self.key, key), *((name, _TYPES[kind]) for name, kind in self.outputs)]
-        fields += [(name, pa.string()) for name in ERRORS]
+        """Return the schema of results, with the types of the key and of the order key."""
+        fields = [(self.key, key), *((name, _ARROW_TYPES[kind]) for name, kind in self.outputs)]
+        fields += [(name, pa.string()) for name in ERROR_COLUMNS]
         if self.trace:
             fields.append(("evidence", pa.map_(pa.string(), pa.list_(order))))
         return pa.schema(fields)
 
 
-def _field(found: dict[str, Any]) -> Field:
-    return Field(**{**found, "values": tuple(found["values"]), "path": tuple(found["path"])})
-
-
 class Scorer:
-    """Evaluates chunks with one module."""
+    """An evaluator of chunks, with one generated module."""
 
     def __init__(self, module: Any, plan: Plan) -> None:
+        """Prepare to score. Raises the module's `DataError` for invalid parameters."""
         self._module = module
         self._plan = plan
-        self._run: Callable[..., Sequence[Any]] = module.trace if plan.trace else module.evaluate
-        self._evidence: Callable[..., dict[str, list[int]]] | None = module.evidence if plan.trace else None
+        self._evaluate: Callable[..., Sequence[Any]] = module.trace if plan.trace else module.evaluate
+        self._find_evidence: Callable[..., Evidence] | None = module.evidence if plan.trace else None
         if hasattr(module, "parse_parameters"):
-            given = module.parse_parameters(plan.parameters)
-            self._run = partial(self._run, parameters=given)
-            self._evidence = self._evidence and partial(self._evidence, parameters=given)
-        self._no_context = None if plan.context else module.parse_context({})
+            parameters = module.parse_parameters(plan.parameters)
+            self._evaluate = partial(self._evaluate, parameters=parameters)
+            self._find_evidence = self._find_evidence and partial(self._find_evidence, parameters=parameters)
+        self._empty_context = None if plan.context else module.parse_context({})
 
     def score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
-        """Return the results of a chunk, and add to `counts`."""
-        with _without_collector():
-            return self._scored(chunk, counts)
+        """Return the results of a chunk; restaurants, errors, orphan and dropped rows are added to `counts`.
 
-    def _scored(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
-        duplicates = self._duplicates(chunk)
+        Raises `UnsortedError` if the rows of a restaurant are not in the order of their order keys.
+        """
+        with _garbage_collector_paused():
+            return self._score(chunk, counts)
+
+    def _score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
+        """Return the results of a chunk as `score` does: drop duplicates, read columns, then evaluate each restaurant."""
+        duplicates = self._find_duplicates(chunk)
         if duplicates and self._plan.duplicates == "first":
-            dropped = self._droppable(chunk.rows, duplicates)
-            counts[DUPLICATES] += len(dropped)
-            chunk = without_rows(chunk, dropped)
-            duplicates = self._duplicates(chunk)
+            dropped = self._droppable_rows(chunk.rows, duplicates)
+            counts[DUPLICATE_ROWS] += len(dropped)
+            chunk = drop_rows(chunk, dropped)
+            duplicates = self._find_duplicates(chunk)
         rows = Records(chunk.rows, self._plan.rows, self._module.parse_row, self._module)
-        found = groups_of(chunk, counts)
-        contexts, bad_contexts = self._contexts(chunk.contexts, found)
-        errors = self._data_errors(chunk, rows, found, bad_contexts, duplicates)
-        values, evidence = self._evaluated(rows, found, contexts, errors)
-        columns = _columns(self._plan.outputs, values, errors)
+        groups = group_restaurants(chunk, counts)
+        contexts, context_errors = self._read_contexts(chunk.contexts, groups)
+        errors: dict[int, Error] = {at: (None, "data", message) for at, message in context_errors.items()}
+        self._find_row_errors(chunk, rows, groups, duplicates, errors)
+        values, evidence = self._evaluate_groups(rows, groups, contexts, errors)
+        columns = _build_columns(self._plan.outputs, values, errors)
         counts[RESTAURANTS] += len(values)
         counts.update(kind for _, kind, _ in errors.values())
         order = chunk.rows.column(ORDER)
-        schema = self._plan.schema(found.keys.type, order.type)
-        parts = zip(*map(errors.get, range(len(values)), repeat((None, None, None))), strict=True) if errors else ()
-        texts = [pa.array(part, pa.string()) for part in parts] or [pa.nulls(len(values), pa.string())] * len(ERRORS)
-        arrays = [found.keys, *columns, *texts]
+        schema = self._plan.schema(groups.keys.type, order.type)
+        arrays = [groups.keys, *columns, *_build_error_columns(errors, len(values))]
         if self._plan.trace:
-            arrays.append(_evidence(order.to_pylist(), evidence, found, errors, schema))
+            arrays.append(_build_evidence(order.to_pylist(), evidence, groups, errors, schema.field("evidence").type))
         return pa.record_batch(arrays, schema=schema)
 
-    def _evaluated(
-        self, rows: Records, found: Groups, contexts: Sequence[Any], errors: dict[int, Error]
-    ) -> tuple[list[Sequence[Any] | None], list[dict[str, list[int]] | None]]:
-        """The values of each restaurant, and for a trace the rows behind them; some restaurants at a time become tuples."""
-        run, fault, evidence_of = self._run, self._module.EvaluationError, self._evidence
+    def _evaluate_groups(
+        self, rows: Records, groups: Groups, contexts: Sequence[Any], errors: dict[int, Error]
+    ) -> tuple[list[Sequence[Any] | None], list[Evidence | None]]:
+        """Return the values of each restaurant, and for a trace its evidence; None for a restaurant that fails.
+
+        Restaurants in `errors` are not evaluated; evaluation errors are added to `errors`. The rows of a few
+        restaurants at a time become tuples.
+        """
+        evaluate = self._evaluate
+        find_evidence = self._find_evidence
+        evaluation_error = self._module.EvaluationError
         values: list[Sequence[Any] | None] = []
-        evidence: list[dict[str, list[int]] | None] = []
-        for some, first, last in parts_of(found.spans, _TUPLES):
+        evidence: list[Evidence | None] = []
+        for part, first, last in split_spans(groups.spans, _MAX_TUPLES):
             tuples = rows.tuples(first, last)
-            for (start, end), context in zip(found.spans[some], contexts[some], strict=True):
+            for (start, end), context in zip(groups.spans[part], contexts[part], strict=True):
                 result = positions = None
                 if not errors or len(values) not in errors:
                     lines = tuples[start - first : end - first]
                     try:
-                        result = run(lines, context)
-                    except fault as failed:
-                        errors[len(values)] = (failed.step, failed.kind, failed.message)
+                        result = evaluate(lines, context)
+                    except evaluation_error as error:
+                        errors[len(values)] = (error.step, error.kind, error.message)
                     else:
-                        positions = evidence_of and evidence_of(lines, context)
+                        positions = find_evidence and find_evidence(lines, context)
                 values.append(result)
                 evidence.append(positions)
         return values, evidence
 
-    def _contexts(self, lines: pa.RecordBatch | None, found: Groups) -> tuple[Sequence[Any], Mapping[int, str]]:
-        """The context of each restaurant, and what is wrong with some."""
-        if lines is None or self._no_context is not None:
-            return [self._no_context] * len(found.spans), {}
+    def _read_contexts(self, lines: pa.RecordBatch | None, groups: Groups) -> tuple[Sequence[Any], Mapping[int, str]]:
+        """Return the context of each restaurant, and the error messages of invalid contexts by restaurant."""
+        if lines is None or self._empty_context is not None:
+            return [self._empty_context] * len(groups.spans), {}
         records = Records(lines, self._plan.context, self._module.parse_context, self._module)
         contexts = list(map(partial(tuple.__new__, self._module.Context), records.tuples(0, lines.num_rows)))
-        if found.chosen is None:
-            return contexts, records.bad
-        bad = {at: records.bad[line] for at, line in enumerate(found.chosen) if line in records.bad}
-        return [contexts[line] for line in found.chosen], bad
+        if groups.context_lines is None:
+            return contexts, records.errors
+        errors = {at: records.errors[line] for at, line in enumerate(groups.context_lines) if line in records.errors}
+        return [contexts[line] for line in groups.context_lines], errors
 
-    def _duplicates(self, chunk: Chunk) -> dict[int, int]:
+    def _find_duplicates(self, chunk: Chunk) -> dict[int, int]:
         """Return the rows whose id an earlier row of the restaurant has, each with the first such row."""
         ids = self._plan.ids
-        if not ids or (ids == ORDER and not twins_of(chunk.rows.column(ORDER), chunk.ends)):
+        if not ids or (ids == ORDER and not find_order_ties(chunk.rows.column(ORDER), chunk.ends)):
             return {}
-        return duplicates_of(chunk.rows.column(ids), chunk.ends)
+        return find_duplicate_rows(chunk.rows.column(ids), chunk.ends)
 
-    def _droppable(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
-        """Return the rows that are not the first with their id. If ids order the rows, none is first: only copies are dropped."""
+    def _droppable_rows(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
+        """Return the duplicates that are not the first with their id.
+
+        If the ids order the rows, it is unknown which row is the first, so that only equal rows are dropped.
+        """
         if self._plan.ids != ORDER:
             return set(duplicates)
         return {later for later, first in duplicates.items() if rows.slice(later, 1).equals(rows.slice(first, 1))}
 
-    def _data_errors(
-        self,
-        chunk: Chunk,
-        rows: Records,
-        found: Groups,
-        bad_contexts: Mapping[int, str],
-        duplicates: Mapping[int, int],
-    ) -> dict[int, Error]:
-        order, bad, later_rows = chunk.rows.column(ORDER), sorted(rows.bad), sorted(duplicates)
-        twins = twins_of(order, chunk.ends)
-        errors: dict[int, Error] = {at: (None, "data", message) for at, message in bad_contexts.items()}
-        for index, (start, end) in enumerate(found.spans) if bad or twins or duplicates else ():
-            row, twin = first_of(bad, start, end), first_of(twins, start, end)
-            later = first_of(later_rows, start, end)
-            if later is not None:
-                first, second = (f"rows[{at - start}]" for at in (duplicates[later], later))
-                review_id = chunk.rows.column(self._plan.ids)[later].as_py()
-                described = describe_duplicate(first, second, review_id)
-                if self._plan.duplicates == "first":
-                    described = (
-                        f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
-                    )
-                errors[index] = (None, "data", described)
-            elif twin is not None:
-                value = order[twin].as_py()
-                name = self._plan.order
-                same = f"two rows have the same `{name}`, {value!r}"
-                errors[index] = (None, "data", f"a row has no `{name}`" if value is None else same)
-            elif row is not None:
-                review = f" (review {order[row].as_py()})" if self._plan.order == "review_id" else ""
-                errors[index] = (None, "data", f"rows[{row - start}]{review}: {rows.bad[row]}")
-        for index, count in found.repeated.items():
+    def _find_row_errors(
+        self, chunk: Chunk, rows: Records, groups: Groups, duplicates: Mapping[int, int], errors: dict[int, Error]
+    ) -> None:
+        """Add the first error of each restaurant to `errors`: duplicates, equal order keys, invalid rows, several contexts."""
+        invalid_rows = sorted(rows.errors)
+        later_rows = sorted(duplicates)
+        ties = find_order_ties(chunk.rows.column(ORDER), chunk.ends)
+        if invalid_rows or ties or later_rows:
+            for index, (start, end) in enumerate(groups.spans):
+                duplicate = find_first(later_rows, start, end)
+                tie = find_first(ties, start, end)
+                invalid = find_first(invalid_rows, start, end)
+                if duplicate is not None:
+                    message = self._describe_duplicate(chunk, duplicates[duplicate], duplicate, start)
+                elif tie is not None:
+                    message = self._describe_tie(chunk.rows.column(ORDER)[tie].as_py())
+                elif invalid is not None:
+                    order = chunk.rows.column(ORDER)[invalid].as_py()
+                    review = f" (review {order})" if self._plan.order == "review_id" else ""
+                    message = f"rows[{invalid - start}]{review}: {rows.errors[invalid]}"
+                else:
+                    continue
+                errors[index] = (None, "data", message)
+        for index, count in groups.context_counts.items():
             errors[index] = (None, "data", f"there are {count} contexts of it")
-        return errors
+
+    def _describe_duplicate(self, chunk: Chunk, first: int, second: int, start: int) -> str:
+        """Return the message for two rows with the same id, of the restaurant whose rows begin at `start`."""
+        review_id = chunk.rows.column(self._plan.ids)[second].as_py()
+        if self._plan.duplicates == "first":
+            return f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
+        return describe_duplicate(f"rows[{first - start}]", f"rows[{second - start}]", review_id)
+
+    def _describe_tie(self, value: Any) -> str:
+        """Return the message for a row whose order key is missing, or that of another row."""
+        name = self._plan.order
+        if value is None:
+            return f"a row has no `{name}`"
+        return f"two rows have the same `{name}`, {value!r}"
 
 
-def _evidence(
-    order: list[Any], evidence: Sequence[dict[str, list[int]] | None], found: Groups, errors: Mapping[int, Error],
-    schema: pa.Schema,
-) -> pa.Array:  # fmt: skip
-    lines = [
-        None if positions is None or index in errors
-        else [(name, [order[start + at] for at in each]) for name, each in positions.items()]
-        for index, (positions, (start, _)) in enumerate(zip(evidence, found.spans, strict=True))
-    ]  # fmt: skip
-    return pa.array(lines, schema.field("evidence").type)
+def _build_evidence(
+    order: list[Any],
+    evidence: Sequence[Evidence | None],
+    groups: Groups,
+    errors: Mapping[int, Error],
+    kind: pa.DataType,
+) -> pa.Array:
+    """Return the column of evidence: order keys of rows instead of their positions; null for restaurants in `errors`."""
+    lines: list[list[tuple[str, list[Any]]] | None] = []
+    for index, (positions, (start, _)) in enumerate(zip(evidence, groups.spans, strict=True)):
+        if positions is None or index in errors:
+            lines.append(None)
+        else:
+            lines.append([(name, [order[start + at] for at in counted]) for name, counted in positions.items()])
+    return pa.array(lines, kind)
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
-    """Hold back the garbage collector, which would go through every tuple, and finds no cycle."""
+def _garbage_collector_paused() -> Iterator[None]:
+    """Disable the garbage collector, which would traverse every tuple without finding a cycle."""
     if not gc.isenabled():
         yield
         return
@@ -248,60 +277,72 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _columns(
+def _build_columns(
     outputs: Sequence[tuple[str, str]], values: list[Sequence[Any] | None], errors: dict[int, Error]
 ) -> list[pa.Array]:
-    """The columns of the values. An integer beyond 64 bits makes its restaurant fail."""
+    """Return the columns of the values. If a value has more than 64 bits, its restaurant is None in `values`, and in `errors`."""
     try:
-        return _arrays(outputs, values)
+        return _build_arrays(outputs, values)
     except OverflowError:
         pass
-    for at, found in enumerate(values):
-        for (name, kind), value in zip(outputs, found or (), strict=False):
-            if kind == "integer" and value is not None and not -_LARGEST - 1 <= value <= _LARGEST:
-                values[at] = None
-                errors[at] = (name, "overflow", "its value has more than the 64 bits of a column")
+    for index, result in enumerate(values):
+        for (name, kind), value in zip(outputs, result or (), strict=False):
+            if kind == "integer" and value is not None and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
+                values[index] = None
+                errors[index] = (name, "overflow", OVERFLOW_MESSAGE)
                 break
-    return _arrays(outputs, values)
+    return _build_arrays(outputs, values)
 
 
-def _arrays(outputs: Sequence[tuple[str, str]], values: Sequence[Sequence[Any] | None]) -> list[pa.Array]:
+def _build_arrays(outputs: Sequence[tuple[str, str]], values: Sequence[Sequence[Any] | None]) -> list[pa.Array]:
+    """Return the columns of the values. Raises `OverflowError` for an integer of more than 64 bits."""
     blank = (None,) * len(outputs)
-    lines = [blank if found is None else found for found in values]
+    lines = [blank if result is None else result for result in values]
     columns = zip(*lines, strict=True) if lines else [()] * len(outputs)
-    return [_array(column, kind) for column, (_, kind) in zip(columns, outputs, strict=True)]
+    return [_build_array(column, kind) for column, (_, kind) in zip(columns, outputs, strict=True)]
 
 
-def _array(column: Sequence[Any], kind: str) -> pa.Array:
+def _build_array(column: Sequence[Any], kind: str) -> pa.Array:
     try:
-        return pa.array(column, _TYPES[kind])
+        return pa.array(column, _ARROW_TYPES[kind])
     except pa.ArrowInvalid:  # integers among the numbers, beyond 53 bits
-        return pa.array([value if value is None else float(value) for value in column], _TYPES[kind])
+        return pa.array([value if value is None else float(value) for value in column], _ARROW_TYPES[kind])
+
+
+def _build_error_columns(errors: Mapping[int, Error], count: int) -> list[pa.Array]:
+    """Return the columns of errors of `count` restaurants."""
+    if not errors:
+        return [pa.nulls(count, pa.string())] * len(ERROR_COLUMNS)
+    lines = map(errors.get, range(count), repeat((None, None, None)))
+    return [pa.array(column, pa.string()) for column in zip(*lines, strict=True)]
 
 
 def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the results of a partition, on a machine that has the module as a file of this name.
+    """Yield the results of a partition, on a machine that can import the generated module by its name `module`.
 
-    Its batches have the lines of both tables: those of a restaurant are together, its rows in their order.
+    `plan` is the string of `Plan.to_json`. The batches have the lines of both tables; the lines of a restaurant are
+    together, with its rows in their order.
     """
-    known, counts = Plan.from_json(plan), Counter[str]()
-    scorer = Scorer(importlib.import_module(module), known)
-    for chunk in chunks_of(_larger(batches), counts):
-        yield scorer.score(_parted(chunk) if known.has_contexts else chunk, counts)
+    known_plan = Plan.from_json(plan)
+    counts = Counter[str]()
+    scorer = Scorer(importlib.import_module(module), known_plan)
+    for chunk in cut_chunks(_merge_batches(batches), counts):
+        yield scorer.score(_split_contexts(chunk) if known_plan.has_contexts else chunk, counts)
 
 
-def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of enough lines for columns to be worth their while; Spark's have 10,000."""
-    kept: list[pa.RecordBatch] = []
+def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield larger batches, in which reading by columns is worthwhile; those of Spark have 10,000 lines."""
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        kept.append(batch)
-        if sum(each.num_rows for each in kept) >= _LINES:
-            yield pa.concat_batches(kept)
-            kept.clear()
-    if kept:
-        yield pa.concat_batches(kept)
+        pending.append(batch)
+        if sum(batch.num_rows for batch in pending) >= _MIN_BATCH_LINES:
+            yield pa.concat_batches(pending)
+            pending.clear()
+    if pending:
+        yield pa.concat_batches(pending)
 
 
-def _parted(chunk: Chunk) -> Chunk:
+def _split_contexts(chunk: Chunk) -> Chunk:
+    """Return a chunk of rows with its contexts apart, from one in which contexts are lines among the rows."""
     is_context = chunk.rows.column(IS_CONTEXT)
-    return chunk_of([chunk.rows.filter(pc.invert(is_context))])._replace(contexts=chunk.rows.filter(is_context))
+    return build_chunk([chunk.rows.filter(pc.invert(is_context))])._replace(contexts=chunk.rows.filter(is_context))

@@ -1,7 +1,7 @@
-"""Reads columns of Arrow as plain values, for the partition function: with `chunks` and `batches` it is sent to executors.
+"""Reads columns of Arrow as plain values; sent to executors together with `chunks` and `batches`.
 
-In: a record batch and its fields. Out: tuples as the generated module takes them. Columns are checked whole; a line with a value
-that is not as expected is read by the module's own parser, which has the words for it, so that errors are those of `evaluate`.
+In: a record batch and its fields. Out: tuples for the generated module. Each column is checked as a whole. A line with an
+unexpected value is read again by the module's own parser, so that results have the same error messages as `evaluate`.
 """
 
 from __future__ import annotations
@@ -13,213 +13,242 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-DATE = "date"
-"""The column of a batch with the date of a review."""
-OTHER = "_other"
-"""How the column ends that has the unknown values of an enum, where an engine has made null of them."""
-_MOST = 1e100
-_LARGEST = 2**63 - 1
-_BAD: Any = object()
-_PARTS = ("year", "month")
-_CODES = {
+from formulaseed.runtime.table_names import DATE, UNKNOWN_SUFFIX
+
+_NUMBER_MAX = 1e100
+INTEGER_MAX = 2**63 - 1
+_INVALID: Any = object()
+"""The value of a field in a line that the module's parser must read."""
+_DATE_PARTS = ("year", "month")
+_FORMAT_CODES = {
     pa.uint8(): "B", pa.int8(): "b", pa.uint16(): "H", pa.int16(): "h", pa.uint32(): "I", pa.int32(): "i",
     pa.int64(): "q", pa.float64(): "d",
 }  # fmt: skip
+"""The format of a `memoryview` of each type."""
 
 
 @dataclass(frozen=True)
-class Field:
-    """A field that the module reads. `column` is its column in a batch; None where the table has none.
-
-    `section` is `extraction`, `meta` or `context`. `kind` is `enum`, `string`, `integer`, `number`, `boolean` or `json`, the
-    last for a column that a path leads through; `values` are those of an enum. `default` is what null means, where
-    `optional`. `path` leads to the value in a `json` column.
-    """
+class TableField:
+    """A field that the module reads, and the column of a batch that has its values."""
 
     name: str
     section: str
+    """`extraction`, `meta` or `context`."""
     kind: str
+    """`enum`, `string`, `integer`, `number`, `boolean`, or `json` if a path leads through the column to the value."""
     column: str | None = None
+    """The name of the column in a batch; None if the table has no such column."""
     values: tuple[str, ...] = ()
+    """The values of an enum."""
     minimum: float | None = None
     maximum: float | None = None
     optional: bool = False
     default: Any = None
+    """The value that a null stands for, if the field is `optional`."""
     path: tuple[str, ...] = ()
+    """The keys that lead to the value in a column of the kind `json`."""
+
+    @property
+    def is_date_part(self) -> bool:
+        """Whether the field is the review's date, or is derived from it."""
+        return self.section == "meta" and self.name in (*_DATE_PARTS, DATE)
 
 
-class Column(NamedTuple):
-    """The values of a field: as a list, or in memory as numbers or as codes of `words`."""
+class ColumnValues(NamedTuple):
+    """The values of a field: a list, numbers in memory, or codes in memory, which are positions in `words`."""
 
-    source: Any
+    values: Any
     words: list[Any] | None = None
 
     def part(self, start: int, end: int) -> Sequence[Any]:
-        """Return some of the values."""
-        found: Any = self.source[start:end]
+        """Return the plain values from `start` on and before `end`."""
+        values: Any = self.values[start:end]
         if self.words is not None:
             words = self.words
-            return [words[code] for code in found]
-        return found.tolist() if isinstance(found, memoryview) else found
+            return [words[code] for code in values]
+        return values.tolist() if isinstance(values, memoryview) else values
 
 
 class Records:
-    """Rows or contexts, for plain tuples. `bad` are the messages of those that the module refuses."""
+    """The rows or contexts of a batch, which can be read as plain tuples.
 
-    def __init__(self, lines: pa.RecordBatch, fields: Sequence[Field], parse: Callable[..., Any], module: Any) -> None:
+    `errors` has the message of each line that the module's parser rejects.
+    """
+
+    def __init__(
+        self, lines: pa.RecordBatch, fields: Sequence[TableField], parse: Callable[..., Any], module: Any
+    ) -> None:
+        """Read and check the columns. `parse`, of `module`, reads the lines that have an unexpected value."""
         self._lines = lines
         self._fields = fields
         suspects: set[int] = set()
-        self._columns = [self._column(each, module, suspects) for each in fields]
+        self._columns = [self._read_column(field, module, suspects) for field in fields]
         self._parsed: dict[int, tuple[Any, ...]] = {}
-        self.bad: dict[int, str] = {}
-        for at in sorted(suspects):
+        self.errors: dict[int, str] = {}
+        for line in sorted(suspects):
             try:
-                self._parsed[at] = tuple(parse(self._record(at)))
+                self._parsed[line] = tuple(parse(self._build_record(line)))
             except module.DataError as error:
-                self.bad[at] = str(error)
+                self.errors[line] = str(error)
 
     def tuples(self, start: int, end: int) -> list[tuple[Any, ...]]:
-        """Return some lines; in place of a bad one there is anything."""
+        """Return the tuples from `start` on and before `end`; the tuples of lines in `errors` have arbitrary values."""
         if not self._fields:
             return [()] * (end - start)
-        found = list(zip(*(column.part(start, end) for column in self._columns), strict=True))
-        for at in self._parsed if len(self._parsed) < end - start else range(start, end):
-            if start <= at < end and at in self._parsed:
-                found[at - start] = self._parsed[at]
-        return found
+        tuples = list(zip(*(column.part(start, end) for column in self._columns), strict=True))
+        for line in self._parsed if len(self._parsed) < end - start else range(start, end):
+            if start <= line < end and line in self._parsed:
+                tuples[line - start] = self._parsed[line]
+        return tuples
 
-    def _column(self, each: Field, module: Any, suspects: set[int]) -> Column:
+    def _read_column(self, field: TableField, module: Any, suspects: set[int]) -> ColumnValues:
+        """Return the values of a field; lines that the module's parser must read are added to `suspects`."""
         names = self._lines.schema.names
-        if each.section == "meta" and each.name in (*_PARTS, DATE) and DATE in names:
-            return Column(self._dated(each, module, suspects))
-        if each.kind == "json" or (each.column is None and not each.optional):
+        if field.is_date_part and DATE in names:
+            return ColumnValues(self._read_dates(field, module, suspects))
+        if field.kind == "json" or (field.column is None and not field.optional):
             suspects.update(range(self._lines.num_rows))
-        if each.kind == "json" or each.column is None:
-            return Column([each.default] * self._lines.num_rows)
-        if each.column + OTHER in names:
-            suspects.update(_places(self._lines.column(each.column + OTHER).is_valid()))
-        return _READ[each.kind](self._lines.column(each.column), each, suspects)
+        if field.kind == "json" or field.column is None:
+            return ColumnValues([field.default] * self._lines.num_rows)
+        if field.column + UNKNOWN_SUFFIX in names:
+            suspects.update(_true_positions(self._lines.column(field.column + UNKNOWN_SUFFIX).is_valid()))
+        return _READERS[field.kind](self._lines.column(field.column), field, suspects)
 
-    def _dated(self, each: Field, module: Any, suspects: set[int]) -> list[Any]:
-        """A date, or its year or month, which must agree with the one that is given."""
-        dates = _encoded(self._lines.column(DATE))
-        given = self._lines.column(each.column).to_pylist() if each.column not in (None, DATE) else None
-        parts = [_date(text, each.name, module) for text in dates.dictionary.to_pylist()] + [_BAD]
-        found = [parts[at] for at in _in_memory(dates.indices.cast(pa.int32()).fill_null(len(parts) - 1))]
-        suspects.update(at for at, part in enumerate(found) if part is _BAD)
-        if given is not None:
-            suspects.update(
-                at for at, (part, own) in enumerate(zip(found, given, strict=True)) if own not in (None, part)
-            )
-        return found
+    def _read_dates(self, field: TableField, module: Any, suspects: set[int]) -> list[Any]:
+        """Return the date, year or month of each line, from the column of dates.
 
-    def _record(self, at: int) -> dict[str, Any]:
-        """The line as JSON: sections of a row, or a context."""
+        Lines without a valid date, or whose own column has another year or month, are added to `suspects`.
+        """
+        dates = _encode_dictionary(self._lines.column(DATE))
+        parts = [_read_date_part(text, field.name, module) for text in dates.dictionary.to_pylist()] + [_INVALID]
+        codes = _view_memory(dates.indices.cast(pa.int32()).fill_null(len(parts) - 1))
+        values = [parts[code] for code in codes]
+        suspects.update(line for line, value in enumerate(values) if value is _INVALID)
+        if field.column not in (None, DATE):
+            own_values = self._lines.column(field.column).to_pylist()
+            pairs = enumerate(zip(values, own_values, strict=True))
+            suspects.update(line for line, (value, own_value) in pairs if own_value not in (None, value))
+        return values
+
+    def _build_record(self, line: int) -> dict[str, Any]:
+        """Return a line as the module's parser reads it: a row with its sections, or a context."""
         record: dict[str, Any] = {"extraction": {}, "meta": {}, "context": {}}
-        for each in self._fields:
-            value = self._value(each.column, at)
-            if value is None and each.column is not None:
-                value = self._value(each.column + OTHER, at)
-            if each.kind == "number" and value is not None:
+        for field in self._fields:
+            if field.column is None:
+                continue
+            value = self._value(field.column, line)
+            if value is None:
+                value = self._value(field.column + UNKNOWN_SUFFIX, line)
+            if field.kind == "number" and value is not None:
                 value = float(value)
-            if each.column is not None:
-                record[each.section][each.path[0] if each.kind == "json" else each.name] = value
-        record["meta"].update({DATE: self._value(DATE, at)} if DATE in self._lines.schema.names else {})
+            record[field.section][field.path[0] if field.kind == "json" else field.name] = value
+        if DATE in self._lines.schema.names:
+            record["meta"][DATE] = self._value(DATE, line)
         return record["context"] if self._fields[0].section == "context" else record
 
-    def _value(self, column: str | None, at: int) -> Any:
-        return self._lines.column(column)[at].as_py() if column in self._lines.schema.names else None
+    def _value(self, column: str, line: int) -> Any:
+        """Return a value; None also if the batch has no such column."""
+        return self._lines.column(column)[line].as_py() if column in self._lines.schema.names else None
 
 
-def _date(text: str, name: str, module: Any) -> Any:
+def _read_date_part(text: str, name: str, module: Any) -> Any:
+    """Return the `date`, `year` or `month` of a date, as the module reads it; `_INVALID` if the module rejects the date."""
     try:
-        return module._read_date(text, "meta.date") if name == DATE else module._read_date_part({DATE: text}, name)
+        if name == DATE:
+            return module._read_date(text, "meta.date")
+        return module._read_date_part({DATE: text}, name)
     except module.DataError:
-        return _BAD
+        return _INVALID
 
 
-def _encoded(array: pa.Array) -> Any:
+def _encode_dictionary(array: pa.Array) -> Any:
     return array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
 
 
-def _places(which: pa.Array) -> list[int]:
-    found: list[int] = pc.indices_nonzero(which).to_pylist()
-    return found
+def _true_positions(mask: pa.Array) -> list[int]:
+    positions: list[int] = pc.indices_nonzero(mask).to_pylist()
+    return positions
 
 
-def _in_memory(array: pa.Array) -> Any:
-    """The memory of an array without nulls, as numbers; small codes as bytes, which are the fastest to go through."""
-    code: Any = _CODES[array.type]
+def _view_memory(array: pa.Array) -> Any:
+    """Return the numbers of an array without nulls, as a view of its memory; one-byte codes as bytes, which iterate fastest."""
+    code: Any = _FORMAT_CODES[array.type]
     if not len(array):
         return b""
-    values = memoryview(array.buffers()[1]).cast("b").cast(code)[array.offset : array.offset + len(array)]
-    return values.tobytes() if code == "B" else values
+    numbers = memoryview(array.buffers()[1]).cast("b").cast(code)[array.offset : array.offset + len(array)]
+    if code == "B":
+        return numbers.tobytes()
+    return numbers
 
 
-def _read_words(array: pa.Array, each: Field, suspects: set[int]) -> Column:
-    """An enum, or a string that is encoded already: by the index of each value."""
-    found = _encoded(array)
-    words: list[Any] = found.dictionary.to_pylist()
-    if each.kind == "enum":
-        words = [word if word in each.values else _BAD for word in words]
-    indices = found.indices
+# The readers of columns: each returns the values of a field, and adds lines that the module's parser must read to `suspects`.
+
+
+def _read_words(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read an enum, or strings that are dictionary-encoded: each different value is checked once."""
+    encoded = _encode_dictionary(array)
+    words: list[Any] = encoded.dictionary.to_pylist()
+    if field.kind == "enum":
+        words = [word if word in field.values else _INVALID for word in words]
+    indices = encoded.indices
     if indices.null_count:
         indices = indices.cast(pa.int32()).fill_null(len(words))
-        words.append(each.default if each.optional else _BAD)
-    codes = _in_memory(indices)
-    if _BAD in words:
-        suspects.update(at for at, code in enumerate(codes) if words[code] is _BAD)
-    return Column(codes, words)
+        words.append(field.default if field.optional else _INVALID)
+    codes = _view_memory(indices)
+    if _INVALID in words:
+        suspects.update(line for line, code in enumerate(codes) if words[code] is _INVALID)
+    return ColumnValues(codes, words)
 
 
-def _read_strings(array: pa.Array, each: Field, suspects: set[int]) -> Column:
-    return (_read_words if pa.types.is_dictionary(array.type) else _filled)(array, each, suspects)
+def _read_strings(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    read = _read_words if pa.types.is_dictionary(array.type) else _read_plain
+    return read(array, field, suspects)
 
 
-def _read_numbers(array: pa.Array, each: Field, suspects: set[int]) -> Column:
-    low, high = _bounds(each, -_MOST, _MOST)
+def _read_numbers(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
     numbers = array.cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(numbers)).as_py():
-        suspects.update(_places(pc.is_nan(numbers)))
-    return _checked(numbers, low, high, each, suspects)
+        suspects.update(_true_positions(pc.is_nan(numbers)))
+    return _read_bounded(numbers, -_NUMBER_MAX, _NUMBER_MAX, field, suspects)
 
 
-def _read_integers(array: pa.Array, each: Field, suspects: set[int]) -> Column:
-    low, high = _bounds(each, -_LARGEST, _LARGEST)
+def _read_integers(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
     if pa.types.is_floating(array.type):
         fits = pc.fill_null(pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**63)), True)
-        suspects.update(_places(pc.invert(fits)))
+        suspects.update(_true_positions(pc.invert(fits)))
         array = pc.if_else(fits, array, None)
-    return _checked(array.cast(pa.int64(), safe=False), low, high, each, suspects)
+    return _read_bounded(array.cast(pa.int64(), safe=False), -INTEGER_MAX, INTEGER_MAX, field, suspects)
 
 
-def _bounds(each: Field, low: Any, high: Any) -> tuple[Any, Any]:
-    lowest = low if each.minimum is None else max(low, each.minimum)
-    return lowest, high if each.maximum is None else min(high, each.maximum)
+def _read_bounded(array: pa.Array, low: Any, high: Any, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read numbers; those outside the field's bounds, or not from `low` to `high`, are suspects."""
+    if field.minimum is not None:
+        low = max(low, field.minimum)
+    if field.maximum is not None:
+        high = min(high, field.maximum)
+    smallest, largest = pc.min_max(array).values()
+    if (smallest.is_valid and smallest.as_py() < low) or (largest.is_valid and largest.as_py() > high):
+        suspects.update(_true_positions(pc.or_(pc.less(array, low), pc.greater(array, high))))
+    if array.null_count:
+        return _read_plain(array, field, suspects)
+    return ColumnValues(_view_memory(array))
 
 
-def _checked(array: pa.Array, low: Any, high: Any, each: Field, suspects: set[int]) -> Column:
-    """Plain numbers; those out of bounds are suspects."""
-    least, most = pc.min_max(array).values()
-    if (least.is_valid and least.as_py() < low) or (most.is_valid and most.as_py() > high):
-        suspects.update(_places(pc.or_(pc.less(array, low), pc.greater(array, high))))
-    return _filled(array, each, suspects) if array.null_count else Column(_in_memory(array))
-
-
-def _filled(array: pa.Array, each: Field, suspects: set[int]) -> Column:
+def _read_plain(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read values of any type as a list, with the field's default for null; a null in a required field is a suspect."""
     values: list[Any] = array.to_pylist()
-    if array.null_count and not each.optional:
-        suspects.update(_places(array.is_null()))
-    if array.null_count and each.default is not None:
-        values = [each.default if value is None else value for value in values]
-    return Column(values)
+    if array.null_count and not field.optional:
+        suspects.update(_true_positions(array.is_null()))
+    if array.null_count and field.default is not None:
+        values = [field.default if value is None else value for value in values]
+    return ColumnValues(values)
 
 
-_READ: dict[str, Callable[[pa.Array, Field, set[int]], Column]] = {
+_READERS: dict[str, Callable[[pa.Array, TableField, set[int]], ColumnValues]] = {
     "enum": _read_words,
     "string": _read_strings,
-    "boolean": _filled,
+    "boolean": _read_plain,
     "number": _read_numbers,
     "integer": _read_integers,
 }
+"""The reader of each kind of field."""

@@ -1,38 +1,36 @@
-"""DuckDB reads, joins and sorts tables for the partition function: files, its own tables, data frames.
+"""Reads and sorts tables with DuckDB for the partition function: files, DuckDB's own tables, data frames.
 
-In: tables of rows and of contexts. Out: one sorted stream of Arrow batches, as `batches` takes them. Nothing is computed
-here that a seed says, so DuckDB's arithmetic never matters. Memory is bounded; what does not fit goes into a temporary folder.
+In: tables of rows and of contexts. Out: sorted chunks for `batches`. DuckDB computes no step of a seed, so that its
+arithmetic never matters. Memory is limited; data that does not fit goes into a temporary folder.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import DataError, UnreadableError, require_extra
-from formulaseed.runtime.tables import Columns, Mapped, Reading
+from formulaseed.runtime.table_names import KEY, ORDER, UNKNOWN_SUFFIX
+from formulaseed.runtime.tables import BatchColumn, Columns, TableMapping
 
 if TYPE_CHECKING:
     import duckdb
 
     from formulaseed.runtime.chunks import Chunk
 
-OTHER = "_other"
-"""As in `columns`, which imports pyarrow."""
-_BATCH = 100_000
-"""Lines of a batch: enough for columns to be worth their while."""
-_SAMPLE = 10_000
-"""Rows whose keys say where ranges of about as many rows end."""
-Range = tuple[Any, Any]
-"""The first key, and the key after the last one; None where there is no bound."""
-EVERY: Range = (None, None)
+_BATCH_LINES = 100_000
+"""The number of lines of a batch, from which reading by columns is worthwhile."""
+_KEY_SAMPLE_SIZE = 10_000
+"""The number of rows whose keys are sampled to divide the rows into ranges of similar size."""
+KeyRange = tuple[Any, Any]
+"""The first key, and the key after the last one; None if there is no bound."""
+ALL_KEYS: KeyRange = (None, None)
 _KINDS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), "wide"),
@@ -44,7 +42,7 @@ _KINDS = {
     "STRUCT": "struct",
     '"NULL"': "null",
 }
-_SQL = {"integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
+_SQL_TYPES = {"integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 _READERS = {
     ".parquet": "read_parquet({})",
     ".csv": "read_csv({})",
@@ -54,183 +52,208 @@ _READERS = {
         "read_json({}, format = 'newline_delimited', sample_size = -1, dateformat = '|', timestampformat = '|')",
     ),
 }
-_NESTED = ("review_id", "extraction", "meta")
+_NESTED_MEMBERS = ("review_id", "extraction", "meta")
 """The members of nested rows that are read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table as SQL that selects from it, with its columns. `once` says that it can be read only once.
-
-    `cursor` is its own, since a connection has one open result.
-    """
+class DuckTable:
+    """A table as SQL to select from, with its columns."""
 
     sql: str
     columns: Columns
     cursor: duckdb.DuckDBPyConnection
+    """A cursor of its own, since a cursor has one open result."""
     once: bool = False
+    """Whether the table can be read only once."""
 
-    def shared(self) -> tuple[str, Columns]:
-        """Return what another session opens it by."""
+    def reopen_key(self) -> tuple[str, Columns]:
+        """Return the arguments of `DuckSession.reopen`, for another process."""
         return self.sql, self.columns
 
 
-Tables = tuple[Table, Table | None]
-"""The rows and the contexts."""
-
-
-def is_imported() -> bool:
-    """Whether DuckDB may have threads already."""
-    return "duckdb" in sys.modules
+Tables = tuple[DuckTable, DuckTable | None]
+"""The rows and the contexts; None if there are no contexts."""
 
 
 @contextmanager
-def session(
-    threads: int, memory: str | None, database: str | None = None, inside: Path | None = None
-) -> Iterator[Session]:
-    """Provide DuckDB, with a folder for what does not fit into memory, which is removed at the end; `inside` of another.
+def open_session(
+    threads: int, memory: str | None, database: str | None = None, parent: Path | None = None
+) -> Iterator[DuckSession]:
+    """Connect to DuckDB; on exit the connection is closed, and the folder for data that does not fit is removed.
 
-    Raises `UnreadableError` where DuckDB is missing or the database cannot be opened.
+    The folder is created in `parent`, or in the system's folder for temporary files. Raises `UnreadableError` if DuckDB is
+    missing or the database cannot be opened.
     """
     with require_extra("duckdb", "the engine `duckdb`"):
         import duckdb
-    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=inside) as folder, _reported():
+    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, _translated_errors():
         connection = duckdb.connect()
         try:
             settings = {"threads": threads, "memory_limit": memory, "temp_directory": folder}
             for name, value in settings.items():
                 if value is not None:
-                    connection.execute(f"SET {name} = {_text(value) if isinstance(value, str) else value}")
+                    connection.execute(f"SET {name} = {_literal(value)}")
             if database is not None:
-                connection.execute(f"ATTACH {_text(database)} AS given (READ_ONLY)")
-            yield Session(connection, in_database=database is not None)
+                connection.execute(f"ATTACH {_literal(database)} AS given (READ_ONLY)")
+            yield DuckSession(connection, in_database=database is not None)
         finally:
             connection.close()
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what reads and writes tables."""
+    """Return the versions of the packages that read and write tables; imports DuckDB."""
     import duckdb
     import pyarrow
 
     return {"duckdb": duckdb.__version__, "pyarrow": pyarrow.__version__}
 
 
-class Session:
-    """A connection to DuckDB that opens tables; with `in_database` they are named, and otherwise files or data."""
+class DuckSession:
+    """A connection to DuckDB that opens tables: by their names `in_database`, otherwise files or tables in memory."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, in_database: bool) -> None:
         self._connection = connection
         self._in_database = in_database
 
     def open_tables(self, rows: Any, contexts: Any, key: str) -> Tables:
-        """Open the rows, and the contexts if there are any: those that a file of nested rows has, where none are given."""
-        other = self._opened(contexts, "contexts") if contexts is not None else None
-        found = self._opened(rows, "rows")
-        if found.columns.get(("rows",)) != "list of structs":
-            return found, other
-        if found.once:
-            raise DataError("nested rows are read twice: pass a table, a frame or a path in place of a reader")
-        own = self._opened(rows, "rows") if other is None else other
-        return _unnested(found, key), other or _contexts_of(own, key)
+        """Open the rows and the contexts. Lines of nested rows are split; `contexts`, if given, replace their contexts.
 
-    def reopened(self, sql: str, columns: Columns) -> Table:
+        Raises `DataError` for values that are no table, and for nested rows that can be read only once.
+        """
+        context_table = self._open(contexts, "contexts") if contexts is not None else None
+        row_table = self._open(rows, "rows")
+        if row_table.columns.get(("rows",)) != "list of structs":
+            return row_table, context_table
+        if row_table.once:
+            raise DataError("nested rows are read twice: pass a table, a frame or a path in place of a reader")
+        nested_rows = _unnest_rows(row_table, key)
+        if context_table is None:
+            context_table = _select_contexts(self._open(rows, "rows"), key)
+        return nested_rows, context_table
+
+    def reopen(self, sql: str, columns: Columns) -> DuckTable:
         """Return a table that another session has opened: a file, or a table of the same database."""
+        return DuckTable(sql, columns, self._open_cursor())
+
+    def _open_cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a new cursor, which finds tables of the database by their names if there is one."""
         cursor = self._connection.cursor()
         if self._in_database:
             cursor.execute("USE given")
-        return Table(sql, columns, cursor)
+        return cursor
 
-    def _opened(self, given: Any, name: str) -> Table:
+    def _open(self, source: Any, name: str) -> DuckTable:
+        """Open a path, a table of the database or a table in memory; `name` is `rows` or `contexts`.
+
+        An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no table.
+        """
+        if isinstance(source, str | os.PathLike):
+            cursor = self._open_cursor()
+            sql = ".".join(map(_quote, str(source).split("."))) if self._in_database else _read_file(os.fspath(source))
+            return DuckTable(sql, _read_columns(cursor, sql), cursor)
+        if type(source).__name__ == "DuckDBPyRelation":
+            # its connection has one open result, so that contexts are read first
+            source = source.to_arrow_table() if name == "contexts" else source.to_arrow_reader(_BATCH_LINES)
         cursor = self._connection.cursor()
-        if isinstance(given, str | os.PathLike):
-            if self._in_database:
-                cursor.execute("USE given")
-            sql = ".".join(map(_quoted, str(given).split("."))) if self._in_database else _file(os.fspath(given))
-            return Table(sql, _columns(cursor, sql), cursor)
-        if (
-            type(given).__name__ == "DuckDBPyRelation"
-        ):  # a connection has one open result, so that contexts are read first
-            given = given.to_arrow_table() if name == "contexts" else given.to_arrow_reader(_BATCH)
-        try:
-            cursor.register(f"given_{name}", given)
-        except Exception:
-            what = "a path, an Arrow table or reader, a pandas or polars frame, or a DuckDB relation"
-            raise DataError(f"the {name} must be {what}, not {type(given).__name__}") from None
         sql = f"given_{name}"
-        return Table(sql, _columns(cursor, sql), cursor, once=hasattr(given, "read_next_batch"))
+        try:
+            cursor.register(sql, source)
+        except Exception:
+            kinds = "a path, an Arrow table or reader, a pandas or polars frame, or a DuckDB relation"
+            raise DataError(f"the {name} must be {kinds}, not {type(source).__name__}") from None
+        return DuckTable(sql, _read_columns(cursor, sql), cursor, once=hasattr(source, "read_next_batch"))
 
 
 @contextmanager
-def chunks(
-    rows: Table, contexts: Table | None, mapped: Mapped, counts: Counter[str], within: Range = EVERY, *, is_sorted: bool
+def open_chunks(
+    rows: DuckTable,
+    contexts: DuckTable | None,
+    mapping: TableMapping,
+    counts: Counter[str],
+    key_range: KeyRange = ALL_KEYS,
+    *,
+    is_sorted: bool,
 ) -> Iterator[tuple[Iterator[Chunk], Any]]:
-    """Provide the chunks of a range of both tables, and the schema of results.
+    """Read a range of both tables: provide its chunks, and the schema of results.
 
-    Raises `UnsortedError` where tables are not as `is_sorted` says.
+    With `is_sorted` DuckDB does not sort the tables; the chunks then raise `UnsortedError` if the keys are unsorted.
+    Lines without a key are added to `counts`.
     """
     import pyarrow as pa
 
-    from formulaseed.runtime.chunks import chunk_of, chunks_of, with_contexts
+    from formulaseed.runtime.chunks import build_chunk, cut_chunks, join_contexts
 
-    with ExitStack() as stack, _reported():
+    with ExitStack() as stack, _translated_errors():
         readers = []
-        for table, query in _queries((rows, contexts), mapped, within, is_sorted):
-            readers.append(table.cursor.sql(query).to_arrow_reader(_BATCH))
+        for table, query in _build_queries((rows, contexts), mapping, key_range, is_sorted):
+            readers.append(table.cursor.sql(query).to_arrow_reader(_BATCH_LINES))
             stack.callback(readers[-1].close)
-        nothing = [pa.record_batch([pa.array([], kind) for kind in each.schema.types], each.schema) for each in readers]
-        empty = chunk_of(nothing[:1])._replace(contexts=nothing[-1] if contexts is not None else None)
-        found = chunks_of(_read(readers[0]), counts)
-        every = with_contexts(found, _read(readers[1]), counts, empty) if contexts is not None else found
-        yield every, _schema(readers[0].schema, mapped)
+        chunks = cut_chunks(_read_batches(readers[0]), counts)
+        if contexts is not None:
+            row_batch, context_batch = (pa.RecordBatch.from_pylist([], reader.schema) for reader in readers)
+            empty = build_chunk([row_batch])._replace(contexts=context_batch)
+            chunks = join_contexts(chunks, _read_batches(readers[1]), counts, empty)
+        yield chunks, _result_schema(readers[0].schema, mapping)
 
 
-def schema(tables: Tables, mapped: Mapped) -> Any:
-    """Return the schema of results."""
-    with _reported():
-        table, query = next(_queries(tables, mapped, EVERY, True))
-        return _schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapped)
+def result_schema(tables: Tables, mapping: TableMapping) -> Any:
+    """Return the schema of results; reads no line."""
+    with _translated_errors():
+        table, query = next(_build_queries(tables, mapping, ALL_KEYS, True))
+        return _result_schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapping)
 
 
-def _schema(rows: Any, mapped: Mapped) -> Any:
-    return mapped.plan.schema(rows.field("key").type, rows.field("order_key").type)
+def _result_schema(rows: Any, mapping: TableMapping) -> Any:
+    return mapping.plan.schema(rows.field(KEY).type, rows.field(ORDER).type)
 
 
-def _queries(tables: Tables, mapped: Mapped, within: Range, is_sorted: bool) -> Iterator[tuple[Table, str]]:
-    """What is read from the rows, and from the contexts, if there are any."""
-    key = _key(tables, mapped)
-    order = f"{_quoted(mapped.plan.order)} AS order_key"
-    for table, first, readings in zip(tables, ((order,), ()), (mapped.rows, mapped.contexts), strict=True):
+def _build_queries(
+    tables: Tables, mapping: TableMapping, key_range: KeyRange, is_sorted: bool
+) -> Iterator[tuple[DuckTable, str]]:
+    """Yield the query of the rows, then that of the contexts if there are any; unless `is_sorted`, queries sort."""
+    key = _key_expression(tables, mapping)
+    where = _range_condition(key, key_range)
+    order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
+    for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
         if table is not None:
-            read = [f"{key} AS key", *first, *(text for each in readings for text in _selected(each, mapped))]
-            ordered = "" if is_sorted else " ORDER BY key" + (", order_key" if first else "")
-            yield table, f"SELECT {', '.join(read)} FROM {table.sql}{_within(key, within)}{ordered}"
+            selected = [f"{key} AS {KEY}", *order_columns, *_select_columns(columns, mapping)]
+            query = f"SELECT {', '.join(selected)} FROM {table.sql}{where}"
+            if not is_sorted:
+                query += f" ORDER BY {KEY}, {ORDER}" if order_columns else f" ORDER BY {KEY}"
+            yield table, query
 
 
-def ranges(tables: Tables, mapped: Mapped, count: int) -> list[Range]:
-    """Return ranges of keys with about as many rows each: so many, or fewer where there are few keys."""
-    with _reported():
-        query = f"SELECT {_key(tables, mapped)} AS key FROM {tables[0].sql} USING SAMPLE {_SAMPLE} ROWS"
+def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRange]:
+    """Return at most `count` ranges that cover all keys, with about as many rows each, by the keys of a sample of rows."""
+    with _translated_errors():
+        expression = _key_expression(tables, mapping)
+        query = f"SELECT {expression} AS key FROM {tables[0].sql} USING SAMPLE {_KEY_SAMPLE_SIZE} ROWS"
         keys = sorted(key for (key,) in tables[0].cursor.execute(query).fetchall() if key is not None)
-    bounds = sorted({keys[len(keys) * at // count] for at in range(1, count)}) if keys else []
+    bounds = sorted({keys[len(keys) * part // count] for part in range(1, count)}) if keys else []
     return list(zip([None, *bounds], [*bounds, None], strict=True))
 
 
-def _key(tables: Tables, mapped: Mapped) -> str:
-    is_number = all(table.columns[(mapped.plan.key,)] == "integer" for table in tables if table is not None)
-    return f"CAST({_quoted(mapped.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
+def _key_expression(tables: Tables, mapping: TableMapping) -> str:
+    """Return the SQL of the key: an integer if it is one in both tables, otherwise a string."""
+    is_number = all(table.columns[(mapping.plan.key,)] == "integer" for table in tables if table is not None)
+    return f"CAST({_quote(mapping.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
 
 
-def _within(key: str, within: Range) -> str:
-    """The condition of a range; lines without a key are in the first one."""
-    first, last = (_text(bound) if isinstance(bound, str) else bound for bound in within)
+def _range_condition(key: str, key_range: KeyRange) -> str:
+    """Return the WHERE clause of a range; lines without a key are in the first range. Empty for all keys."""
+    first, end = key_range
+    if first is None and end is None:
+        return ""
     if first is None:
-        return "" if last is None else f" WHERE ({key} < {last} OR {key} IS NULL)"
-    return f" WHERE {key} >= {first}" + ("" if last is None else f" AND {key} < {last}")
+        return f" WHERE ({key} < {_literal(end)} OR {key} IS NULL)"
+    if end is None:
+        return f" WHERE {key} >= {_literal(first)}"
+    return f" WHERE {key} >= {_literal(first)} AND {key} < {_literal(end)}"
 
 
-def _read(reader: Any) -> Iterator[Any]:
-    """The batches of a reader, with its errors as DuckDB reports its own."""
+def _read_batches(reader: Any) -> Iterator[Any]:
+    """Yield the batches of a reader. Raises `UnreadableError` for errors of DuckDB, which Arrow reports as its own."""
     import pyarrow as pa
 
     try:
@@ -239,96 +262,109 @@ def _read(reader: Any) -> Iterator[Any]:
         raise UnreadableError(f"DuckDB: {_first_line(error)}") from None
 
 
-def _file(path: str) -> str:
+def _read_file(path: str) -> str:
+    """Return the SQL that reads a file, or a folder of Parquet files. Raises `UnreadableError` for an unknown suffix."""
     path = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
-    plain = path.removesuffix(".gz")
-    reader = next((text for suffix, text in _READERS.items() if plain.endswith(suffix)), None)
+    plain_path = path.removesuffix(".gz")
+    reader = next((template for suffix, template in _READERS.items() if plain_path.endswith(suffix)), None)
     if reader is None:
         raise UnreadableError(f"cannot read {path}: a table is a file that ends in {', '.join(_READERS)}")
-    return reader.format(_text(path))
+    return reader.format(_literal(path))
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
-    found = dict[tuple[str, ...], str]()
-    for name, kind in _described(connection, f"SELECT * FROM {sql}"):
-        found[name,] = kind
+def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
+    """Return the kinds of a table's columns, and of the members of structs."""
+    columns = dict[tuple[str, ...], str]()
+    for name, kind in _describe(connection, f"SELECT * FROM {sql}"):
+        columns[name,] = kind
         if kind == "struct":
-            members = _described(connection, f"SELECT unnest({_quoted(name)}) FROM {sql}")
-            found.update({(name, member): inner for member, inner in members})
-    return found
+            members = _describe(connection, f"SELECT unnest({_quote(name)}) FROM {sql}")
+            columns.update({(name, member): member_kind for member, member_kind in members})
+    return columns
 
 
-def _described(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:
-    return [(line[0], _kind(line[1])) for line in connection.execute(f"DESCRIBE {query}").fetchall()]
+def _describe(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:
+    """Return the names and kinds of a query's columns."""
+    return [(line[0], _column_kind(line[1])) for line in connection.execute(f"DESCRIBE {query}").fetchall()]
 
 
-def _kind(declared: str) -> str:
-    if declared.endswith("[]"):
-        return "list of structs" if declared.startswith("STRUCT(") else declared
-    name = declared.partition("(")[0]
+def _column_kind(sql_type: str) -> str:
+    """Return the kind of a column, as in `Columns`, by its SQL type."""
+    if sql_type.endswith("[]"):
+        return "list of structs" if sql_type.startswith("STRUCT(") else sql_type
+    if sql_type == "STRUCT":
+        return "empty struct"
+    name = sql_type.partition("(")[0]
     if name.startswith("TIMESTAMP"):
         return "time"
-    return _KINDS.get(name, declared[:80]) if declared != "STRUCT" else "empty struct"
+    return _KINDS.get(name, sql_type[:80])
 
 
-def _unnested(table: Table, key: str) -> Table:
-    """The rows of a file in which each restaurant has its own."""
-    lacking = table.cursor.execute(f"SELECT count(*) FROM {table.sql} WHERE rows IS NULL").fetchall()[0][0]
-    if lacking:
-        raise DataError(f"{lacking} of the lines have no `rows`: a restaurant without reviews has an empty list")
-    each = f"(SELECT {_quoted(key)}, generate_subscripts(rows, 1) - 1 AS position, unnest(rows) AS review FROM {table.sql})"
-    known = [name for name, _ in _described(table.cursor, f"SELECT unnest(review) FROM {each}") if name in _NESTED]
-    members = "".join(f", review.{_quoted(name)} AS {_quoted(name)}" for name in known)
-    sql = f"(SELECT {_quoted(key)}, position{members} FROM {each})"
-    return replace(table, sql=sql, columns=_columns(table.cursor, sql))
+def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
+    """Return the rows of lines that have a list of rows each, with their `position` in the list.
+
+    Raises `DataError` if a line has no list.
+    """
+    missing = table.cursor.execute(f"SELECT count(*) FROM {table.sql} WHERE rows IS NULL").fetchall()[0][0]
+    if missing:
+        raise DataError(f"{missing} of the lines have no `rows`: a restaurant without reviews has an empty list")
+    reviews = (
+        f"(SELECT {_quote(key)}, generate_subscripts(rows, 1) - 1 AS position, unnest(rows) AS review FROM {table.sql})"
+    )
+    members = [name for name, _ in _describe(table.cursor, f"SELECT unnest(review) FROM {reviews}")]
+    columns = "".join(f", review.{_quote(name)} AS {_quote(name)}" for name in members if name in _NESTED_MEMBERS)
+    sql = f"(SELECT {_quote(key)}, position{columns} FROM {reviews})"
+    return replace(table, sql=sql, columns=_read_columns(table.cursor, sql))
 
 
-def _contexts_of(table: Table, key: str) -> Table:
+def _select_contexts(table: DuckTable, key: str) -> DuckTable:
+    """Return the contexts of lines that have a struct `context` each."""
     members = [path[1] for path in table.columns if path[0] == "context" and len(path) == 2 and path[1] != key]
-    chosen = "".join(f", context.{_quoted(name)} AS {_quoted(name)}" for name in members)
-    sql = f"(SELECT {_quoted(key)}{chosen} FROM {table.sql})"
-    return replace(table, sql=sql, columns=_columns(table.cursor, sql))
+    columns = "".join(f", context.{_quote(name)} AS {_quote(name)}" for name in members)
+    sql = f"(SELECT {_quote(key)}{columns} FROM {table.sql})"
+    return replace(table, sql=sql, columns=_read_columns(table.cursor, sql))
 
 
-def _selected(each: Reading, mapped: Mapped) -> Iterator[str]:
-    """What is selected for a column. The unknown values of an enum, which the cast makes null, have a column of their own."""
-    column = ".".join(map(_quoted, each.path))
-    if each.kind == "json" and each.wanted != "json":
-        column = f"{column} ->> '$'"
-    if each.values:
-        cast = f"TRY_CAST({column} AS ENUM({', '.join(map(_text, each.values))}))"
-        yield f"{cast} AS {each.alias}"
-        yield f"CASE WHEN {cast} IS NULL THEN CAST({column} AS VARCHAR) END AS {each.alias}{OTHER}"
-        return
-    yield f"{_expression(each, column, mapped)} AS {each.alias}"
+def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> Iterator[str]:
+    """Yield the SQL of each column, and of another column for the unknown values of an enum, which its cast makes null."""
+    for column in columns:
+        sql = ".".join(map(_quote, column.path))
+        if column.source_kind == "json" and column.target_kind != "json":
+            sql = f"{sql} ->> '$'"
+        if column.values:
+            cast = f"TRY_CAST({sql} AS ENUM({', '.join(map(_literal, column.values))}))"
+            yield f"{cast} AS {column.alias}"
+            yield f"CASE WHEN {cast} IS NULL THEN CAST({sql} AS VARCHAR) END AS {column.alias}{UNKNOWN_SUFFIX}"
+        else:
+            yield f"{_cast(column, sql, mapping)} AS {column.alias}"
 
 
-def _expression(each: Reading, column: str, mapped: Mapped) -> str:
-    if each.kind == "null":
-        return f"CAST(NULL AS {_SQL.get(each.wanted, 'VARCHAR')})"
-    match each.wanted, each.kind:
+def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
+    """Return the SQL that converts a column from its source kind to its target kind."""
+    if column.source_kind == "null":
+        return f"CAST(NULL AS {_SQL_TYPES.get(column.target_kind, 'VARCHAR')})"
+    match column.target_kind, column.source_kind:
         case "date", "time":
-            return f"CAST(CAST({column} AS {'TIMESTAMP' if mapped.whole_dates else 'DATE'}) AS VARCHAR)"
+            return f"CAST(CAST({sql} AS {'TIMESTAMP' if mapping.whole_dates else 'DATE'}) AS VARCHAR)"
         case "date", "date":
-            return f"CAST({column} AS VARCHAR)"
-        case "id", _:
-            return f"CAST({column} AS {'BIGINT' if each.kind == 'integer' else 'VARCHAR'})"
-        case "number", _:
-            return f"CAST({column} AS DOUBLE)"
-        case "integer", "number":
-            return f"CAST({column} AS DOUBLE)"
+            return f"CAST({sql} AS VARCHAR)"
+        case "id", kind:
+            return f"CAST({sql} AS {'BIGINT' if kind == 'integer' else 'VARCHAR'})"
+        case ("number", _) | ("integer", "number"):
+            return f"CAST({sql} AS DOUBLE)"
         case "integer", "wide":  # -2**63 is no integer of a seed: its restaurant fails
-            fits = f"{column} BETWEEN -9223372036854775807 AND 9223372036854775807"
-            return f"CASE WHEN {column} IS NULL OR {fits} THEN CAST({column} AS BIGINT) ELSE -9223372036854775808 END"
-    return column
+            fits = f"{sql} BETWEEN -9223372036854775807 AND 9223372036854775807"
+            return f"CASE WHEN {sql} IS NULL OR {fits} THEN CAST({sql} AS BIGINT) ELSE -9223372036854775808 END"
+    return sql
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def _text(value: str) -> str:
-    return "'{}'".format(value.replace("'", "''"))
+def _literal(value: object) -> str:
+    """Return a value as SQL: a string in quotes, a number as it is."""
+    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
 
 
 def _first_line(error: Exception) -> str:
@@ -336,16 +372,17 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
-    """Turn DuckDB's errors into ours."""
+def _translated_errors() -> Iterator[None]:
+    """Raise `UnreadableError` or `DataError` in place of an error of DuckDB."""
     import duckdb
 
     try:
         yield
     except duckdb.Error as error:
-        first = _first_line(error)
-        unusable = duckdb.IOException | duckdb.CatalogException | duckdb.InvalidInputException
-        settings = duckdb.OutOfMemoryException | duckdb.ParserException  # too little memory, and what is no size
-        if isinstance(error, unusable | settings):
-            raise UnreadableError(f"DuckDB: {first}") from None
-        raise DataError(f"DuckDB: {first}") from None
+        message = f"DuckDB: {_first_line(error)}"
+        file_errors = duckdb.IOException | duckdb.CatalogException | duckdb.InvalidInputException
+        # too little memory, or a memory limit that is no size
+        setting_errors = duckdb.OutOfMemoryException | duckdb.ParserException
+        if isinstance(error, file_errors | setting_errors):
+            raise UnreadableError(message) from None
+        raise DataError(message) from None

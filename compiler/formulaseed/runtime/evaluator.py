@@ -1,4 +1,4 @@
-"""A compiled seed, ready for JSON: rows and a context in, plain dictionaries out."""
+"""Evaluates restaurants with a generated module: JSON rows and a context in, plain dictionaries out."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.inputs import check_object, check_rows
-from formulaseed.runtime.typed_rows import ParsedRows, TypedRows, typed_rows
+from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder, create_row_decoder
 from formulaseed.seed.standard_fields import BY_KIND
 from formulaseed.source.text import shorten
 
-JsonRow = Mapping[str, Any]
-Locate = Callable[[str, str], str]
-"""Maps the name of a step and the kind of its error to the place in the seed, as `file:line:column`."""
+JsonObject = Mapping[str, Any]
+LocateError = Callable[[str, str], str]
+"""Maps the name of a step and the kind of its error to their place in the seed, as `file:line:column`."""
 
-Values = dict[str, str | int | float | bool | None]
+Rows = Iterable[JsonObject] | ParsedRows
+StepValues = dict[str, str | int | float | bool | None]
 
 
 class GeneratedModule(Protocol):
-    """What a generated module offers; `parse_parameters` where the seed has parameters. Source: docs/modules.md."""
+    """A generated module's interface, as docs/modules.md describes it; only a seed with parameters has `parse_parameters`."""
 
     TASK_NAME: str
     SEED_VERSION: str | None
@@ -36,34 +37,54 @@ class GeneratedModule(Protocol):
     EvaluationError: type[Exception]
     DataError: type[Exception]
 
-    def is_relevant(self, text: str) -> bool: ...
-    def parse_row(self, row: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def parse_context(self, context: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def parse_parameters(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def evaluate(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]: ...
-    def trace(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]: ...
-    def evidence(self, rows: Sequence[Any], *arguments: Any) -> dict[str, list[int]]: ...
+    def is_relevant(self, text: str) -> bool:
+        """Return whether a review's text passes the seed's filter."""
+
+    def parse_row(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple of a JSON row. Raises the module's `DataError`."""
+
+    def parse_context(self, context: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple of a JSON context. Raises the module's `DataError`."""
+
+    def parse_parameters(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple of parameters, with defaults for missing ones. Raises the module's `DataError`."""
+
+    def evaluate(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]:
+        """Return the outputs; `arguments` are the context, and the parameters if the seed has any."""
+
+    def trace(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]:
+        """Return the value of every step, with the arguments of `evaluate`."""
+
+    def evidence(self, rows: Sequence[Any], *arguments: Any) -> dict[str, list[int]]:
+        """Return the positions of the rows that each aggregate counted, with the arguments of `evaluate`."""
 
 
 class Evaluator:
-    """Evaluates restaurants with one generated module. `locate` finds the place of an error in the seed.
+    """An evaluator of restaurants, with one generated module.
 
     Rows and contexts are JSON objects: `{"review_id", "extraction": {…}, "meta": {…}}` and the context's
-    fields. Every method raises `DataError` for input that the seed does not allow and `EvaluationError`
-    for a step without a value. With `strict` a key of `extraction` or `meta` that the seed does not know is not
-    allowed. `is_edited` marks a module that is not as its seed compiles, in results too. `program` is the seed that the
-    module was compiled from, where it is known.
+    fields. Every method that takes them raises `DataError` for input that the seed does not allow, and every method
+    that computes steps raises `EvaluationError` for a step without a value.
     """
 
     def __init__(
         self,
         module: GeneratedModule,
-        locate: Locate | None = None,
+        locate: LocateError | None = None,
         *,
         strict: bool = False,
         is_edited: bool = False,
         program: nodes.Program | None = None,
     ) -> None:
+        """Prepare to evaluate with `module`.
+
+        Args:
+            module: an imported generated module.
+            locate: finds the place of an evaluation error in the seed; without it, errors have no place.
+            strict: reject keys of `extraction` or `meta` that the seed does not know.
+            is_edited: mark the provenance of results, since the module is not as its seed compiles.
+            program: the checked seed that the module was compiled from, if known; `row_decoder` needs it.
+        """
         self.module = module
         self._program = program
         self._locate = locate
@@ -81,97 +102,101 @@ class Evaluator:
         """Return whether a review's text passes the seed's filter."""
         return self.module.is_relevant(text)
 
-    def typed_rows(self) -> TypedRows | None:
-        """Return what decodes lines of rows for `evaluate`; None where the module has to read them itself."""
-        return typed_rows(self._program) if self._program is not None and not self._strict else None
+    def row_decoder(self) -> RowDecoder | None:
+        """Return a decoder of lines of rows for `evaluate`; None if rows must be read as objects, as `strict` needs."""
+        if self._program is None or self._strict:
+            return None
+        return create_row_decoder(self._program)
 
-    def evaluate(
-        self, rows: Iterable[JsonRow] | ParsedRows, context: JsonRow, parameters: Mapping[str, Any] | None = None
-    ) -> Values:
+    def evaluate(self, rows: Rows, context: JsonObject, parameters: JsonObject | None = None) -> StepValues:
         """Return the seed's outputs by name."""
         return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
 
-    def trace(
-        self, rows: Iterable[JsonRow] | ParsedRows, context: JsonRow, parameters: Mapping[str, Any] | None = None
-    ) -> Values:
+    def trace(self, rows: Rows, context: JsonObject, parameters: JsonObject | None = None) -> StepValues:
         """Return every step's value by name, in the seed's order."""
         return dict(zip(self.module.STEPS, self._run(self.module.trace, rows, context, parameters), strict=True))
 
     def evidence(
-        self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
+        self, rows: Iterable[JsonObject], context: JsonObject, parameters: JsonObject | None = None
     ) -> dict[str, list[str]]:
-        """Return the ids of the reviews that each aggregate counted."""
-        listed = list(check_rows(rows))
-        ids = [_review_id(row, index) for index, row in enumerate(listed)]
-        positions = self.positions(listed, context, parameters)
-        return {name: [ids[position] for position in found] for name, found in positions.items()}
+        """Return the ids of the reviews that each aggregate counted. Raises `DataError` for a row without `review_id`."""
+        listed_rows = list(check_rows(rows))
+        ids = [_review_id(row, index) for index, row in enumerate(listed_rows)]
+        positions = self.positions(listed_rows, context, parameters)
+        return {name: [ids[position] for position in counted] for name, counted in positions.items()}
 
-    def positions(
-        self, rows: Iterable[JsonRow] | ParsedRows, context: JsonRow, parameters: Mapping[str, Any] | None = None
-    ) -> dict[str, list[int]]:
-        """Return the positions of the reviews that each aggregate counted."""
-        found: dict[str, list[int]] = self._run(self.module.evidence, rows, context, parameters)
-        return found
+    def positions(self, rows: Rows, context: JsonObject, parameters: JsonObject | None = None) -> dict[str, list[int]]:
+        """Return the positions in `rows` of the reviews that each aggregate counted."""
+        positions: dict[str, list[int]] = self._run(self.module.evidence, rows, context, parameters)
+        return positions
 
-    def parsed_rows(self, rows: Iterable[JsonRow]) -> ParsedRows:
-        """Return rows as the module takes them, to evaluate some of them many times; those that are equal count alike."""
-        return ParsedRows(self._parsed_rows(list(check_rows(rows))))
+    def parse_rows(self, rows: Iterable[JsonObject]) -> ParsedRows:
+        """Return rows as the module's tuples, to evaluate some of them many times; equal tuples count alike."""
+        return ParsedRows(self._parse_rows(list(check_rows(rows))))
 
-    def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
-        check_object(given, "the parameters")
+    def parse_parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the module's tuple of parameters; those not in `values` have their defaults.
+
+        Raises `DataError` for a parameter that is unknown or out of bounds, and for a seed without parameters.
+        """
+        check_object(values, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
-            raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
+            raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(values))}` was given")
         try:
-            return self.module.parse_parameters(given)
+            return self.module.parse_parameters(values)
         except self.module.DataError as error:
             raise DataError(str(error)) from None
 
     def provenance(
-        self,
-        parameters: Mapping[str, Any] | None = None,
-        extractor: str | None = None,
-        prompt_sha256: str | None = None,
+        self, parameters: JsonObject | None = None, extractor: str | None = None, prompt_sha256: str | None = None
     ) -> Provenance:
-        """Return what results are made with; parameters that are not given have their defaults."""
+        """Return the provenance of results: seed, version, parameters, extractor and prompt.
+
+        Parameters that are missing have their defaults. Raises `DataError` as `parse_parameters` does.
+        """
         values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
         names = self._inputs.get("param", ())
-        version, given = getattr(self.module, "SEED_VERSION", None), dict(zip(names, values, strict=True))
-        return Provenance(self.seed_sha256, version, given, extractor, prompt_sha256, self._is_edited)
+        version = getattr(self.module, "SEED_VERSION", None)
+        parameter_values = dict(zip(names, values, strict=True))
+        return Provenance(self.seed_sha256, version, parameter_values, extractor, prompt_sha256, self._is_edited)
 
-    def check(self, rows: Iterable[JsonRow], context: JsonRow) -> None:
+    def check(self, rows: Iterable[JsonObject], context: JsonObject) -> None:
         """Raise the `DataError` that evaluating these rows and this context would raise, if any."""
-        self._parsed(rows, context)
+        self._parse_inputs(rows, context)
 
-    def located(self, error: EvaluationError) -> EvaluationError:
-        """Return the error with its place in the seed; the place is empty if the seed is not available."""
+    def locate(self, error: EvaluationError) -> EvaluationError:
+        """Return a copy of `error` with its place in the seed; the place is empty if the seed is not available."""
         place = self._locate(error.step, error.kind) if self._locate is not None else ""
         return EvaluationError(error.step, error.kind, error.message, error.operands, place)
 
     def output_types(self) -> dict[str, type]:
-        """Return the type of each output: `str`, `int`, `float` or `bool`; all of them may be null if the seed says so."""
+        """Return the type of each output: `str`, `int`, `float` or `bool`. A value may also be None if the seed allows null."""
         declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
-        return {name: _plain_type(each) for name, each in zip(self.output, declared, strict=True)}
+        return {name: _plain_type(annotation) for name, annotation in zip(self.output, declared, strict=True)}
 
-    def _run(self, function: Any, rows: Iterable[Any], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
-        arguments = self._parsed(rows, context)
-        if given is not None and check_object(given, "the parameters"):
-            arguments.append(self.parse_parameters(given))
+    def _run(
+        self, function: Any, rows: Iterable[Any], context: JsonObject, parameters: Mapping[str, Any] | None
+    ) -> Any:
+        """Call a `function` of the module with parsed arguments. Raises `DataError`, or `EvaluationError` with its place."""
+        arguments = self._parse_inputs(rows, context)
+        if parameters is not None and check_object(parameters, "the parameters"):
+            arguments.append(self.parse_parameters(parameters))
         module: Any = self.module
         try:
             return function(*arguments)
         except module.EvaluationError as error:
-            raise self.located(EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+            raise self.locate(EvaluationError(error.step, error.kind, error.message, error.operands)) from None
         except Exception as error:  # only a module that was edited by hand raises another
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
 
-    def _parsed(self, rows: Iterable[Any], context: JsonRow) -> list[Any]:
-        """Return the rows and the context as the module takes them."""
-        parsed_rows = rows if type(rows) is ParsedRows else self._parsed_rows(list(check_rows(rows)))
-        return [parsed_rows, _parsed(self.module, self.module.parse_context, check_object(context, "the context"))]
+    def _parse_inputs(self, rows: Iterable[Any], context: JsonObject) -> list[Any]:
+        """Return the module's tuples of the rows, and of the context. Raises `DataError`."""
+        parsed_rows = rows if type(rows) is ParsedRows else self._parse_rows(list(check_rows(rows)))
+        return [parsed_rows, _parse_value(self.module, self.module.parse_context, check_object(context, "the context"))]
 
-    def _parsed_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
+    def _parse_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
+        """Return the module's tuples of the rows. Raises `DataError`, which names the row, also for duplicate ids."""
         module = self.module
         refuse_duplicates(rows)
         if not self._strict:
@@ -182,15 +207,15 @@ class Evaluator:
         parsed_rows = []
         for index, row in enumerate(rows):
             try:
-                self._refuse_flat(check_object(row, "a row"))
-                self._refuse_unknown(row)
-                parsed_rows.append(_parsed(module, module.parse_row, row))
+                self._check_sections(check_object(row, "a row"))
+                self._check_keys(row)
+                parsed_rows.append(_parse_value(module, module.parse_row, row))
             except DataError as error:
                 raise DataError(str(error), _row_place(row, index)) from None
         return parsed_rows
 
-    def _refuse_flat(self, row: JsonRow) -> None:
-        """Refuse a row with its fields on the top level, in words that say where they go."""
+    def _check_sections(self, row: JsonObject) -> None:
+        """Raise a `DataError` that says where the fields belong if a row has them at its top level."""
         if "extraction" in row or "meta" in row:
             return
         for section in ("extraction", "meta"):
@@ -198,27 +223,30 @@ class Evaluator:
                 if name in row:
                     raise DataError(f"a row has `extraction` and `meta`: put `{name}` into `{section}`")
 
-    def _refuse_unknown(self, row: JsonRow) -> None:
-        """With `strict`, refuse the keys of the row's sections that no field has."""
+    def _check_keys(self, row: JsonObject) -> None:
+        """Raise `DataError` for a key of `extraction` or `meta` that no field has, if the evaluator is strict."""
         for section in ("extraction", "meta") if self._strict else ():
-            found = row.get(section)
-            for key in found if isinstance(found, Mapping) else ():
+            members = row.get(section)
+            for key in members if isinstance(members, Mapping) else ():
                 names = (*BY_KIND.get(section, ()), *self._inputs.get(section, ()))
                 if key not in names:
                     known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
 
 
-def _plain_type(declared: Any) -> type:
-    """The type of the values of an annotation such as `Literal["a", "b"] | None`."""
-    kinds = {type(value) for value in get_args(declared)} if get_origin(declared) is Literal else set()
-    if not kinds and get_args(declared):  # a union with None
-        kinds = {_plain_type(each) for each in get_args(declared) if each is not NoneType}
-    [found] = kinds or {declared}
-    return cast(type, found)
+def _plain_type(annotation: Any) -> type:
+    """Return the type of the values of an annotation: `str` for `Literal["a", "b"] | None`."""
+    kinds = {type(value) for value in get_args(annotation)} if get_origin(annotation) is Literal else set()
+    if not kinds and get_args(annotation):  # a union with None
+        kinds = {_plain_type(member) for member in get_args(annotation) if member is not NoneType}
+    [kind] = kinds or {annotation}
+    return cast(type, kind)
 
 
-def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]], value: JsonRow) -> tuple[Any, ...]:
+def _parse_value(
+    module: GeneratedModule, parse: Callable[[JsonObject], tuple[Any, ...]], value: JsonObject
+) -> tuple[Any, ...]:
+    """Call `parse`, a function of `module`. Raises `DataError` for every exception."""
     try:
         return parse(value)
     except module.DataError as error:
@@ -228,12 +256,14 @@ def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]]
 
 
 def _row_place(row: object, index: int) -> str:
-    review = row.get("review_id") if isinstance(row, Mapping) else None
-    return f"rows[{index}]" + (f" (review {review})" if isinstance(review, str) else "")
+    """Return a row's place in messages: its index, and its review's id if it has one."""
+    if isinstance(row, Mapping) and isinstance(row.get("review_id"), str):
+        return f"rows[{index}] (review {row['review_id']})"
+    return f"rows[{index}]"
 
 
 def _review_id(row: object, index: int) -> str:
-    review = row.get("review_id") if isinstance(row, Mapping) else None
-    if isinstance(review, str):
-        return review
+    """Return the id of a row's review. Raises `DataError` if it is missing or no string."""
+    if isinstance(row, Mapping) and isinstance(review_id := row.get("review_id"), str):
+        return review_id
     raise DataError("`review_id` is missing; evidence names reviews by it", f"rows[{index}]")

@@ -1,8 +1,8 @@
-"""The first half of phase 2: filter and extract. Restaurants with their reviews come in, restaurants with rows go out.
+"""Filters and extracts reviews, the first half of phase 2: restaurants with reviews come in, restaurants with rows go out.
 
-Restaurants keep their order. A review that could not be extracted fails its restaurant, or is left out and counted, as
+Restaurants keep their order. A review that could not be extracted fails its restaurant, or is dropped and counted, as
 `on_error` says. A restaurant with rows can be written as a line that `evaluate` reads, so that reviews are extracted once
-and formulas are changed as often as need be. Source: the two-phase design's section on phase 2 execution.
+and formulas can change afterwards. Source: the two-phase design's section on phase 2 execution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from formulaseed.data.decoding import decode_object
-from formulaseed.data.files import shown_bytes
+from formulaseed.data.files import format_size
 from formulaseed.data.jsonl import LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, RestaurantRows, ReviewRecord
 from formulaseed.data.results import (
@@ -28,8 +28,8 @@ from formulaseed.data.results import (
     Provenance,
     ReviewCounts,
     ReviewInput,
-    error_of,
-    handled,
+    error_record,
+    truncate_review,
 )
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
@@ -43,19 +43,23 @@ from formulaseed.source.printing import number_of
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
+    """The options of a run."""
+
     on_error: Literal["fail", "skip"] = "fail"
     trace: bool = False
     limit: int | None = None
+    """The maximum number of restaurants; None for all of them."""
     parameters: Mapping[str, Any] | None = None
     review_handling: ReviewHandling | None = None
+    """The maximum length of a review, and what happens to a longer one; None for no maximum."""
     sample: Sample | None = None
-    """Which of the relevant reviews are extracted; None for all of them."""
+    """The relevant reviews to extract; None for all of them."""
 
 
 class ExtractedRestaurant(NamedTuple):
-    """A restaurant with a row for each review that was extracted; `error` is why it has none, as results have it.
+    """A restaurant with a row for each extracted review, or with the `error` of its result.
 
-    `reviews` is None where the restaurant's data cannot be used. `run` is what the result is made with.
+    `reviews` is None if the restaurant's data cannot be used. `run` is the provenance of its result.
     """
 
     place: str
@@ -68,8 +72,8 @@ class ExtractedRestaurant(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A restaurant with its relevant reviews, and the text of each to extract, None where the seed rejects it."""
+class _PreparedRestaurant:
+    """A restaurant with its relevant reviews in the sample, and the text of each to extract; None if the seed rejects it."""
 
     place: str
     restaurant: RestaurantRecord | DataError
@@ -77,10 +81,10 @@ class _Prepared:
     relevant: Sequence[ReviewRecord]
     texts: Sequence[str | None]
     unsampled: int | None = None
-    """How many relevant reviews are not in the sample; None where there is none."""
+    """The number of relevant reviews that are not in the sample; None without a sample."""
 
-    def asked(self) -> list[ReviewInput]:
-        """Return what the extractor gets."""
+    def inputs(self) -> list[ReviewInput]:
+        """Return the extractor's input: every review that the seed does not reject."""
         texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
         return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 
@@ -92,167 +96,187 @@ def extract(
     options: RunOptions,
     failures: Failures,
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the rows of every restaurant with a known id, up to `limit`; everything that failed is in `failures`.
+    """Yield the rows of every restaurant with a known id, up to `options.limit`; every failure is added to `failures`.
 
-    With a sample, a restaurant of which no review is in it is left out.
+    With a sample, a restaurant without a sampled review is dropped. The extractor may read many restaurants ahead.
     """
-    made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
+    run = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
     if options.sample is not None:
-        made_with = replace(made_with, sample=options.sample.to_json())
-    pending: deque[_Prepared] = deque()
+        run = replace(run, sample=options.sample.to_json())
+    pending: deque[_PreparedRestaurant] = deque()
 
-    def ahead() -> Iterator[list[ReviewInput]]:
-        for prepared in _prepared(evaluator, restaurants, options):
+    def read_ahead() -> Iterator[list[ReviewInput]]:
+        for prepared in _prepare_restaurants(evaluator, restaurants, options):
             pending.append(prepared)
-            yield prepared.asked()
+            yield prepared.inputs()
 
-    answers = extractor.extract_all(ahead())
+    answers = extractor.extract_all(read_ahead())
     try:
         for extractions in answers:
             prepared = pending.popleft()
-            restaurant, is_unsampled = prepared.restaurant, prepared.unsampled is not None and not prepared.relevant
-            if not isinstance(restaurant, RestaurantRecord):
-                found = unusable(prepared.place, prepared.business_id, restaurant, made_with, failures)
-            else:
-                found = None if is_unsampled else _rows(prepared, restaurant, extractions, options, made_with, failures)
-            if found is not None:
-                yield found
+            record = prepared.restaurant
+            extracted: ExtractedRestaurant | None = None
+            if not isinstance(record, RestaurantRecord):
+                extracted = fail_restaurant(prepared.place, prepared.business_id, record, run, failures)
+            elif prepared.relevant or prepared.unsampled is None:
+                extracted = _build_rows(prepared, record, extractions, options, run, failures)
+            if extracted is not None:
+                yield extracted
     finally:
         if isinstance(answers, Generator):  # its tasks end here, not when it is collected
             answers.close()
 
 
-def asked_reviews(
+def reviews_to_extract(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[list[ReviewInput]]:
-    """Yield the reviews that `extract` would have extracted, a list for each restaurant."""
-    return (prepared.asked() for prepared in _prepared(evaluator, restaurants, options))
+    """Yield the reviews that `extract` would pass to an extractor, a list for each restaurant."""
+    return (prepared.inputs() for prepared in _prepare_restaurants(evaluator, restaurants, options))
 
 
-def unusable(
-    place: str, business_id: str, error: DataError, made_with: Provenance, failures: Failures
+def fail_restaurant(
+    place: str, business_id: str, error: DataError, run: Provenance, failures: Failures
 ) -> ExtractedRestaurant | None:
-    """Return a restaurant whose line cannot be used; None where its id is unknown."""
+    """Add an unusable line to `failures`, and return its restaurant with the error; None if the restaurant's id is unknown."""
     if not business_id:
         failures.add_unreadable(place, str(error))
         return None
     failures.add(f"{place}: {business_id}", str(error))
-    return ExtractedRestaurant(place, business_id, {}, [], None, made_with, error_of(error))
+    return ExtractedRestaurant(place, business_id, {}, [], None, run, error_record(error))
 
 
-def with_line(
+def build_line(
     evaluator: Evaluator,
-    found: ExtractedRestaurant,
+    restaurant: ExtractedRestaurant,
     failures: Failures,
     *,
     with_text: bool = False,
     write: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[ExtractedRestaurant, dict[str, Any] | None]:
-    """Return a restaurant, and its line of rows, which has the texts of reviews, quotes and reasons only if asked for.
+    """Return a restaurant and its line of rows, after calling `write` with the line.
 
-    A restaurant that failed has no line. One that `evaluate` could not read, or `write` refuses with `DataError`, has an
-    error in place of a line.
+    The line has texts, quotes and reasons only `with_text`. It is None for a restaurant that failed. If `evaluate` could
+    not read the line, or `write` raises `DataError`, the error is added to `failures` and to the restaurant that is
+    returned, and the line is None.
     """
-    if found.error is not None or found.reviews is None:
-        return found, None
-    kept = ("review_id", "extraction", "meta", *(("text", "quotes", "reasons") if with_text else ()))
+    if restaurant.error is not None or restaurant.reviews is None:
+        return restaurant, None
+    keys = ["review_id", "extraction", "meta"]
+    if with_text:
+        keys += ["text", "quotes", "reasons"]
     line = {
-        "business_id": found.business_id,
-        "context": found.context,
-        "rows": [{name: row[name] for name in kept if name in row} for row in found.rows],
-        "reviews": found.reviews.to_json(),
-        "run": {name: value for name, value in found.run.to_json().items() if name != "parameters"},
+        "business_id": restaurant.business_id,
+        "context": restaurant.context,
+        "rows": [{key: row[key] for key in keys if key in row} for row in restaurant.rows],
+        "reviews": restaurant.reviews.to_json(),
+        "run": {name: value for name, value in restaurant.run.to_json().items() if name != "parameters"},
     }
     try:
-        line = _as_read(evaluator, line)
+        line = _read_back(evaluator, line)
         if write is not None:
             write(line)
-        return found, line
+        return restaurant, line
     except DataError as error:
-        failures.add(f"{found.place}: {found.business_id}", str(error))
-        return found._replace(error=error_of(error)), None
+        failures.add(f"{restaurant.place}: {restaurant.business_id}", str(error))
+        return restaurant._replace(error=error_record(error)), None
 
 
-def flat_line(evaluator: Evaluator, program: nodes.Program, line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of rows with the context's values at paths under their own names, where `evaluate` finds them, too."""
+def flatten_context(evaluator: Evaluator, program: nodes.Program, line: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a line of rows with nested context values also under the fields' own names, which `evaluate` reads."""
     used = program.used()
-    fields = [each for each in program.context if Symbol(SymbolKind.CONTEXT, each.name) in used]
-    known = zip(fields, evaluator.module.parse_context(line["context"]), strict=True)
-    return {**line, "context": {**line["context"], **{each.name: value for each, value in known if each.path}}}
+    fields = [field for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used]
+    values = zip(fields, evaluator.module.parse_context(line["context"]), strict=True)
+    return {**line, "context": {**line["context"], **{field.name: value for field, value in values if field.path}}}
 
 
-def _as_read(evaluator: Evaluator, line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of rows as `evaluate` will read it. Raises `DataError` where it will not."""
+def _read_back(evaluator: Evaluator, line: dict[str, Any]) -> dict[str, Any]:
+    """Return a line of rows as `evaluate` will read it from JSON. Raises `DataError` if that would fail."""
     try:
-        written = json.dumps(line, ensure_ascii=False).encode()
+        encoded = json.dumps(line, ensure_ascii=False).encode()
     except RecursionError:
         raise DataError("objects and lists are nested too deep") from None
-    if len(written) >= LINE_BYTES:
-        raise DataError(f"its rows are longer than {shown_bytes(LINE_BYTES)}, the most that a line may have")
-    read = decode_object(written)
-    found = RestaurantRows.read(read)
-    evaluator.check(found.rows, found.context)
-    return read
+    if len(encoded) >= LINE_BYTES:
+        raise DataError(f"its rows are longer than {format_size(LINE_BYTES)}, the most that a line may have")
+    decoded = decode_object(encoded)
+    restaurant = RestaurantRows.read(decoded)
+    evaluator.check(restaurant.rows, restaurant.context)
+    return decoded
 
 
-def _prepared(
+def _prepare_restaurants(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
-) -> Iterator[_Prepared]:
-    for number, (place, restaurant, business_id) in enumerate(islice(restaurants, options.limit)):
-        reviews = restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ()
+) -> Iterator[_PreparedRestaurant]:
+    """Yield each restaurant, up to `options.limit`, with its relevant reviews that are in the sample if there is one."""
+    for number, (place, record, business_id) in enumerate(islice(restaurants, options.limit)):
+        reviews = record.reviews if isinstance(record, RestaurantRecord) else ()
         relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
-        texts = [handled(review.text, options.review_handling) for review in relevant]
+        texts = [truncate_review(review.text, options.review_handling) for review in relevant]
         if options.sample is None:
-            yield _Prepared(place, restaurant, business_id, relevant, texts)
+            yield _PreparedRestaurant(place, record, business_id, relevant, texts)
             continue
         chosen = options.sample.chosen.get(number, ())
-        pairs = [(review, text) for review, text in zip(relevant, texts, strict=True) if text is not None]
-        pairs = [pair for at, pair in enumerate(pairs) if at in chosen]
+        # reviews that the seed rejects for their length are never in a sample
+        usable = [(review, text) for review, text in zip(relevant, texts, strict=True) if text is not None]
+        pairs = [pair for position, pair in enumerate(usable) if position in chosen]
         sampled = [review for review, _ in pairs]
-        texts = [text for _, text in pairs]
-        yield _Prepared(place, restaurant, business_id, sampled, texts, len(relevant) - len(sampled))
+        sampled_texts = [text for _, text in pairs]
+        unsampled = len(relevant) - len(sampled)
+        yield _PreparedRestaurant(place, record, business_id, sampled, sampled_texts, unsampled)
 
 
-def _rows(
-    prepared: _Prepared,
-    restaurant: RestaurantRecord,
-    extracted: list[Extraction],
+def _build_rows(
+    prepared: _PreparedRestaurant,
+    record: RestaurantRecord,
+    extractions: list[Extraction],
     options: RunOptions,
-    made_with: Provenance,
+    run: Provenance,
     failures: Failures,
 ) -> ExtractedRestaurant:
-    place, business_id, relevant = prepared.place, restaurant.business_id, prepared.relevant
-    answers, handling = iter(extracted), options.review_handling
-    most = f"the seed rejects reviews over {handling.max_length if handling is not None else 0}"
+    """Return a restaurant with the rows of its extractions; reviews without one are added to `failures`.
+
+    `extractions` are those of `prepared.inputs()`, in their order. If the option `on_error` is `fail`, one review
+    without an extraction fails the restaurant.
+    """
+    relevant = prepared.relevant
+    remaining = iter(extractions)
     rows: list[dict[str, Any]] = []
     failed: list[Extraction] = []
     for review, text in zip(relevant, prepared.texts, strict=True):
         if text is None:
-            length = len(review.text)
-            failed.append(Extraction(review.review_id, None, f"it has {length} characters, and {most}"))
-        elif (extraction := next(answers)).fields is None:
+            failed.append(_reject_length(review, options.review_handling))
+            continue
+        extraction = next(remaining)
+        if extraction.fields is None:
             failed.append(extraction)
         else:
-            rows.append(_row(review, text, extraction))
-    for what, reason in _reported(failed):
-        failures.add(f"{place}: {business_id}: {what}", reason)
-    total, all_relevant = len(restaurant.reviews), len(relevant) + (prepared.unsampled or 0)
-    sources: dict[str, int] = dict(sorted(Counter(each.source for each in extracted if each.source).items()))
-    sampled = len(relevant) if prepared.unsampled is not None else None
-    duplicates = restaurant.duplicates
-    failures.duplicates += duplicates
-    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled, sources or None, duplicates)
+            rows.append(_build_row(review, text, extraction))
+    for subject, reason in _describe_failures(failed):
+        failures.add(f"{prepared.place}: {record.business_id}: {subject}", reason)
+    failures.duplicates += record.duplicates
+    sources = dict(sorted(Counter[str](extraction.source for extraction in extractions if extraction.source).items()))
+    all_relevant = len(relevant) + (prepared.unsampled or 0)
+    sampled = None if prepared.unsampled is None else len(relevant)
+    counts = ReviewCounts(
+        len(record.reviews), all_relevant, len(rows), len(failed), sampled, sources or None, record.duplicates
+    )
     error: dict[str, str | None] | None = None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
-        asked = "relevant review" if sampled is None else "sampled review"
-        what = f"{len(failed)} of {number_of(len(relevant), asked)} could not be extracted ({_some(ids)})"
-        error = {"step": None, "kind": "extraction", "message": what}
-    return ExtractedRestaurant(place, business_id, restaurant.context(), rows, counts, made_with, error)
+        reviews = number_of(len(relevant), "relevant review" if sampled is None else "sampled review")
+        message = f"{len(failed)} of {reviews} could not be extracted ({_list_ids(ids)})"
+        error = {"step": None, "kind": "extraction", "message": message}
+    return ExtractedRestaurant(prepared.place, record.business_id, record.context(), rows, counts, run, error)
 
 
-def _row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, Any]:
-    """The row of a review with the text that it was extracted from."""
+def _reject_length(review: ReviewRecord, handling: ReviewHandling | None) -> Extraction:
+    """Return the failed extraction of a review that is longer than the seed allows."""
+    assert handling is not None  # otherwise no review is too long
+    reason = f"it has {len(review.text)} characters, and the seed rejects reviews over {handling.max_length}"
+    return Extraction(review.review_id, None, reason)
+
+
+def _build_row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, Any]:
+    """Return the row of a review, with the text that it was extracted from, and with quotes and reasons if there are any."""
     row = {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta(), "text": text}
     if extraction.quotes:
         row["quotes"] = {name: quote.to_json() for name, quote in extraction.quotes.items()}
@@ -261,15 +285,18 @@ def _row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, A
     return row
 
 
-def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
-    """Each review that failed, and why; those that nobody was asked about are one entry for each reason."""
-    unasked = (NOT_ASKED, IN_BATCH, CUT_OFF)
-    yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure not in unasked)
-    for reason in unasked:
-        left = [each.review_id for each in failed if each.failure == reason]
-        if left:
-            yield f"review {left[0]}" if len(left) == 1 else f"{len(left)} reviews ({_some(left)})", reason
+def _describe_failures(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
+    """Yield each failed review and the reason; reviews that the model was not asked about share an entry for each reason."""
+    shared_reasons = (NOT_ASKED, IN_BATCH, CUT_OFF)
+    own_failures = (extraction for extraction in failed if extraction.failure not in shared_reasons)
+    yield from ((f"review {extraction.review_id}", extraction.failure) for extraction in own_failures)
+    for reason in shared_reasons:
+        ids = [extraction.review_id for extraction in failed if extraction.failure == reason]
+        if ids:
+            yield f"review {ids[0]}" if len(ids) == 1 else f"{len(ids)} reviews ({_list_ids(ids)})", reason
 
 
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+def _list_ids(ids: Sequence[str]) -> str:
+    """Return the first three ids as a list in words."""
+    listed = ", ".join(ids[:3])
+    return f"{listed}, …" if len(ids) > 3 else listed

@@ -1,6 +1,6 @@
-"""Loads generated modules: verified, imported, and compared with what their seed compiles to.
+"""Loads generated modules: verifies them, imports them, and compares them with what their seed compiles to.
 
-What the compiler never writes is refused here; whether an edited module may be run is for the caller to decide.
+A module with code that the compiler never writes is rejected here. The caller decides whether an edited module may run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import cast
 
 from formulaseed import pipeline
-from formulaseed.data.documents import named_files
+from formulaseed.data.documents import candidate_paths
 from formulaseed.data.files import read_whole
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.documents import FormulaSeed, load_seed, locate
@@ -23,16 +23,19 @@ from formulaseed.limits import MODULE_BYTES
 from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 from formulaseed.source.text import Source
 
-_OFFERS: dict[str, type] = {
+_REQUIRED_NAMES: dict[str, type] = {
     **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),
     **dict.fromkeys(("KEYWORDS", "OUTPUT", "STEPS"), tuple),
     "INPUTS": dict,
     **dict.fromkeys(("is_relevant", "parse_row", "parse_context", "evaluate", "trace", "evidence"), FunctionType),
     **dict.fromkeys(("EvaluationError", "DataError"), type),
 }
+"""The names that every generated module defines, with the types of their values."""
 
 
 class _SourceLoader(importlib.abc.InspectLoader):
+    """An import loader for source code in memory."""
+
     def __init__(self, source: str) -> None:
         self._source = source
 
@@ -41,7 +44,7 @@ class _SourceLoader(importlib.abc.InspectLoader):
 
 
 def module_from_source(source: str, name: str) -> GeneratedModule:
-    """Import source that the compiler has just generated and verified."""
+    """Execute `source`, which the compiler has just generated and verified, as a new module; `sys.modules` is not changed."""
     loader = _SourceLoader(source)
     spec = importlib.util.spec_from_loader(f"formulaseed_generated.{name}", loader)
     assert spec is not None
@@ -50,19 +53,22 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
     return cast(GeneratedModule, module)
 
 
-def evaluator_of(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
-    """Return the evaluator of a seed, compiled in memory; its errors have places in the seed."""
+def compile_evaluator(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
+    """Compile a seed in memory and return its evaluator; evaluation errors name their place in the seed."""
     module = module_from_source(seed.module_source, seed.task_name)
     return Evaluator(module, partial(locate, seed), strict=strict, program=seed.program)
 
 
 def module_from_file(path: Path) -> GeneratedModule:
-    """Import a generated module from its file. Raises `SeedError` where it holds what the compiler never writes."""
-    return verified_module(read_module(path), path)
+    """Import a generated module from its file.
+
+    Raises `SeedError` if the file contains code that the compiler never writes, `UnreadableError` if it cannot be read.
+    """
+    return import_verified(read_module(path), path)
 
 
 def read_module(path: Path) -> str:
-    """Return the text of a module's file, line ends as `\\n`. Raises `UnreadableError` for anything but a regular file."""
+    r"""Return the text of a module's file with line ends as `\n`. Raises `UnreadableError` unless it is a regular UTF-8 file."""
     try:
         source = read_whole(path, MODULE_BYTES, regular=True).decode()
     except UnicodeDecodeError as error:
@@ -70,8 +76,12 @@ def read_module(path: Path) -> str:
     return source.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def verified_module(source: str, path: Path) -> GeneratedModule:
-    """Import the text of a module's file. Raises `SeedError` where it holds what the compiler never writes."""
+def import_verified(source: str, path: Path) -> GeneratedModule:
+    """Verify the text of the module at `path`, then import it.
+
+    Raises `SeedError` if it contains code that the compiler never writes, lacks a name that every generated module
+    defines, cannot be imported, or has an earlier style and must be recompiled.
+    """
     from formulaseed.backends.python.identity import find_earlier_style
     from formulaseed.backends.python.verify import verify_source
 
@@ -85,8 +95,7 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
         except Exception as error:
             fault = f"it cannot be imported: {type(error).__name__}: {error}"
         else:
-            offered = all(isinstance(getattr(module, name, None), kind) for name, kind in _OFFERS.items())
-            if offered and _names_agree(module):
+            if _is_complete(module):
                 return module
             fault = "it lacks names that a generated module has"
     raise SeedError([catalogue.foreign_module(Source(str(path), ""), fault)])
@@ -97,86 +106,103 @@ def _compile_command(source: str, path: Path) -> str:
     from formulaseed.backends.python.identity import read_identity
 
     identity = read_identity(source)
-    named = identity.path if identity is not None else ""
-    seed = find_seed(named, path)
-    shown = named or "SEED"
-    if seed is not None and seed.is_relative_to(Path.cwd()):
-        shown = seed.relative_to(Path.cwd()).as_posix()
+    header_path = identity.path if identity is not None else ""
+    seed_path = find_seed(header_path, path)
+    argument = header_path or "SEED"
+    if seed_path is not None and seed_path.is_relative_to(Path.cwd()):
+        argument = seed_path.relative_to(Path.cwd()).as_posix()
     folder = path.parent.as_posix()
-    return f"formulaseed compile {shown}" + ("" if folder == "generated" else f" --out {folder}")
+    command = f"formulaseed compile {argument}"
+    if folder == "generated":
+        return command
+    return f"{command} --out {folder}"
 
 
-def _names_agree(module: GeneratedModule) -> bool:
-    records = ((module.OUTPUT, getattr(module, "Result", ())), (module.STEPS, getattr(module, "Steps", ())))
-    fields = [(names, getattr(record, "_fields", ())) for names, record in records]
-    return all(len(names) == len(found) and all(isinstance(n, str) for n in names) for names, found in fields)
+def _is_complete(module: GeneratedModule) -> bool:
+    """Return whether a module defines every required name, and its records have one field for each output and step."""
+    if not all(isinstance(getattr(module, name, None), kind) for name, kind in _REQUIRED_NAMES.items()):
+        return False
+    for names, record in ((module.OUTPUT, "Result"), (module.STEPS, "Steps")):
+        fields = getattr(getattr(module, record, ()), "_fields", ())
+        if len(names) != len(fields) or not all(isinstance(name, str) for name in names):
+            return False
+    return True
 
 
-def find_seed(named: str, path: Path) -> Path | None:
+def find_seed(header_path: str, path: Path) -> Path | None:
     """Return the seed that the header of the module at `path` names; None if it names none, or there is no such file."""
-    if not named:
+    if not header_path:
         return None
     try:
-        return next((file for file in named_files(named, path.resolve().parent) if file.is_file()), None)
+        return next((file for file in candidate_paths(header_path, path.resolve().parent) if file.is_file()), None)
     except OSError:  # no file has such a name
         return None
 
 
-def why_no_seed(named: str, path: Path) -> str:
-    """Return why `find_seed` finds no seed of the module at `path`, as the rest of a sentence that begins with the module."""
-    if not named:
+def describe_missing_seed(header_path: str, path: Path) -> str:
+    """Return why `find_seed` returns None for the module at `path`, as the rest of a sentence that begins with the module."""
+    if not header_path:
         return "does not name the file that it was compiled from"
-    where = "" if named.startswith("../") else " or a folder above it"
-    return f"was compiled from {named}, and there is no such file in {path.parent.as_posix()}{where}"
+    where = "" if header_path.startswith("../") else " or a folder above it"
+    return f"was compiled from {header_path}, and there is no such file in {path.parent.as_posix()}{where}"
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile:
-    """A generated module from a file.
-
-    `named` is the path of the seed in its header, or empty; `seed_path` is that seed, if it exists; `seed` is it if the
-    module was compiled from it as it is now. `fault` is why the module is not as compiled, or empty. `new_name` is what the
-    seed is called now, empty if that is what the module is called or is not known.
-    """
+    """A generated module from a file, compared with its seed."""
 
     path: Path
     module: GeneratedModule
-    named: str
+    header_path: str
+    """The path of the seed in the module's header; empty if it has none."""
     seed_path: Path | None
+    """The file of the seed that the header names; None if there is no such file."""
     seed: FormulaSeed | None
+    """The seed in that file; None unless the module was compiled from it as it is now."""
     fault: str
+    """Why the module differs from what its seed compiles to, as the rest of a sentence; empty if it does not."""
     new_name: str = ""
+    """The seed's present task name; empty if the module has the same one, or if the seed is not available."""
 
     def evaluator(self, *, strict: bool = False) -> Evaluator:
-        """Return the module's evaluator; its errors have places in the seed where that is available."""
-        place = partial(locate, self.seed) if self.seed is not None else None
-        program = self.seed.program if self.seed is not None and not self.fault else None
+        """Return the module's evaluator; evaluation errors name their place in the seed if that is available."""
+        if self.seed is None:
+            return Evaluator(self.module, strict=strict, is_edited=bool(self.fault))
+        program = None if self.fault else self.seed.program
+        place = partial(locate, self.seed)
         return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault), program=program)
 
 
 def load_module(path: Path) -> ModuleFile:
-    """Read and import a module. Raises `SeedError` where it holds what the compiler never writes, `UnreadableError`."""
+    """Read, verify and import a module, and compare it with its seed if that exists.
+
+    Raises `SeedError` if the file contains code that the compiler never writes, `UnreadableError` if it cannot be read.
+    An edited module is returned with its `fault`.
+    """
     from formulaseed.backends.python.identity import read_header_path
 
     source = read_module(path)
-    module = verified_module(source, path)
-    named = read_header_path(module.__doc__ or "") or ""
-    seed_path = find_seed(named, path)
-    current = _seed_at(seed_path) if seed_path is not None else None
-    seed = current if current is not None and current.sha256 == module.SEED_SHA256 else None
-    new_name = current.task_name if current is not None and current.task_name != module.TASK_NAME else ""
-    return ModuleFile(path, module, named, seed_path, seed, _fault(source, seed), new_name)
+    module = import_verified(source, path)
+    named_path = read_header_path(module.__doc__ or "") or ""
+    seed_path = find_seed(named_path, path)
+    seed = _load_current(seed_path) if seed_path is not None else None
+    new_name = seed.task_name if seed is not None and seed.task_name != module.TASK_NAME else ""
+    if seed is not None and seed.sha256 != module.SEED_SHA256:  # it has changed since
+        seed = None
+    return ModuleFile(path, module, named_path, seed_path, seed, _find_edit(source, seed), new_name)
 
 
-def _seed_at(path: Path) -> FormulaSeed | None:
-    here = Path.cwd()
+def _load_current(path: Path) -> FormulaSeed | None:
+    """Return the seed in the file at `path`; None if it has errors, since it has then changed after compilation."""
+    folder = Path.cwd()
     try:
-        return load_seed(path.relative_to(here) if path.is_relative_to(here) else path)
-    except FormulaSeedError:  # it has changed since, and has errors
+        return load_seed(path.relative_to(folder) if path.is_relative_to(folder) else path)
+    except FormulaSeedError:
         return None
 
 
-def _fault(source: str, seed: FormulaSeed | None) -> str:
+def _find_edit(source: str, seed: FormulaSeed | None) -> str:
+    """Return why a module is not as compiled, as the rest of a sentence; empty if its hash and its `seed` agree with it."""
     from formulaseed.backends.python.identity import choose_style, hash_body, read_stated_hash
     from formulaseed.backends.python.verify import has_same_code
 
@@ -188,5 +214,6 @@ def _fault(source: str, seed: FormulaSeed | None) -> str:
         compiled = pipeline.compile(seed, formatted=False, style=choose_style(source))
     except SeedError:  # another version's limits; the module's own hash has to do
         return ""
-    name = seed.document.source.name
-    return "" if has_same_code(source, compiled) else f"is not what {name} compiles to"
+    if has_same_code(source, compiled):
+        return ""
+    return f"is not what {seed.document.source.name} compiles to"

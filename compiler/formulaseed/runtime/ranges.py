@@ -1,7 +1,7 @@
-"""Scores tables of DuckDB: whole, or by ranges of the key in a process for each.
+"""Scores tables of DuckDB in one process, or by ranges of the key with a process for each.
 
-In: tables and what is read from them. Out: batches of results in the order of the keys. A process reads, sorts and evaluates its
-own range and leaves the results in a file of Arrow, so that nothing large passes between processes.
+In: tables and their mapping to fields. Out: batches of results in the order of the keys. A process reads, sorts and evaluates
+its own range, and writes the results to an Arrow file, so that nothing large passes between processes.
 """
 
 from __future__ import annotations
@@ -29,26 +29,31 @@ from formulaseed.runtime import duck
 from formulaseed.runtime.batches import Scorer
 from formulaseed.runtime.chunks import UnsortedError
 from formulaseed.runtime.loading import module_from_source
-from formulaseed.runtime.tables import Columns, Mapped
+from formulaseed.runtime.tables import Columns, TableMapping
 
-Used = TypeVar("Used")
-RESULTS = "results.arrow"
+_Returned = TypeVar("_Returned")
+_RESULTS_FILE = "results.arrow"
 
 
 def score_range(
-    tables: duck.Tables, mapped: Mapped, module: Any, counts: Counter[str],
-    use: Callable[[Iterator[pa.RecordBatch], pa.Schema], Used], within: duck.Range = duck.EVERY,
-) -> Used:  # fmt: skip
-    """Return what `use` makes of the results of a range of keys, and their schema; `counts` are complete then.
+    tables: duck.Tables,
+    mapping: TableMapping,
+    module: Any,
+    counts: Counter[str],
+    use: Callable[[Iterator[pa.RecordBatch], pa.Schema], _Returned],
+    key_range: duck.KeyRange = duck.ALL_KEYS,
+) -> _Returned:
+    """Score a range of keys, and return what `use` returns for the batches of results and their schema.
 
-    Tables that can be read twice are taken to be sorted at first: where they turn out not to be, `use` has the results
-    from the beginning once more.
+    Tables that can be read twice are read as if they were sorted. If they turn out not to be, they are sorted, and `use`
+    is called again with all results. `counts` are cleared before each call of `use`, and complete after it.
     """
-    for is_sorted in (True, False) if not any(table.once for table in tables if table is not None) else (False,):
+    can_reread = not any(table.once for table in tables if table is not None)
+    for is_sorted in (True, False) if can_reread else (False,):
         counts.clear()
         try:
-            with duck.chunks(*tables, mapped, counts, within, is_sorted=is_sorted) as (chunks, schema):
-                scorer = Scorer(module, mapped.plan)
+            with duck.open_chunks(*tables, mapping, counts, key_range, is_sorted=is_sorted) as (chunks, schema):
+                scorer = Scorer(module, mapping.plan)
                 return use((scorer.score(chunk, counts) for chunk in chunks), schema)
         except UnsortedError:
             continue
@@ -56,74 +61,85 @@ def score_range(
 
 
 @dataclass(frozen=True, slots=True)
-class Processes:
-    """Processes, and the folder of what they leave and of what does not fit into their memory."""
+class Workers:
+    """Worker processes, and the folder for their results and for data that does not fit into their memory."""
 
     pool: ProcessPoolExecutor
     folder: Path
 
 
 @contextmanager
-def processes(jobs: int) -> Iterator[Processes]:
-    """Provide processes. They are forked where that is safe: while this process has one thread, and so no DuckDB yet."""
-    is_safe = sys.platform == "linux" and threading.active_count() == 1 and not duck.is_imported()
-    context = multiprocessing.get_context("fork" if is_safe else "spawn")
+def start_workers(jobs: int) -> Iterator[Workers]:
+    """Start worker processes, and end them and remove their folder on exit.
+
+    They are forked if that is safe: while this process has one thread, and so has not imported DuckDB.
+    """
+    can_fork = sys.platform == "linux" and threading.active_count() == 1 and "duckdb" not in sys.modules
+    context = multiprocessing.get_context("fork" if can_fork else "spawn")
     with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder:
         pool = ProcessPoolExecutor(jobs, context, initializer=skip_pandas)
         try:
-            for _ in range(jobs):  # starts them; they import DuckDB while this process looks at the tables
+            for _ in range(jobs):  # starts the workers: they import DuckDB while this process maps the columns
                 pool.submit(duck.versions)
-            yield Processes(pool, Path(folder))
+            yield Workers(pool, Path(folder))
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What all processes are given: the generated module, and the tables, each as SQL with its columns."""
+class ScoreJob:
+    """The arguments that all workers share; each scores another range of keys."""
 
     source: str
-    mapped: Mapped
+    """The source of the generated module."""
+    mapping: TableMapping
     tables: tuple[tuple[str, Columns], tuple[str, Columns] | None]
+    """The rows and the contexts, for `DuckSession.reopen`."""
     memory: str | None
     database: str | None
 
 
-def scored_ranges(
-    known: Processes, work: Work, ranges: list[duck.Range], counts: Counter[str]
+def score_ranges(
+    workers: Workers, job: ScoreJob, key_ranges: list[duck.KeyRange], counts: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the results of ranges, in their order. Raises `UnreadableError` where a process was killed."""
-    folders = [known.folder / str(number) for number in range(len(ranges))]
+    """Score each range in a worker, yield all results in the order of the ranges, and add to `counts`.
+
+    Raises `UnreadableError` if a worker was killed.
+    """
+    folders = [workers.folder / str(number) for number in range(len(key_ranges))]
     try:
-        pending = [known.pool.submit(_left, work, *each) for each in zip(ranges, folders, strict=True)]
-        for folder, part in zip(folders, pending, strict=True):
-            counts.update(part.result())
-            with pa.memory_map(str(folder / RESULTS)) as file:
-                found = pa.ipc.open_file(file)
-                yield from map(found.get_batch, range(found.num_record_batches))
+        arguments = zip(key_ranges, folders, strict=True)
+        pending = [workers.pool.submit(_score_to_file, job, *range_and_folder) for range_and_folder in arguments]
+        for folder, future in zip(folders, pending, strict=True):
+            counts.update(future.result())
+            with pa.memory_map(str(folder / _RESULTS_FILE)) as file:
+                results = pa.ipc.open_file(file)
+                yield from map(results.get_batch, range(results.num_record_batches))
     except BrokenProcessPool:
         raise UnreadableError("a process of --jobs was killed; fewer jobs need less memory") from None
 
 
-def _left(work: Work, within: duck.Range, folder: Path) -> Counter[str]:
-    """Leave the results of a range in a folder of its own, and return their counts."""
+def _score_to_file(job: ScoreJob, key_range: duck.KeyRange, folder: Path) -> Counter[str]:
+    """Write the results of a range of keys to a file in the new `folder`, and return their counts."""
     folder.mkdir()
     counts = Counter[str]()
-    with duck.session(1, work.memory, work.database, folder) as session:
-        rows, contexts = work.tables
-        tables = session.reopened(*rows), None if contexts is None else session.reopened(*contexts)
-        module = module_from_source(work.source, "scored")
-        score_range(tables, work.mapped, module, counts, partial(_write, str(folder / RESULTS)), within)
+    with duck.open_session(1, job.memory, job.database, folder) as session:
+        rows, contexts = job.tables
+        tables = session.reopen(*rows), None if contexts is None else session.reopen(*contexts)
+        module = module_from_source(job.source, "scored")
+        write = partial(_write_batches, str(folder / _RESULTS_FILE))
+        score_range(tables, job.mapping, module, counts, write, key_range)
     return counts
 
 
-def _write(path: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:
+def _write_batches(path: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:
+    """Write batches to a new Arrow file at `path`."""
     with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
 
-def shared(memory: str | None, jobs: int) -> str | None:
-    """Return the part of the memory that one of the processes may use, such as `2.0GB` of `4GB`."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(.*)", memory or "")
-    return f"{float(found[1]) / jobs}{found[2]}" if found is not None else memory
+def divide_memory(memory: str | None, jobs: int) -> str | None:
+    """Return the share of one of several processes, such as `2.0GB` of `4GB`; text that is no size is returned as it is."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(.*)", memory or "")
+    return f"{float(match[1]) / jobs}{match[2]}" if match is not None else memory

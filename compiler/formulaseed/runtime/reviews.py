@@ -9,19 +9,20 @@ from pathlib import Path
 
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.joining import join_files
-from formulaseed.data.jsonl import Lines, LocatedRestaurant, keep_lines, lines_of, read_contexts
+from formulaseed.data.jsonl import Lines, LocatedRestaurant, keep_lines, open_lines, read_contexts
 from formulaseed.data.results import Failures, ReviewInput
 from formulaseed.errors import ArgumentError
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import RunOptions, asked_reviews
+from formulaseed.runtime.extracting import RunOptions, reviews_to_extract
 from formulaseed.runtime.sampling import Sample, draw
 
 
 @dataclass(slots=True)
 class ReviewSource:
-    """The restaurants of a run with their reviews, and the options that say which of them are extracted.
+    """The restaurants of a run with their reviews, and the options that say which reviews are extracted.
 
-    `contexts` are restaurants with their reviews or, if there are `reviews`, restaurants to which these belong.
+    `contexts` are restaurants with their reviews. If `reviews` is not None, `contexts` are restaurants only, and the
+    reviews are joined to them by `business_id`.
     """
 
     evaluator: Evaluator
@@ -31,34 +32,39 @@ class ReviewSource:
     duplicates: Duplicates = "fail"
 
     def read_restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
-        """Read the restaurants from the start. What belongs to none of them is added to `failures`."""
+        """Read the restaurants from the start; reviews that belong to none of them are added to `failures`."""
         if self.reviews is None:
-            return read_contexts(lines_of(self.contexts, "contexts"), duplicates=self.duplicates)
-        files = lines_of(self.contexts, "restaurants"), lines_of(self.reviews, "reviews")
-        return join_files(*files, Failures() if failures is None else failures, duplicates=self.duplicates)
+            return read_contexts(open_lines(self.contexts, "contexts"), duplicates=self.duplicates)
+        if failures is None:
+            failures = Failures()
+        restaurants = open_lines(self.contexts, "restaurants")
+        return join_files(restaurants, open_lines(self.reviews, "reviews"), failures, duplicates=self.duplicates)
 
     def read_reviews(self, sample: Sample | None = None) -> Iterator[list[ReviewInput]]:
-        """Read the reviews to extract from the start, a list for each restaurant; of a `sample`, only these."""
+        """Read the reviews to extract from the start, a list for each restaurant; only those in `sample` if that is given."""
         options = self.options if sample is None else replace(self.options, sample=sample)
-        return asked_reviews(self.evaluator, self.read_restaurants(), options)
+        return reviews_to_extract(self.evaluator, self.read_restaurants(), options)
 
     def draw(self, size: int, seed: int) -> Sample:
-        """Draw a sample of the reviews to extract."""
+        """Read all reviews to extract, and draw a sample of `size` of them with a random `seed`."""
         return draw(self.read_reviews(), size, seed)
 
     @property
     def can_reread(self) -> bool:
-        """Whether nothing comes through a pipe or standard input."""
+        """Whether no input comes through a pipe or standard input, which can be read only once."""
         return not (_is_piped(self.contexts) or _is_piped(self.reviews))
 
     def keep(self) -> None:
-        """Keep iterators as lists, so that they can be read again."""
+        """Replace iterators among `contexts` and `reviews` by lists, so that they can be read again."""
         self.contexts = keep_lines(self.contexts, "contexts")
         if self.reviews is not None:
             self.reviews = keep_lines(self.reviews, "reviews")
 
     def require_rereading(self, argument: str, value: str = "") -> None:
-        """Keep iterators as lists. Raises `ArgumentError` for a pipe; the `argument`, with its `value`, reads several times."""
+        """Replace iterators by lists. Raises `ArgumentError` for a pipe, which names the `argument` that reads several times.
+
+        `value` is the argument's value, for the message.
+        """
         if not self.can_reread:
             reason = f"{value} reads its input several times: pass files, not - or a pipe"
             raise ArgumentError(argument, reason.lstrip())
@@ -66,6 +72,7 @@ class ReviewSource:
 
 
 def _is_piped(lines: Lines | None) -> bool:
+    """Return whether `lines` is a path that can be read only once: `-` or an existing path that is no regular file."""
     if not isinstance(lines, str | os.PathLike):
         return False
     path = Path(os.fsdecode(lines))

@@ -1,8 +1,8 @@
-"""The second half of phase 2: evaluate; results come in the order of the restaurants.
+"""Evaluates restaurants, the second half of phase 2; results keep the order of the restaurants.
 
-In: an evaluator, and restaurants with an extractor or with the rows that were extracted already. Out: results, as they
-are ready. A line that cannot be used, or a step without a value, fails its own restaurant only. Source: the two-phase
-design's section on phase 2 execution.
+In: an evaluator, and restaurants with an extractor or with rows that were extracted before. Out: results, one after the
+other. An unusable line, or a step without a value, fails only its own restaurant. Source: the two-phase design's section
+on phase 2 execution.
 """
 
 from __future__ import annotations
@@ -12,97 +12,100 @@ from dataclasses import replace
 from typing import Any
 
 from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Line, LocatedRestaurant
+from formulaseed.data.jsonl import InputLine, LocatedRestaurant
 from formulaseed.data.records import RestaurantRows, RowsRun
-from formulaseed.data.results import Extractor, Failures, Provenance, Result, error_of
+from formulaseed.data.results import Extractor, Failures, Provenance, Result, error_record
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, unusable
-from formulaseed.runtime.typed_rows import ParsedRows, TypedRows
+from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, fail_restaurant
+from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
 
 
 def evaluate_lines(
     evaluator: Evaluator,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     failures: Failures,
     *,
     trace: bool = False,
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
 ) -> Iterator[Result]:
-    """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
+    """Yield a result for every line of rows that names its restaurant; every failure is added to `failures`."""
     options = RunOptions(trace=trace, parameters=parameters)
-    typed = evaluator.typed_rows() if not trace else None
-    for found in read_rows(evaluator, lines, failures, parameters, duplicates, typed):
-        yield _result(evaluator, found, options, failures)
+    decoder = evaluator.row_decoder() if not trace else None
+    for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates, decoder):
+        yield _evaluate(evaluator, restaurant, options, failures)
 
 
 def read_rows(
     evaluator: Evaluator,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     failures: Failures,
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
-    typed: TypedRows | None = None,
+    decoder: RowDecoder | None = None,
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurant of every line of rows that names one; lines that cannot be used are in `failures`.
+    """Yield the restaurant of every line of rows that names one; unusable lines are added to `failures`.
 
-    With the `duplicates` `first`, rows whose id an earlier row has are left out and counted in `failures`; otherwise the
-    evaluator refuses them. Rows are objects, but with `typed` they are `ParsedRows` where they can be.
+    If `duplicates` is `first`, rows whose id an earlier row has are dropped and counted in `failures`; otherwise the
+    evaluator rejects them. Rows are JSON objects; with `decoder` they are `ParsedRows` if `decoder` can decode the line.
     """
-    made_with = evaluator.provenance(parameters)
-    provenance, last = made_with, None
+    run = evaluator.provenance(parameters)
+    provenance = run
+    last_origin: RowsRun | None = None
     for line in lines:
-        record = _restaurant(line, typed)
+        record = _read_restaurant(line, decoder)
         if isinstance(record, DataError):
-            found = unusable(line.place, line.business_id, record, made_with, failures)
-            if found is not None:
-                yield found
+            failed = fail_restaurant(line.place, line.business_id, record, run, failures)
+            if failed is not None:
+                yield failed
             continue
         if duplicates == "first" and type(record.rows) is not ParsedRows:
-            record = record.without_duplicates()
+            record = record.deduplicate()
         business_id, context, rows, reviews, origin = record
         failures.duplicates += reviews.duplicates
-        made = None if origin is None else (origin.extractor, origin.prompt_sha256, origin.edited, origin.sample)
-        if made != last:  # as most lines say the same, it is encoded once
-            provenance, last = made_with if origin is None else _carried_over(made_with, origin), made
+        # most lines have the same origin, so that its provenance is encoded once
+        if origin is not last_origin and origin != last_origin:
+            provenance = run if origin is None else _carry_over(run, origin)
+            last_origin = origin
         yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
 
 
 def usable_rows(
     evaluator: Evaluator,
-    lines: Iterable[Line],
+    lines: Iterable[InputLine],
     failures: Failures,
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurants that the evaluator can read; `failures` has the others, in the words of `evaluate`."""
-    for found in read_rows(evaluator, lines, failures, parameters, duplicates):
-        if found.error is not None:
+    """Yield the restaurants that the evaluator can read; the others are added to `failures`, worded as `evaluate` does."""
+    for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates):
+        if restaurant.error is not None:
             continue
         try:
-            evaluator.check(found.rows, found.context)
+            evaluator.check(restaurant.rows, restaurant.context)
         except DataError as fault:
-            add_failure(failures, found, fault)
+            add_failure(failures, restaurant, fault)
         else:
-            yield found
+            yield restaurant
 
 
 def add_failure(
-    failures: Failures, found: ExtractedRestaurant, fault: EvaluationError | DataError, note: str = ""
+    failures: Failures, restaurant: ExtractedRestaurant, fault: EvaluationError | DataError, note: str = ""
 ) -> None:
-    """Report why a restaurant failed: its place and id, the row or step, the reason, the place in the seed, and a note."""
+    """Add to `failures` why a restaurant failed: its place and id, the row or step, the reason, the place in the seed, a note."""
     in_seed = f" ({fault.place})" if isinstance(fault, EvaluationError) and fault.place else ""
-    failures.add(f"{found.place}: {found.business_id}", f"{fault}{in_seed}{note}")
+    failures.add(f"{restaurant.place}: {restaurant.business_id}", f"{fault}{in_seed}{note}")
 
 
-def _restaurant(line: Line, typed: TypedRows | None) -> RestaurantRows | DataError:
-    found = typed.read(line.raw) if typed is not None else None
-    if found is not None:
-        return found
-    record = line.parsed(RestaurantRows.read)
-    if typed is not None and not isinstance(record, DataError):
-        typed.learn(line)
+def _read_restaurant(line: InputLine, decoder: RowDecoder | None) -> RestaurantRows | DataError:
+    """Return a line's restaurant, or why it is unusable. `decoder` learns the keys of a line that it could not decode."""
+    restaurant = decoder.read(line.raw) if decoder is not None else None
+    if restaurant is not None:
+        return restaurant
+    record = line.parse(RestaurantRows.read)
+    if decoder is not None and not isinstance(record, DataError):
+        decoder.learn(line)
     return record
 
 
@@ -114,49 +117,62 @@ def run(
     failures: Failures,
     keep: Callable[[ExtractedRestaurant], object] = lambda _: None,
 ) -> Iterator[Result]:
-    """Yield a result for every restaurant with a known id, up to `limit`; everything that failed is in `failures`.
+    """Extract and evaluate; yield a result for every restaurant with a known id, up to `options.limit`.
 
-    With a sample, a restaurant of which no review is in it has no result. `keep` is called with the rows of each
-    restaurant whose data can be used, before its result is yielded.
+    Every failure is added to `failures`. With a sample, a restaurant without a sampled review has no result. `keep` is
+    called with the rows of each restaurant whose data can be used, before its result is yielded.
     """
-    for found in extract(evaluator, extractor, restaurants, options, failures):
-        result = _result(evaluator, found, options, failures)
+    for restaurant in extract(evaluator, extractor, restaurants, options, failures):
+        result = _evaluate(evaluator, restaurant, options, failures)
         if result.error is None or result.error["step"] is not None:
-            keep(found)
+            keep(restaurant)
         yield result
 
 
-def _carried_over(made_with: Provenance, origin: RowsRun) -> Provenance:
-    """The provenance of results of rows that were extracted before."""
-    edited = made_with.edited or origin.edited
+def _carry_over(run: Provenance, origin: RowsRun) -> Provenance:
+    """Return the provenance of a run with the extractor, prompt and sample of the earlier run that its rows come from."""
+    edited = run.edited or origin.edited
     return replace(
-        made_with, extractor=origin.extractor, prompt_sha256=origin.prompt_sha256, edited=edited, sample=origin.sample
+        run, extractor=origin.extractor, prompt_sha256=origin.prompt_sha256, edited=edited, sample=origin.sample
     )
 
 
-def _result(evaluator: Evaluator, found: ExtractedRestaurant, options: RunOptions, failures: Failures) -> Result:
-    place, business_id, context, rows, reviews, made_with, error = found
+def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: RunOptions, failures: Failures) -> Result:
+    """Return a restaurant's result, and note the restaurant in `failures`; if it fails, the result has the error."""
+    place, business_id, context, rows, reviews, run, error = restaurant
     failures.note_restaurant(place, business_id)
     name = context.get("name")
     output = steps = evidence = quotes = reasons = None
     if error is None:
-        given = (rows, context, options.parameters)
+        arguments = (rows, context, options.parameters)
         try:
             if options.trace:
-                steps, evidence = evaluator.trace(*given), evaluator.evidence(*given)
+                steps = evaluator.trace(*arguments)
+                evidence = evaluator.evidence(*arguments)
                 output = {name: steps[name] for name in evaluator.output}
-                quotes, reasons = _said(rows, "quotes"), _said(rows, "reasons")
+                quotes = _answers_by_review(rows, "quotes")
+                reasons = _answers_by_review(rows, "reasons")
             else:
-                output = evaluator.evaluate(*given)
+                output = evaluator.evaluate(*arguments)
         except (EvaluationError, DataError) as fault:
-            steps, error = None, error_of(fault)
-            add_failure(failures, found, fault)
+            steps = None
+            error = error_record(fault)
+            add_failure(failures, restaurant, fault)
     return Result(
-        business_id, name if isinstance(name, str) else None, evaluator.task_name, reviews,
-        output, steps, evidence, error, quotes, reasons, made_with,
-    )  # fmt: skip
+        business_id,
+        name if isinstance(name, str) else None,
+        evaluator.task_name,
+        reviews,
+        output,
+        steps,
+        evidence,
+        error,
+        quotes,
+        reasons,
+        run,
+    )
 
 
-def _said(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:
-    """What a model gave with its values, by review; None where there is nothing."""
+def _answers_by_review(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:
+    """Return a model's `quotes` or `reasons`, as `key` says, by review id; None if no row has any."""
     return {row["review_id"]: row[key] for row in rows if isinstance(row.get(key), Mapping)} or None

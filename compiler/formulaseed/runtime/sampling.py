@@ -1,7 +1,7 @@
-"""A sample of the relevant reviews, spread over the restaurants.
+"""Draws a random sample of the relevant reviews, spread over the restaurants.
 
-In: the reviews to extract, restaurant by restaurant. Out: which of them are drawn. The draw depends on the seed and the ids
-alone, so that the same reviews are drawn in whatever order the file has them.
+In: the reviews to extract, restaurant by restaurant. Out: the positions of the sampled ones. The sample depends only on the
+random seed and the ids, so that the order of the reviews in a file does not matter.
 """
 
 from __future__ import annotations
@@ -14,49 +14,54 @@ from heapq import nsmallest
 from formulaseed.data.results import ReviewInput
 from formulaseed.source.printing import number_of
 
-_Drawn = tuple[int, bytes, int, int]
-"""A review's turn in its restaurant, its number in the draw, and the places of the restaurant and of the review."""
+_Candidate = tuple[int, bytes, int, int]
+"""A review's rank in its restaurant, its random number, and the positions of the restaurant and of the review in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`chosen` holds, by the place of a restaurant, the places of its sampled reviews among those to extract."""
+    """A random sample of the reviews to extract."""
 
     seed: int
     chosen: Mapping[int, frozenset[int]]
+    """The positions of the sampled reviews among those to extract, by the position of their restaurant."""
     size: int
-    """How many reviews were drawn."""
-    of: int
-    """From how many."""
+    """The number of reviews in the sample."""
+    population: int
+    """The number of reviews that the sample was drawn from."""
 
     def to_json(self) -> dict[str, int]:
-        return {"reviews": self.size, "of": self.of, "seed": self.seed}
+        """Return the sample's sizes and its random seed, as the provenance of results has them."""
+        return {"reviews": self.size, "of": self.population, "seed": self.seed}
 
-    def line(self) -> str:
-        """Return what a run says of its sample."""
-        places = number_of(len(self.chosen), "restaurant")
-        drawn = f"sample: {self.size:,} of {number_of(self.of, 'relevant review')}, of {places} (seed {self.seed})"
-        return f"{drawn}; each result rests on its sampled reviews alone"
+    def describe(self) -> str:
+        """Return the line that a run prints about its sample."""
+        restaurants = number_of(len(self.chosen), "restaurant")
+        reviews = number_of(self.population, "relevant review")
+        sizes = f"sample: {self.size:,} of {reviews}, of {restaurants} (seed {self.seed})"
+        return f"{sizes}; each result rests on its sampled reviews alone"
 
 
 def draw(restaurants: Iterable[Sequence[ReviewInput]], size: int, seed: int) -> Sample:
-    """Draw so many reviews, or all if there are fewer: one of each restaurant, then a second of each, and so on."""
-    total = 0
+    """Draw `size` reviews, or all if there are fewer: one of each restaurant, then a second of each, and so on."""
+    population = 0
 
-    def numbered() -> Iterator[_Drawn]:
-        nonlocal total
-        for place, reviews in enumerate(restaurants):
-            total += len(reviews)
-            turns = sorted((_number(review, seed), at) for at, review in enumerate(reviews))
-            yield from ((turn, number, place, at) for turn, (number, at) in enumerate(turns))
+    def candidates() -> Iterator[_Candidate]:
+        nonlocal population
+        for restaurant, reviews in enumerate(restaurants):
+            population += len(reviews)
+            ranking = sorted((_random_number(review, seed), position) for position, review in enumerate(reviews))
+            yield from ((rank, number, restaurant, position) for rank, (number, position) in enumerate(ranking))
 
     chosen: dict[int, set[int]] = {}
-    drawn = nsmallest(size, numbered())
-    for _, _, place, at in drawn:
-        chosen.setdefault(place, set()).add(at)
-    return Sample(seed, {place: frozenset(reviews) for place, reviews in chosen.items()}, len(drawn), total)
+    sampled = nsmallest(size, candidates())
+    for _, _, restaurant, position in sampled:
+        chosen.setdefault(restaurant, set()).add(position)
+    positions = {restaurant: frozenset(reviews) for restaurant, reviews in chosen.items()}
+    return Sample(seed, positions, len(sampled), population)
 
 
-def _number(review: ReviewInput, seed: int) -> bytes:
+def _random_number(review: ReviewInput, seed: int) -> bytes:
+    """Return 16 bytes that depend only on the random seed and the review's ids."""
     text = f"{seed}\0{review.business_id}\0{review.review_id}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,7 +1,7 @@
 """Scores whole tables: an engine sorts rows and contexts, the generated module evaluates batches of them.
 
-In: a seed, tables. Out: batches of results in the order of the keys, the same whatever the engine and the number of
-processes. A restaurant that fails is a line with its error. Documentation: docs/scale.md.
+In: a seed and tables. Out: batches of results in the order of the keys; neither the engine nor the number of processes
+changes them. A restaurant that fails is a line with its error. Documentation: docs/scale.md.
 """
 
 from __future__ import annotations
@@ -12,45 +12,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import Lines as GivenLines
-from formulaseed.data.jsonl import lines_of
+from formulaseed.data.jsonl import Lines, open_lines
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
-from formulaseed.runtime.tables import ERRORS, KEY, OVERSIZED, RESTAURANTS, map_columns, output_types
+from formulaseed.runtime.table_names import DEFAULT_KEY, ERROR_COLUMNS, OVERFLOW_MESSAGE, RESTAURANTS
+from formulaseed.runtime.tables import ScoreOptions, map_columns, output_types
 
-if TYPE_CHECKING:
-    pass
-
-Used = TypeVar("Used")
+_Returned = TypeVar("_Returned")
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreOptions:
-    """How tables are scored. `jobs` are processes; `memory` is DuckDB's limit, such as `4GB`.
-
-    `database` is a DuckDB file whose tables `rows` and `contexts` name.
-    """
-
-    parameters: Mapping[str, Any] | None = None
-    key: str = KEY
-    order: str | None = None
-    trace: bool = False
-    jobs: int = 1
-    memory: str | None = None
-    database: str | None = None
-    duplicates: Duplicates = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Results as they come: `counts` are complete once the batches are used up."""
+class ScoredBatches:
+    """The batches of results, each computed when it is read; `counts` are complete after the last."""
 
     batches: Iterator[Any]
     schema: Any
@@ -58,22 +37,24 @@ class Scored:
 
 
 def metadata(
-    evaluator: Evaluator, parameters: Mapping[str, Any] | None, key: str, order: str, engine: str,
+    evaluator: Evaluator,
+    parameters: Mapping[str, Any] | None,
+    key: str,
+    order: str,
+    engine: str,
     versions: Mapping[str, str],
-) -> dict[str, str]:  # fmt: skip
-    """Return what results were made with, for the metadata of their file."""
-    given = evaluator.provenance(parameters or None).to_json()
-    known = {
+) -> dict[str, str]:
+    """Return the provenance of results as the metadata of their file. `versions` are those of the engine's packages."""
+    provenance = evaluator.provenance(parameters or None).to_json()
+    record = {
         "task": evaluator.task_name,
-        **{name: given[name] for name in ("seed_sha256", "seed_version", "parameters")},
-    }
-    made_by = {
+        **{name: provenance[name] for name in ("seed_sha256", "seed_version", "parameters")},
         "key": key,
         "order_by": order,
         "engine": engine,
         "versions": {"formulaseed": version("formulaseed"), **versions},
     }
-    return {"formulaseed": json.dumps({**known, **made_by}, ensure_ascii=False)}
+    return {"formulaseed": json.dumps(record, ensure_ascii=False)}
 
 
 def score_tables(
@@ -82,87 +63,98 @@ def score_tables(
     rows: Any,
     contexts: Any,
     options: ScoreOptions,
-    use: Callable[[Scored], Used],
-) -> Used:
-    """Score tables with DuckDB, and return what `use` makes of the results.
+    use: Callable[[ScoredBatches], _Returned],
+) -> _Returned:
+    """Score tables with DuckDB, and return what `use` returns for the results.
 
-    Where tables turn out not to be sorted, `use` has the results from the beginning once more. Several jobs need tables that
-    can be opened by their names. Raises `DataError` for columns that do not fit, before anything runs.
+    `rows` and `contexts` are paths, tables of a database, or tables in memory; with several jobs only the former two.
+    If the tables turn out to be unsorted, `use` is called again with all results. Raises `DataError` for columns that do
+    not fit the seed, before anything runs, and `UnreadableError` if a package is missing or a table cannot be read.
     """
     require_pyarrow("duckdb", "the engine `duckdb`")
     from formulaseed.runtime import duck, ranges
 
     counts = Counter[str]()
     with (
-        ranges.processes(options.jobs) if options.jobs > 1 else nullcontext() as others,
-        duck.session(1, options.memory, options.database) as session,
+        # processes start first: they are forked only before DuckDB has threads
+        ranges.start_workers(options.jobs) if options.jobs > 1 else nullcontext() as workers,
+        duck.open_session(1, options.memory, options.database) as session,
     ):
         tables = session.open_tables(rows, contexts, options.key)
-        known = [None if table is None else table.columns for table in tables]
-        mapped = map_columns(
-            evaluator, seed.program, known[0] or {}, known[1], key=options.key, order=options.order, trace=options.trace,
-            parameters=options.parameters, duplicates=options.duplicates,
-        )  # fmt: skip
-        plan = mapped.plan
-        made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
+        row_table, context_table = tables
+        context_columns = None if context_table is None else context_table.columns
+        mapping = map_columns(evaluator, seed.program, row_table.columns, context_columns, options)
+        plan = mapping.plan
+        provenance = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
 
-        def used(batches: Iterator[Any], schema: Any) -> Used:
-            return use(Scored(batches, schema.with_metadata(made_with), counts))
+        def use_batches(batches: Iterator[Any], schema: Any) -> _Returned:
+            return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
-        if others is None:
-            return ranges.score_range(tables, mapped, evaluator.module, counts, used)
-        source, memory = seed.module_source, ranges.shared(options.memory, options.jobs)
-        given = tables[0].shared(), None if tables[1] is None else tables[1].shared()
-        work = ranges.Work(source, mapped, given, memory, options.database)
-        parts = duck.ranges(tables, mapped, options.jobs)
-        return used(ranges.scored_ranges(others, work, parts, counts), duck.schema(tables, mapped))
+        if workers is None:
+            return ranges.score_range(tables, mapping, evaluator.module, counts, use_batches)
+        memory = ranges.divide_memory(options.memory, options.jobs)
+        table_keys = row_table.reopen_key(), None if context_table is None else context_table.reopen_key()
+        job = ranges.ScoreJob(seed.module_source, mapping, table_keys, memory, options.database)
+        key_ranges = duck.split_keys(tables, mapping, options.jobs)
+        return use_batches(ranges.score_ranges(workers, job, key_ranges, counts), duck.result_schema(tables, mapping))
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Results without Arrow: names of columns, and a tuple for each restaurant. `kinds` are the types of values."""
+class ScoredLines:
+    """Results without Arrow: the names of columns, and a tuple for each restaurant, computed when it is read."""
 
     names: tuple[str, ...]
     kinds: Mapping[str, str]
+    """The types of the outputs' columns."""
     values: Iterator[tuple[Any, ...]]
     counts: Counter[str]
+    """The counts of restaurants and errors, complete after the last tuple."""
     metadata: dict[str, str]
 
 
-def scored_lines(
-    seed: FormulaSeed, evaluator: Evaluator, rows: GivenLines, failures: Failures, options: ScoreOptions
-) -> Lines:
-    """Score lines of nested rows one by one, without any engine; lines that cannot be used are in `failures`."""
-    plan_types = output_types(evaluator, seed.program, options.trace)
+def score_lines(
+    seed: FormulaSeed, evaluator: Evaluator, rows: Lines, failures: Failures, options: ScoreOptions
+) -> ScoredLines:
+    """Score lines of nested rows one by one, without an engine; unusable lines are added to `failures`."""
+    types = output_types(evaluator, seed.program, options.trace)
     counts = Counter[str]()
-    names = (KEY, *(name for name, _ in plan_types), *ERRORS, *(("evidence",) if options.trace else ()))
+    names = (DEFAULT_KEY, *(name for name, _ in types), *ERROR_COLUMNS)
+    if options.trace:
+        names += ("evidence",)
 
-    def values() -> Iterator[tuple[Any, ...]]:
-        found = evaluate_lines(
-            evaluator, lines_of(rows, "rows"), failures, trace=options.trace, parameters=options.parameters,
+    def evaluate() -> Iterator[tuple[Any, ...]]:
+        results = evaluate_lines(
+            evaluator,
+            open_lines(rows, "rows"),
+            failures,
+            trace=options.trace,
+            parameters=options.parameters,
             duplicates=options.duplicates,
-        )  # fmt: skip
-        for result in found:
+        )
+        for result in results:
             counts[RESTAURANTS] += 1
-            given = result.steps if options.trace else result.output
-            error = result.error or dict[str, "str | None"]()
-            oversized = _oversized(given, plan_types)
+            values = result.steps if options.trace else result.output
+            error: Mapping[str, str | None] = result.error or {}
+            oversized = _find_oversized(values or {}, types)
             if oversized is not None:
-                given, error = None, {"step": oversized, "kind": "overflow", "message": OVERSIZED}
+                values = None
+                error = {"step": oversized, "kind": "overflow", "message": OVERFLOW_MESSAGE}
             if error:
                 counts[str(error["kind"])] += 1
-            evidence = (result.evidence if given is not None else None,) if options.trace else ()
-            shown = (given[name] if given is not None else None for name, _ in plan_types)
-            yield (result.business_id, *shown, *(error.get(each) for each in ("step", "kind", "message")), *evidence)
+            cells: list[Any] = [(values or {}).get(name) for name, _ in types]
+            cells += [error.get(name) for name in ("step", "kind", "message")]
+            if options.trace:
+                cells.append(None if values is None else result.evidence)
+            yield (result.business_id, *cells)
 
-    made_with = metadata(evaluator, options.parameters, KEY, "position", "python", {})
-    return Lines(names, dict(plan_types), values(), counts, made_with)
+    provenance = metadata(evaluator, options.parameters, DEFAULT_KEY, "position", "python", {})
+    return ScoredLines(names, dict(types), evaluate(), counts, provenance)
 
 
-def _oversized(given: Mapping[str, Any] | None, types: Iterable[tuple[str, str]]) -> str | None:
-    """The first integer that no column holds."""
-    for name, kind in types if given is not None else ():
-        value = given[name] if given is not None else None
+def _find_oversized(values: Mapping[str, Any], types: Iterable[tuple[str, str]]) -> str | None:
+    """Return the name of the first integer that has more than 64 bits; None if there is none."""
+    for name, kind in types:
+        value = values.get(name)
         if kind == "integer" and value is not None and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             return name
     return None

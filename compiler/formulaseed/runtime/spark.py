@@ -1,7 +1,7 @@
-"""Score data frames of Spark: `formulaseed.spark.score(seed, rows_df, contexts_df)`.
+"""Scores data frames of Spark: `formulaseed.spark.score(seed, rows_df, contexts_df)`.
 
-In: data frames. Out: a data frame of results, lazily. The generated module and the partition function are sent to the executors,
-which need Python and pyarrow alone; there the same code evaluates as on one machine, over partitions sorted by restaurant.
+In: data frames. Out: a lazy data frame of results. The generated module and the partition function are sent to the executors,
+which need only Python and pyarrow. They run the same code as a single machine, over partitions sorted by restaurant.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import UnreadableError, require_extra
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import evaluator_of
-from formulaseed.runtime.scoring import ScoreOptions, metadata
-from formulaseed.runtime.tables import ERRORS, RESTAURANTS, Columns, Mapped, Reading, map_columns
+from formulaseed.runtime.loading import compile_evaluator
+from formulaseed.runtime.scoring import metadata
+from formulaseed.runtime.table_names import ERROR_COLUMNS, IS_CONTEXT, KEY, ORDER, RESTAURANTS
+from formulaseed.runtime.tables import BatchColumn, Columns, ScoreOptions, TableMapping, map_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,12 +43,12 @@ _KINDS = {
     "struct": "struct",
     **dict.fromkeys(("timestamp", "timestamp_ntz"), "time"),
 }
-_TYPES = {"integer": "bigint", "number": "double", "boolean": "boolean"}
+_SQL_TYPES = {"integer": "bigint", "number": "double", "boolean": "boolean"}
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
-_PACKAGE = "formulaseed_partition"
-"""How the name of the package on executors begins, which have none of ours; its hash follows."""
-_FROM_OURS = re.compile(r"from formulaseed(?:\.\w+)*\.(\w+) import")
-"""An import of a module of ours, which is in that package on executors."""
+_PACKAGE_PREFIX = "formulaseed_partition"
+"""The beginning of the package's name on executors, where formulaseed is not installed; the hash of its modules follows."""
+_FORMULASEED_IMPORT = re.compile(r"from formulaseed(?:\.\w+)*\.(\w+) import")
+"""An import of a module of formulaseed, which is in that package on executors."""
 
 
 def score(
@@ -61,77 +62,84 @@ def score(
     trace: bool = False,
     duplicates: Duplicates = "fail",
 ) -> DataFrame:
-    """Return the results of whole tables, one line a restaurant, as `formulaseed.score` has them; nothing runs yet.
+    """Return the results of whole tables as a lazy data frame, with one line a restaurant, as `formulaseed.score` has them.
 
-    A row without its restaurant is left out. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
+    A row without its restaurant is dropped. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
     row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
     Documentation: docs/scale.md.
     """
     loaded = documents.load_seed(seed)
     options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)
-    return frame_of(loaded, evaluator_of(loaded), rows_df, contexts_df, options)
+    return score_frames(loaded, compile_evaluator(loaded), rows_df, contexts_df, options)
 
 
-def frame_of(
+def score_frames(
     seed: FormulaSeed, evaluator: Evaluator, rows: DataFrame, contexts: DataFrame | None, options: ScoreOptions
 ) -> DataFrame:
-    """Return the results, lazily; their key column has the metadata of what they were made with."""
+    """Return the results as a lazy data frame; the metadata of its key column have their provenance.
+
+    Sends the partition function to the executors. Raises `DataError` for columns that do not fit the seed.
+    """
     _require_packages()
     import pyspark
     from pyspark.sql import functions
 
-    if contexts is None and _columns(rows).get(("rows",)) == "list of structs":
-        rows, contexts = _unnested(rows, options.key)
-    given = _columns(rows), None if contexts is None else _columns(contexts)
-    mapped = map_columns(
-        evaluator, seed.program, *given, key=options.key, order=options.order, trace=options.trace,
-        parameters=options.parameters, duplicates=options.duplicates,
-    )  # fmt: skip
-    plan = mapped.plan
-    is_number = given[0][plan.key,] == "integer" and (given[1] is None or given[1][plan.key,] == "integer")
-    keyed = functions.col(_quoted((plan.key,))).cast("bigint" if is_number else "string").alias("key")
-    context = functions.lit(False).alias("is_context"), functions.col(_quoted((plan.order,))).alias("order_key")
-    lines = rows.select(keyed, *context, *(_expression(each, mapped) for each in mapped.rows))
+    if contexts is None and _has_nested_rows(rows):
+        rows, contexts = _unnest(rows, options.key)
+    row_columns = _read_columns(rows)
+    context_columns = None if contexts is None else _read_columns(contexts)
+    mapping = map_columns(evaluator, seed.program, row_columns, context_columns, options)
+    plan = mapping.plan
+    is_number = all(
+        columns[plan.key,] == "integer" for columns in (row_columns, context_columns) if columns is not None
+    )
+    key = functions.col(_quote((plan.key,))).cast("bigint" if is_number else "string").alias(KEY)
+    order = functions.col(_quote((plan.order,))).alias(ORDER)
+    lines = rows.select(
+        key, functions.lit(False).alias(IS_CONTEXT), order, *(_cast(column, mapping) for column in mapping.rows)
+    )
     if contexts is not None:
-        read = [_expression(each, mapped) for each in mapped.contexts]
-        others = contexts.select(keyed, functions.lit(True).alias("is_context"), *read)
-        lines = lines.unionByName(others, allowMissingColumns=True)
-    parted = lines.repartition("key").sortWithinPartitions("key", "order_key")
-    run = _shipped(rows.sparkSession, seed.module_source, plan.to_json())
-    made_with = metadata(evaluator, options.parameters, plan.key, plan.order, "spark", {"pyspark": pyspark.__version__})
-    return parted.mapInArrow(run, _schema(mapped, lines, made_with))
+        columns = (_cast(column, mapping) for column in mapping.contexts)
+        context_lines = contexts.select(key, functions.lit(True).alias(IS_CONTEXT), *columns)
+        lines = lines.unionByName(context_lines, allowMissingColumns=True)
+    partitions = lines.repartition(KEY).sortWithinPartitions(KEY, ORDER)
+    score_partition = _send_partition_function(rows.sparkSession, seed.module_source, plan.to_json())
+    versions = {"pyspark": pyspark.__version__}
+    provenance = metadata(evaluator, options.parameters, plan.key, plan.order, "spark", versions)
+    return partitions.mapInArrow(score_partition, _result_schema(mapping, lines, provenance))
 
 
-def orphans(rows: DataFrame, contexts: DataFrame, key: str) -> int:
+def count_orphans(rows: DataFrame, contexts: DataFrame, key: str) -> int:
     """Count the rows that belong to no restaurant."""
-    named = _quoted((key,))
-    found: int = rows.select(named).join(contexts.select(named), key, "left_anti").count()
-    return found
+    column = _quote((key,))
+    count: int = rows.select(column).join(contexts.select(column), key, "left_anti").count()
+    return count
 
 
-def duplicates(rows: DataFrame, key: str) -> int:
-    """Count the rows whose `review_id` another row of the same restaurant has, but for one row with each id."""
+def count_duplicates(rows: DataFrame, key: str) -> int:
+    """Count the rows whose `review_id` another row of the same restaurant has, except one row with each id."""
     from pyspark.sql import functions
 
-    if _columns(rows).get(("rows",)) == "list of structs":
-        rows, _ = _unnested(rows, key)
-    if (ID,) not in _columns(rows):
+    if _has_nested_rows(rows):
+        rows, _ = _unnest(rows, key)
+    if (ID,) not in _read_columns(rows):
         return 0
-    named = rows.select(_quoted((key,)), ID).dropna()
-    counted: Any = named.groupBy(_quoted((key,)), ID).count().agg(functions.sum(functions.col("count") - 1)).collect()
-    return int(counted[0][0] or 0)
+    column = _quote((key,))
+    group_sizes = rows.select(column, ID).dropna().groupBy(column, ID).count()
+    total: Any = group_sizes.agg(functions.sum(functions.col("count") - 1)).collect()
+    return int(total[0][0] or 0)
 
 
-def write(found: DataFrame, path: str) -> Counter[str]:
-    """Write results as a folder of Parquet files; return how many restaurants there were, and of each kind of error."""
-    found.write.mode("overwrite").parquet(path)
-    kinds = found.sparkSession.read.parquet(path).groupBy("error_kind").count().collect()
+def write(results: DataFrame, path: str) -> Counter[str]:
+    """Compute results, write them as a folder of Parquet files, and return the counts of restaurants and kinds of errors."""
+    results.write.mode("overwrite").parquet(path)
+    kinds = results.sparkSession.read.parquet(path).groupBy("error_kind").count().collect()
     counts = Counter({line[0]: line[1] for line in kinds if line[0] is not None})
     counts[RESTAURANTS] = sum(line[1] for line in kinds)
     return counts
 
 
-def session() -> SparkSession:
+def open_session() -> SparkSession:
     """Return the active session, or a new one. Raises `UnreadableError` if a package or Java is not installed."""
     _require_packages()
     from pyspark.errors import PySparkRuntimeError
@@ -146,7 +154,7 @@ def session() -> SparkSession:
 
 
 def _require_packages() -> None:
-    """Raise `MissingExtraError` if a package that Spark needs here is missing: it imports pandas and pyarrow late."""
+    """Raise `MissingExtraError` if a package is missing, which Spark itself would report only during a run."""
     with require_extra("spark", "the engine `spark`"):
         import pandas  # noqa: F401
         import pyarrow  # noqa: F401
@@ -154,99 +162,114 @@ def _require_packages() -> None:
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
-    """Return a table of files; without a known ending they are Parquet."""
-    kind = next((form for suffix, form in _FORMATS.items() if path.removesuffix(".gz").endswith(suffix)), "parquet")
-    reader = spark.read.options(header=True, inferSchema=True) if kind == "csv" else spark.read
-    return reader.format(kind).load(path)
+    """Return a table of files by their suffix; without a known suffix they are Parquet."""
+    plain_path = path.removesuffix(".gz")
+    file_format = next((name for suffix, name in _FORMATS.items() if plain_path.endswith(suffix)), "parquet")
+    reader = spark.read.options(header=True, inferSchema=True) if file_format == "csv" else spark.read
+    return reader.format(file_format).load(path)
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Where the files are from which executors fetch theirs, until this process ends."""
+def _package_folder() -> tempfile.TemporaryDirectory[str]:
+    """Create the folder from which executors fetch packages; it is removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="formulaseed-spark-")
 
 
-def _shipped(spark: SparkSession, source: str, plan: str) -> Any:
-    """Send the partition function and the module to the executors, as a package of their own; return what they run."""
+def _send_partition_function(spark: SparkSession, source: str, plan: str) -> Any:
+    """Send the partition function and the generated module to the executors, as a package; return the function to run."""
     from formulaseed import errors
     from formulaseed.data import duplicates
-    from formulaseed.runtime import batches, chunks, columns
+    from formulaseed.runtime import batches, chunks, columns, table_names
 
     texts = {"module": source}
-    for each in (errors, duplicates, columns, chunks, batches):
-        texts[each.__name__.rpartition(".")[2]] = Path(each.__file__ or "").read_text(encoding="utf-8")
-    package = f"{_PACKAGE}_{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
-    path = Path(_folder().name) / f"{package}.zip"
-    if not path.exists():  # Spark refuses a file that has changed, and its time counts
+    for module in (errors, duplicates, table_names, columns, chunks, batches):
+        texts[module.__name__.rpartition(".")[2]] = Path(module.__file__ or "").read_text(encoding="utf-8")
+    package = f"{_PACKAGE_PREFIX}_{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
+    path = Path(_package_folder().name) / f"{package}.zip"
+    if not path.exists():  # Spark rejects a file whose time of modification has changed
         with zipfile.ZipFile(path, "w") as file:
             file.writestr(f"{package}/__init__.py", "")
             for name, text in texts.items():
-                file.writestr(f"{package}/{name}.py", _FROM_OURS.sub(rf"from {package}.\1 import", text))
+                file.writestr(f"{package}/{name}.py", _FORMULASEED_IMPORT.sub(rf"from {package}.\1 import", text))
     spark.sparkContext.addPyFile(str(path))
-    shipped = importlib.import_module(f"{package}.batches")
-    return partial(shipped.score_partition, f"{package}.module", plan)
+    partition_module = importlib.import_module(f"{package}.batches")
+    return partial(partition_module.score_partition, f"{package}.module", plan)
 
 
-def _schema(mapped: Mapped, lines: DataFrame, made_with: dict[str, str]) -> Any:
-    """The columns of results. The metadata of a column are written into Parquet files with the schema."""
+def _result_schema(mapping: TableMapping, lines: DataFrame, provenance: dict[str, str]) -> Any:
+    """Return the schema of results. The metadata of its first column are written into Parquet files with the schema."""
     from pyspark.sql import types
 
     kinds = {"integer": types.LongType(), "number": types.DoubleType(), "boolean": types.BooleanType()}
-    plan, text = mapped.plan, types.StringType()
-    fields = [types.StructField(plan.key, lines.schema["key"].dataType, True, made_with)]
-    fields += [types.StructField(name, kinds.get(kind, text)) for name, kind in plan.outputs]
-    fields += [types.StructField(name, text) for name in ERRORS]
+    plan = mapping.plan
+    string = types.StringType()
+    fields = [types.StructField(plan.key, lines.schema[KEY].dataType, True, provenance)]
+    fields += [types.StructField(name, kinds.get(kind, string)) for name, kind in plan.outputs]
+    fields += [types.StructField(name, string) for name in ERROR_COLUMNS]
     if plan.trace:
-        keys = types.ArrayType(lines.schema["order_key"].dataType)
-        fields.append(types.StructField("evidence", types.MapType(text, keys)))
+        order_keys = types.ArrayType(lines.schema[ORDER].dataType)
+        fields.append(types.StructField("evidence", types.MapType(string, order_keys)))
     return types.StructType(fields)
 
 
-def _columns(frame: DataFrame) -> Columns:
-    found = dict[tuple[str, ...], str]()
-    for each in frame.schema.fields:
-        found[each.name,] = _kind(each.dataType)
-        if found[each.name,] == "struct":
-            members: Any = each.dataType
-            found.update({(each.name, inner.name): _kind(inner.dataType) for inner in members.fields})
-    return found
+def _read_columns(frame: DataFrame) -> Columns:
+    """Return the kinds of a frame's columns, and of the members of structs."""
+    columns = dict[tuple[str, ...], str]()
+    for field in frame.schema.fields:
+        kind = _column_kind(field.dataType)
+        columns[field.name,] = kind
+        if kind == "struct":
+            struct: Any = field.dataType
+            columns.update({(field.name, member.name): _column_kind(member.dataType) for member in struct.fields})
+    return columns
 
 
-def _kind(found: Any) -> str:
-    name: str = found.typeName()
-    shown: str = found.simpleString()[:80]
+def _column_kind(data_type: Any) -> str:
+    """Return the kind of a column, as in `Columns`, by its type in Spark."""
+    name: str = data_type.typeName()
+    description: str = data_type.simpleString()[:80]
     if name == "array":
-        return "list of structs" if found.elementType.typeName() == "struct" else shown
-    return _KINDS.get(name.partition("(")[0], shown)
+        return "list of structs" if data_type.elementType.typeName() == "struct" else description
+    return _KINDS.get(name.partition("(")[0], description)
 
 
-def _unnested(frame: DataFrame, key: str) -> tuple[DataFrame, DataFrame]:
-    """The rows and the contexts of lines that hold both."""
+def _has_nested_rows(frame: DataFrame) -> bool:
+    """Return whether each line of a frame has the list of a restaurant's rows."""
+    return _read_columns(frame).get(("rows",)) == "list of structs"
+
+
+def _unnest(frame: DataFrame, key: str) -> tuple[DataFrame, DataFrame]:
+    """Return the rows and the contexts of lines that have a list of rows and a context each."""
     from pyspark.sql import functions
 
-    each = frame.select(_quoted((key,)), functions.posexplode("rows").alias("position", "review"))
-    review: Any = each.schema["review"].dataType
-    known = [name for name in ("review_id", "extraction", "meta") if name in review.fieldNames()]
-    rows = each.select(_quoted((key,)), "position", *(f"review.{name}" for name in known))
+    key_column = _quote((key,))
+    reviews = frame.select(key_column, functions.posexplode("rows").alias("position", "review"))
+    review: Any = reviews.schema["review"].dataType
+    members = [name for name in ("review_id", "extraction", "meta") if name in review.fieldNames()]
+    rows = reviews.select(key_column, "position", *(f"review.{name}" for name in members))
     context: Any = frame.schema["context"].dataType
-    members = [f"context.{_quoted((name,))}" for name in context.fieldNames() if name != key]
-    return rows, frame.select(_quoted((key,)), *members)
+    context_columns = [f"context.{_quote((name,))}" for name in context.fieldNames() if name != key]
+    return rows, frame.select(key_column, *context_columns)
 
 
-def _expression(each: Reading, mapped: Mapped) -> Column:
+def _cast(column: BatchColumn, mapping: TableMapping) -> Column:
+    """Return the expression that converts a column from its source kind to its target kind."""
     from pyspark.sql import functions
 
-    column = functions.col(_quoted(each.path))
-    if each.wanted == "date" and each.kind == "time" and mapped.whole_dates:
-        column = functions.date_format(column, "yyyy-MM-dd HH:mm:ss")
-    elif each.wanted == "date":
-        column = column.cast("string") if each.kind != "time" else column.cast("date").cast("string")
-    elif each.wanted == "number" or each.kind == "number":
-        column = column.cast("double")
-    elif each.kind == "null":
-        column = column.cast(_TYPES.get(each.wanted, "string"))
-    return column.alias(each.alias)
+    source = functions.col(_quote(column.path))
+    match column.target_kind, column.source_kind:
+        case "date", "time" if mapping.whole_dates:
+            source = functions.date_format(source, "yyyy-MM-dd HH:mm:ss")
+        case "date", "time":
+            source = source.cast("date").cast("string")
+        case "date", _:
+            source = source.cast("string")
+        case ("number", _) | (_, "number"):
+            source = source.cast("double")
+        case target_kind, "null":
+            source = source.cast(_SQL_TYPES.get(target_kind, "string"))
+    return source.alias(column.alias)
 
 
-def _quoted(path: tuple[str, ...]) -> str:
+def _quote(path: tuple[str, ...]) -> str:
     return ".".join("`{}`".format(name.replace("`", "``")) for name in path)

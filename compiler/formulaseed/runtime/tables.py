@@ -1,13 +1,12 @@
-"""Maps the columns of tables to the fields of a seed, before anything runs. Knows no engine.
+"""Maps the columns of tables to the fields of a seed before anything runs, for every engine.
 
-In: names and kinds of columns, as an engine finds them. Out: the `Plan` of the partition function, and which column is read
-as which. A missing column is refused with the nearest name, and one of a wrong type, all of them at once. Documentation:
-docs/scale.md.
+In: names and kinds of columns, from an engine. Out: the `Plan` of the partition function, and the columns to read. All
+missing and mistyped columns are reported at once, a missing one with the nearest name. Documentation: docs/scale.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,11 @@ from formulaseed.language.inputs import _find_typo
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.table_names import DATE, DEFAULT_KEY, ERROR_COLUMNS, ORDER, REVIEW
 
 if TYPE_CHECKING:
     from formulaseed.runtime.batches import Plan
-    from formulaseed.runtime.columns import Field
+    from formulaseed.runtime.columns import TableField
 
 Columns = Mapping[tuple[str, ...], str]
 """The kinds of a table's columns by their names, members of structs by their paths.
@@ -32,17 +32,14 @@ A kind is `string`, `json` (a string of any JSON value), `integer`, `wide` (an i
 `boolean`, `date`, `time`, `struct`, `null` or the engine's own name of any other type.
 """
 
-KEY = "business_id"
-ERRORS = ("error_step", "error_kind", "error_message")
-RESTAURANTS, ORPHANS, NAMELESS, DUPLICATES = "restaurants", "orphans", "nameless", "duplicates"
-OVERSIZED = "its value has more than the 64 bits of a column"
-ORDER_KEY, REVIEW_KEY = "order_key", "review_key"
-"""These are as in `batches` and `chunks`, which import pyarrow."""
-_ORDERS = ("position", "review_id")
-_KEYS = ("string", "integer", "wide", "date", "null")
-_ORDERED = ("number", "time", "boolean")
-"""The kinds of a key, and what an order key may be besides."""
-_ACCEPTED = {
+_DEFAULT_ORDERS = ("position", "review_id")
+_NO_ORDER = (
+    "the rows have neither `position` nor `review_id`: name the column that puts the rows of a restaurant in order"
+    " with --order-by"
+)
+_KEY_KINDS = ("string", "integer", "wide", "date", "null")
+_ORDER_KINDS = (*_KEY_KINDS, "number", "time", "boolean")
+_ACCEPTED_KINDS = {
     "enum": ("string", "json", "null"),
     "string": ("string", "json", "null"),
     "integer": ("integer", "wide", "number", "null"),
@@ -55,217 +52,260 @@ _NOUNS = {
     "enum": "strings", "string": "strings", "integer": "integers", "number": "numbers", "boolean": "booleans",
     "date": "dates, or strings of ISO dates", "json": "structs or strings",
 }  # fmt: skip
-_PARTS = ("year", "month")
+_KINDS = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A column of a batch: the path of the column that it is read from, and the kinds of both; `values` are an enum's."""
+class ScoreOptions:
+    """The options of scoring tables."""
+
+    parameters: Mapping[str, Any] | None = None
+    key: str = DEFAULT_KEY
+    order: str | None = None
+    """The column that orders the rows of a restaurant; None for `position` or `review_id`."""
+    trace: bool = False
+    jobs: int = 1
+    """The number of processes."""
+    memory: str | None = None
+    """The memory limit of DuckDB, such as `4GB`; None for its default."""
+    database: str | None = None
+    """A DuckDB file; rows and contexts are then names of its tables."""
+    duplicates: Duplicates = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchColumn:
+    """A column of a batch, with the column of the user's table that it is read from."""
 
     alias: str
+    """The name in the batch."""
     path: tuple[str, ...]
-    kind: str
-    wanted: str
+    """The name in the table, with the name of the member if it is in a struct."""
+    source_kind: str
+    """The kind of the table's column, as in `Columns`."""
+    target_kind: str
+    """The kind of the batch's column, as `TableField` has it; also `date`, and `id` for ids of reviews."""
     values: tuple[str, ...] = ()
+    """The values of an enum, if the engine may cast the column to an enum."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """What is read from the rows and from the contexts, with the plan for the partition function.
-
-    `whole_dates` says that dates are read to the second, since a step reads the date itself.
-    """
+class TableMapping:
+    """The columns to read from the rows and from the contexts, with the plan of the partition function."""
 
     plan: Plan
-    rows: tuple[Reading, ...]
-    contexts: tuple[Reading, ...]
+    rows: tuple[BatchColumn, ...]
+    contexts: tuple[BatchColumn, ...]
     whole_dates: bool
+    """Whether dates are read to the second, since a step reads the date itself, not only its year or month."""
 
 
 def map_columns(
-    evaluator: Evaluator,
-    program: nodes.Program,
-    rows: Columns,
-    contexts: Columns | None,
-    *,
-    key: str = KEY,
-    order: str | None = None,
-    trace: bool = False,
-    parameters: Mapping[str, Any] | None = None,
-    duplicates: Duplicates = "fail",
-) -> Mapped:
-    """Map the columns of both tables. Raises `DataError` for columns that are missing or of a wrong type."""
+    evaluator: Evaluator, program: nodes.Program, rows: Columns, contexts: Columns | None, options: ScoreOptions
+) -> TableMapping:
+    """Map the columns of both tables. Of the options, key, order, trace, parameters and duplicates matter.
+
+    Raises `DataError` with every column that is missing or of a wrong type, and for a table of another kind of data.
+    """
     from formulaseed.runtime.batches import Plan
 
-    faults: list[str] = []
-    order = order or next((name for name in _ORDERS if (name,) in rows), None)
-    if order is None:
-        faults.append(
-            "the rows have neither `position` nor `review_id`: name the column that puts the rows of a restaurant in order"
-            " with --order-by"
-        )
-    known: list[str]
-    for table, columns in (("rows", rows), ("contexts", contexts)):
-        known = [key, order] if table == "rows" and order is not None else [key]
-        for name in known:
-            kind = columns.get((name,)) if columns is not None else "null"
-            if columns is not None and kind is None:
-                faults.append(_missing(table, name, columns))
-            elif kind not in (_KEYS if name == key else _KEYS + _ORDERED):
-                use = "name restaurants" if name == key else "order rows"
-                faults.append(f"the column `{name}` of the {table} cannot {use}: it holds {kind}")
-    row_readings, row_fields = _Matcher("rows", rows, faults).rows(evaluator, program)
-    ids = ORDER_KEY if order == ID else ""
-    if not ids and rows.get((ID,)) in _KEYS:
-        ids = REVIEW_KEY
-        row_readings.append(Reading(REVIEW_KEY, (ID,), rows[ID,], "id"))
-    context_fields = _context_fields(program)
-    context_readings: list[Reading] = []
-    if contexts is not None:
-        context_readings, context_fields = _Matcher("contexts", contexts, faults).contexts(context_fields)
-    elif context_fields:
-        names = ", ".join(f"`{each.name}`" for each in context_fields)
-        faults.append(f"the seed reads {names} of restaurants: give their table with --contexts")
-    types = output_types(evaluator, program, trace)
-    faults += _clashes(key, types, trace)
+    order = options.order or next((name for name in _DEFAULT_ORDERS if (name,) in rows), None)
+    faults = _check_keys(rows, contexts, options.key, order)
+    row_columns, row_fields = _ColumnMatcher("rows", rows, faults).match_rows(evaluator, program)
+    ids = ORDER if order == ID else ""
+    if not ids and rows.get((ID,)) in _KEY_KINDS:
+        ids = REVIEW
+        row_columns.append(BatchColumn(REVIEW, (ID,), rows[ID,], "id"))
+    context_columns, context_fields = _map_contexts(program, contexts, faults)
+    types = output_types(evaluator, program, options.trace)
+    faults += _find_name_clashes(options.key, types, options.trace)
     if faults:
-        kinds = (_other_kind(table, columns) for table, columns in (("rows", rows), ("contexts", contexts or {})))
-        raise DataError(next(filter(None, kinds), "; ".join(faults)))
+        # a table of another kind of data lacks most columns, and has one message instead
+        other_kind = _describe_other_kind("rows", rows) or _describe_other_kind("contexts", contexts or {})
+        raise DataError(other_kind or "; ".join(faults))
     assert order is not None
-    given = dict(parameters or {})
     plan = Plan(
-        key, order, tuple(row_fields), tuple(context_fields), contexts is not None, types, trace, given, ids, duplicates
+        options.key,
+        order,
+        tuple(row_fields),
+        tuple(context_fields),
+        contexts is not None,
+        types,
+        options.trace,
+        dict(options.parameters or {}),
+        ids,
+        options.duplicates,
     )
-    is_whole = any(each.section == "meta" and each.name == "date" for each in row_fields)
-    return Mapped(plan, tuple(row_readings), tuple(context_readings), is_whole)
+    whole_dates = any(field.section == "meta" and field.name == DATE for field in row_fields)
+    return TableMapping(plan, tuple(row_columns), tuple(context_columns), whole_dates)
+
+
+def _map_contexts(
+    program: nodes.Program, contexts: Columns | None, faults: list[str]
+) -> tuple[list[BatchColumn], list[TableField]]:
+    """Return the columns to read for the contexts, and the fields that steps use; messages are added to `faults`."""
+    used = program.used()
+    fields = [
+        _table_field("context", field) for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used
+    ]
+    if contexts is not None:
+        return _ColumnMatcher("contexts", contexts, faults).match_contexts(fields)
+    if fields:
+        names = ", ".join(f"`{field.name}`" for field in fields)
+        faults.append(f"the seed reads {names} of restaurants: give their table with --contexts")
+    return [], fields
 
 
 def output_types(evaluator: Evaluator, program: nodes.Program, trace: bool) -> tuple[tuple[str, str], ...]:
-    """Return the outputs, or every step, with the types of their columns."""
+    """Return the outputs, or with `trace` every step, with the types of their columns."""
     names = evaluator.module.STEPS if trace else evaluator.output
-    of_step = {step.name: step.ty for step in program.steps}
-    kinds = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean"}
-    return tuple((name, kinds.get(of_step[name].base, "string")) for name in names)
+    step_types = {step.name: step.ty for step in program.steps}
+    return tuple((name, _KINDS.get(step_types[name].base, "string")) for name in names)
 
 
-def _clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool) -> Iterable[str]:
-    taken = {key, *ERRORS, *(("evidence",) if trace else ())}
+def _check_keys(rows: Columns, contexts: Columns | None, key: str, order: str | None) -> list[str]:
+    """Return messages about an unknown order, and about columns of keys and the order that are missing or of a wrong kind."""
+    messages = []
+    uses: list[tuple[str, Columns, str, str, tuple[str, ...]]] = [("rows", rows, key, "name restaurants", _KEY_KINDS)]
+    if order is None:
+        messages.append(_NO_ORDER)
+    else:
+        uses.append(("rows", rows, order, "order rows", _ORDER_KINDS))
+    if contexts is not None:
+        uses.append(("contexts", contexts, key, "name restaurants", _KEY_KINDS))
+    for table, columns, name, use, kinds in uses:
+        kind = columns.get((name,))
+        if kind is None:
+            messages.append(_describe_missing(table, name, columns))
+        elif kind not in kinds:
+            messages.append(f"the column `{name}` of the {table} cannot {use}: it holds {kind}")
+    return messages
+
+
+def _find_name_clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool) -> Iterator[str]:
+    """Yield a message for each output that has the name of another column of the results."""
+    names = {key, *ERROR_COLUMNS}
+    if trace:
+        names.add("evidence")
     for name, _ in outputs:
-        if name in taken:
+        if name in names:
             yield f"`{name}` has the name of another column of the results"
-        taken.add(name)
+        names.add(name)
 
 
-def _other_kind(table: str, columns: Columns) -> str:
-    """Return of what kind of file a table is that lacks columns; empty if it may be one of rows or of contexts."""
+def _describe_other_kind(table: str, columns: Columns) -> str:
+    """Return the message for a table that holds another kind of data; empty if it may be one of rows or of contexts."""
     kind = kind_of(dict.fromkeys(path[0] for path in columns))
     if kind is None or is_snippet(kind) or kind.name in ("rows", "reviews", "restaurants", table):
         return ""
     return f"the {table} are {kind.noun}; {kind.help.format('FILE')}"
 
 
-def _missing(table: str, name: str, columns: Columns) -> str:
+def _describe_missing(table: str, name: str, columns: Columns) -> str:
     known = [".".join(path) for path in columns]
     return f"the {table} have no column `{name}`; {did_you_mean(name, known, noun='columns')}"
 
 
-def _kind(ty: Any) -> str:
-    if ty.values is not None:
-        return "enum"
-    return {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean"}.get(ty.base, "string")
+def _table_field(section: str, field: nodes.ExtractionField | nodes.InputField) -> TableField:
+    """Return a field of the seed for the partition function, without a column yet."""
+    from formulaseed.runtime.columns import TableField
+
+    kind = _KINDS.get(field.ty.base, "string") if field.ty.values is None else "enum"
+    values = field.ty.values or ()
+    optional = field.ty.nullable
+    if isinstance(field, nodes.InputField):
+        return TableField(field.name, section, kind, None, values, optional=optional, path=field.path)
+    default = field.default
+    if default is not None:
+        optional = True
+        if kind == "number":
+            default = float(default)
+    return TableField(field.name, section, kind, None, values, field.minimum, field.maximum, optional, default)
 
 
-def _field(section: str, found: nodes.ExtractionField | nodes.InputField) -> Field:
-    from formulaseed.runtime.columns import Field
-
-    kind, default = _kind(found.ty), None
-    optional = found.ty.nullable
-    low = high = None
-    if isinstance(found, nodes.ExtractionField):
-        default, low, high = found.default, found.minimum, found.maximum
-        optional = optional or default is not None
-        default = float(default) if kind == "number" and default is not None else default
-    path = found.path if isinstance(found, nodes.InputField) else ()
-    return Field(
-        found.name, section, kind, None, found.ty.values or (), low, high, optional, default, path
-    )  # fmt: skip
-
-
-def _context_fields(program: nodes.Program) -> list[Field]:
-    used = program.used()
-    return [_field("context", each) for each in program.context if Symbol(SymbolKind.CONTEXT, each.name) in used]
-
-
-class _Matcher:
-    """Finds the columns of one table; what is wrong is added to `faults`."""
+class _ColumnMatcher:
+    """Matches fields with the columns of one table; messages about missing and mistyped columns are added to `faults`."""
 
     def __init__(self, table: str, columns: Columns, faults: list[str]) -> None:
         self._table = table
         self._columns = columns
         self._faults = faults
-        self._readings: list[Reading] = []
+        self._batch_columns: list[BatchColumn] = []
 
-    def rows(self, evaluator: Evaluator, program: nodes.Program) -> tuple[list[Reading], list[Field]]:
-        """Return what is read for `Row`, and its fields with their columns."""
-        row: Any = evaluator.module
-        fields = [_field(kind.value, each) for kind, each in program.row_fields()]
-        spelled = dict(zip(((each.section, each.name) for each in fields), row.Row._fields, strict=True))
-        names = [each.name for each in fields]
-        dated = [each for each in fields if each.section == "meta" and each.name in (*_PARTS, "date")]
-        date = next((path for path in self._paths("meta", "date") if path in self._columns), None) if dated else None
-        if date is not None:
-            self._read("date", date, "date")
-        found = []
-        for index, each in enumerate(fields):
-            if each in dated and each.name == "date":
-                if date is None:
-                    self._faults.append(_missing(self._table, "date", self._columns))
-                found.append(replace(each, column="date"))
+    def match_rows(self, evaluator: Evaluator, program: nodes.Program) -> tuple[list[BatchColumn], list[TableField]]:
+        """Return the columns to read for the rows, and the fields of the module's `Row` with their columns."""
+        module: Any = evaluator.module
+        fields = [_table_field(kind.value, field) for kind, field in program.row_fields()]
+        names = [field.name for field in fields]
+        has_dates = False
+        if any(field.is_date_part for field in fields):
+            date_path = self._find_path("meta", DATE, (DATE,))
+            if date_path is not None:
+                has_dates = True
+                self._add_column(DATE, date_path, "date")
+        matched = []
+        for index, (field, attribute) in enumerate(zip(fields, module.Row._fields, strict=True)):
+            if field.is_date_part and field.name == DATE:
+                if not has_dates:
+                    self._faults.append(_describe_missing(self._table, DATE, self._columns))
+                matched.append(replace(field, column=DATE))
                 continue
-            flat = (spelled[each.section, each.name], *((each.name,) if names.count(each.name) == 1 else ()))
-            paths = [path for name in dict.fromkeys(flat) for path in self._paths(each.section, name, each.name)]
-            at = next((path for path in paths if path in self._columns), None)
-            if at is None and each in dated and date is not None:
-                found.append(each)
+            # the attribute of `Row` has a prefix if sections share the field's name
+            columns = (attribute, field.name) if names.count(field.name) == 1 else (attribute,)
+            path = self._find_path(field.section, field.name, columns)
+            if path is None and field.is_date_part and has_dates:
+                matched.append(field)  # its values come from the dates
             else:
-                found.append(self._matched(each, at, f"r{index}", known=names))
-        return self._readings, found
+                matched.append(self._match(field, path, f"r{index}", names))
+        return self._batch_columns, matched
 
-    def contexts(self, fields: Sequence[Field]) -> tuple[list[Reading], list[Field]]:
-        """Return what is read for `Context`, and its fields with their columns."""
-        names = [each.name for each in fields]
-        found = []
-        for index, each in enumerate(fields):
-            at = next((path for path in self._paths("context", each.name) if path in self._columns), None)
-            root = (each.path[0],) if each.path else ()
-            if at is None and root and root in self._columns:
-                found.append(self._matched(replace(each, kind="json"), root, f"c{index}", known=names))
-            else:
-                found.append(self._matched(each, at, f"c{index}", known=names))
-        return self._readings, found
+    def match_contexts(self, fields: Sequence[TableField]) -> tuple[list[BatchColumn], list[TableField]]:
+        """Return the columns to read for the contexts, and the fields of the module's `Context` with their columns."""
+        names = [field.name for field in fields]
+        matched = []
+        for index, field in enumerate(fields):
+            path = self._find_path("context", field.name, (field.name,))
+            root = field.path[:1]
+            # without a column of its own, a nested value is read from the column that has the object around it
+            if path is None and root and root in self._columns:
+                path = root
+                field = replace(field, kind="json")
+            matched.append(self._match(field, path, f"c{index}", names))
+        return self._batch_columns, matched
 
-    def _paths(self, section: str, name: str, own: str = "") -> list[tuple[str, ...]]:
-        """Where a field may be: in the struct of its section, if there is one, else under its name."""
+    def _find_path(self, section: str, name: str, columns: Sequence[str]) -> tuple[str, ...] | None:
+        """Return the path of a field: in the struct of its section if there is one, else the first of `columns` that exists.
+
+        Returns None if the table has no such column.
+        """
         if self._columns.get((section,)) == "struct":
-            return [(section, own or name)]
-        return [(name,)]
+            paths: list[tuple[str, ...]] = [(section, name)]
+        else:
+            paths = [(column,) for column in columns]
+        return next((path for path in paths if path in self._columns), None)
 
-    def _matched(self, each: Field, at: tuple[str, ...] | None, alias: str, known: Collection[str]) -> Field:
-        if at is not None:
-            self._read(alias, at, each.kind, each.values)
-            return replace(each, column=alias)
+    def _match(self, field: TableField, path: tuple[str, ...] | None, alias: str, known: Collection[str]) -> TableField:
+        """Return the field with the column at `path`, under the name `alias`.
+
+        Without a path, the field is returned as it is, and reported if it is required or its name is likely misspelt.
+        """
+        if path is not None:
+            self._add_column(alias, path, field.kind, field.values)
+            return replace(field, column=alias)
         names = [path[-1] for path in self._columns]
-        typo = _find_typo(each.name, names, known) if each.optional else None
+        typo = _find_typo(field.name, names, known) if field.optional else None
         if typo is not None:
-            self._faults.append(f"the {self._table} have no column `{each.name}`, but there is `{typo}`: rename it")
-        elif not each.optional:
-            self._faults.append(_missing(self._table, each.name, self._columns))
-        return each
+            self._faults.append(f"the {self._table} have no column `{field.name}`, but there is `{typo}`: rename it")
+        elif not field.optional:
+            self._faults.append(_describe_missing(self._table, field.name, self._columns))
+        return field
 
-    def _read(self, alias: str, path: tuple[str, ...], wanted: str, values: tuple[str, ...] = ()) -> None:
+    def _add_column(self, alias: str, path: tuple[str, ...], target_kind: str, values: tuple[str, ...] = ()) -> None:
+        """Add a column to read; a column of a wrong kind is reported."""
         kind = self._columns[path]
-        if kind not in _ACCEPTED[wanted]:
+        if kind not in _ACCEPTED_KINDS[target_kind]:
             name = ".".join(path)
-            self._faults.append(f"the column `{name}` of the {self._table} must hold {_NOUNS[wanted]}, not {kind}")
-        is_plain = wanted == "enum" and kind != "null" and not any("\0" in value for value in values)
-        self._readings.append(Reading(alias, path, kind, wanted, values if is_plain else ()))
+            noun = _NOUNS[target_kind]
+            self._faults.append(f"the column `{name}` of the {self._table} must hold {noun}, not {kind}")
+        can_cast = target_kind == "enum" and kind != "null" and not any("\0" in value for value in values)
+        self._batch_columns.append(BatchColumn(alias, path, kind, target_kind, values if can_cast else ()))

@@ -1,21 +1,21 @@
-"""Decodes lines of rows straight into the tuples of a module's `parse_row`, with msgspec's decoder for types.
+"""Decodes lines of rows directly to the tuples of a module's `parse_row`, with msgspec's decoder for types.
 
-In: a line's bytes. Out: its restaurant, or None for a line that is not as simple as it takes: its rows have the keys of an
-earlier line's, each of them once, plain values that the seed allows, and different ids. Every other line is read by way of
-objects, by the module, which also says what is wrong with it. So nothing is refused here, and nothing is taken that
-`parse_row` would refuse or read as another value.
+In: a line's bytes. Out: its restaurant, or None for a line that is not simple. A line is simple if its rows have the keys of
+an earlier line's rows, each of them once, plain values that the seed allows, and different ids. All other lines are read
+as objects by the module, which also reports errors. So nothing is rejected here, and no line is decoded that `parse_row`
+would reject or read differently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
-from formulaseed.data.decoding import entries_of, is_whole
+from formulaseed.data.decoding import count_entries, is_whole
 from formulaseed.data.duplicates import ID
-from formulaseed.data.jsonl import Line
+from formulaseed.data.jsonl import InputLine
 from formulaseed.data.records import RestaurantRows
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
@@ -27,236 +27,264 @@ _Field = nodes.ExtractionField | nodes.InputField
 _Fields = Mapping[tuple[str, str], _Field]
 """The fields that a seed uses, by section and name, in the order of `Row`."""
 
-_SHAPES = 10
-"""So many times keys are learnt: the rows of a file have the same ones, or all kinds."""
-_PLAIN = {Base.BOOLEAN: bool, Base.STRING: str}
-_EXACT = 2**53 - 1
-"""A number read from an integer up to this one is that integer."""
-_PARTS = ("year", "month")
-"""Fields of `meta` that a date beside them must agree with, and gives where they are absent."""
-_NAMES = (ID, "extraction", "meta", "date", *_PARTS)
-"""Keys that are attributes of the same name."""
-_DATE_CHARACTERS = 40
-"""No date is longer."""
-_DATES = 20_000
-"""So many are remembered."""
+_MAX_LEARNED_SHAPES = 10  # the lines of a file have the same keys, or always different ones
+_PLAIN_TYPES = {Base.BOOLEAN: bool, Base.STRING: str}
+_EXACT_INTEGER_MAX = 2**53 - 1  # a larger integer may be rounded when it is decoded as a number
+_DATE_PARTS = ("year", "month")
+"""Fields of `meta` that must agree with the date beside them, or are derived from it."""
+_KEPT_NAMES = (ID, "extraction", "meta", "date", *_DATE_PARTS)
+"""Keys whose attributes in decoded objects have the same name."""
+_MAX_DATE_LENGTH = 40
+_MAX_CACHED_DATES = 20_000
 
 
-class _Parts(dict[str, int | str]):
-    """The years or the months of dates, as they are looked up; an empty string for what is no date."""
+class _DatePartCache(dict[str, int | str]):
+    """A cache from dates to their year or month; to an empty string if a date is invalid."""
 
-    def __init__(self, place: int) -> None:
+    def __init__(self, part: int) -> None:
         super().__init__()
-        self._place = place
+        self._part = part
 
     def __missing__(self, date: str) -> int | str:
-        found = _parse_iso_date(date)
-        part = found[self._place] if found is not None else ""
-        if len(self) < _DATES:
-            self[date] = part
-        return part
+        parts = _parse_iso_date(date)
+        value = parts[self._part] if parts is not None else ""
+        if len(self) < _MAX_CACHED_DATES:
+            self[date] = value
+        return value
 
 
-_PARTS_OF = {name: _Parts(place) for place, name in enumerate(_PARTS)}
+_DATE_PART_CACHES = {name: _DatePartCache(part) for part, name in enumerate(_DATE_PARTS)}
 
 
 class ParsedRows(list[tuple[Any, ...]]):
     """Rows as `parse_row` returns them."""
 
 
-def typed_rows(program: nodes.Program) -> TypedRows | None:
-    """Return a decoder of the rows of a seed; None where msgspec is not installed."""
+def create_row_decoder(program: nodes.Program) -> RowDecoder | None:
+    """Return a decoder of the rows of a seed; None if msgspec is not installed."""
     try:
         import msgspec.json  # noqa: F401
     except ImportError:
         return None
-    return TypedRows(program)
+    return RowDecoder(program)
 
 
-class TypedRows:
-    """Decodes lines whose rows have the keys that it has learnt last."""
+class RowDecoder:
+    """A decoder of lines of rows that have the same keys as the line that it learned last."""
 
     def __init__(self, program: nodes.Program) -> None:
         self._fields: _Fields = {(kind.value, field.name): field for kind, field in program.row_fields()}
-        self._left = _SHAPES
-        self._shape: _Shape | None = None
+        self._remaining_shapes = _MAX_LEARNED_SHAPES
+        self._decoder: _LineDecoder | None = None
 
     def read(self, line: bytes) -> RestaurantRows | None:
-        """Return the line's restaurant with `ParsedRows`; None where it must be read by way of objects."""
-        return self._shape.read(line) if self._shape is not None else None
+        """Return the line's restaurant with `ParsedRows`; None if the line must be read as objects."""
+        return self._decoder.read(line) if self._decoder is not None else None
 
-    def learn(self, line: Line) -> None:
-        """Expect the keys of this line and of its first row, which were read by way of objects, in those to come."""
-        found = line.found
-        if self._left and not isinstance(found, DataError) and found["rows"]:
-            self._left -= 1
+    def learn(self, line: InputLine) -> None:
+        """Expect the keys of `line` and of its first row in the following lines.
+
+        Called for lines that were read as objects; after the first few such lines it does nothing.
+        """
+        content = line.content
+        if self._remaining_shapes and not isinstance(content, DataError) and content["rows"]:
+            self._remaining_shapes -= 1
             try:
-                self._shape = _Shape(self._fields, [*found], found["rows"][0])
+                self._decoder = _LineDecoder(self._fields, [*content], content["rows"][0])
             except (KeyError, ValueError):
-                self._shape = None
+                self._decoder = None
 
 
-class _Shape:
-    """Decodes lines with certain keys, of which each row has those of the given one.
+class _LineDecoder:
+    """A decoder of lines that have certain keys, and whose rows all have the keys of one row."""
 
-    Raises `KeyError` or `ValueError` if a field in use or the context is missing, or msgspec takes a key for no name.
-    """
+    def __init__(self, fields: _Fields, keys: Sequence[str], row: Mapping[str, Any]) -> None:
+        """Prepare for lines with these `keys`, whose rows have the keys of `row`.
 
-    def __init__(self, fields: _Fields, names: Sequence[str], row: Mapping[str, Any]) -> None:
+        Raises `KeyError` or `ValueError` if a field in use or the context is missing, or if msgspec accepts a key as no
+        name.
+        """
         from msgspec.json import Decoder
 
-        keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
-        meta = keys.get("meta", [])
-        dated = [name for name in ("date", *_PARTS) if ("meta", name) in fields] if "date" in meta else []
-        derived = [name for name in dated if name not in meta]
-        types = {place: _type_of(field) for place, field in fields.items()}
-        if dated:
-            types["meta", "date"] = _annotated(str, max_length=_DATE_CHARACTERS)
-        sections = {
-            name: _struct([(key, types.get((name, key), Any)) for key in found], derived if name == "meta" else ())
-            for name, found in keys.items()
-        }
-        rows = _struct([(name, sections.get(name, Any)) for name in row])
-        used = {
-            "business_id": _annotated(str, min_length=1),
+        section_keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
+        self._set_date_parts(fields, section_keys.get("meta", []))
+        sections = _section_types(fields, section_keys, self._has_dates, self._derived_parts)
+        row_type = _object_type([(name, sections.get(name, Any)) for name in row])
+        used_types = {
+            "business_id": _annotate(str, min_length=1),
             "context": dict[str, Any],
-            "rows": GenericAlias(list, (rows,)),
+            "rows": GenericAlias(list, (row_type,)),
         }
-        line = _struct([(name, used.get(name, Any)) for name in names])
-        at = _attributes(line)
-        self._decode = Decoder(line).decode
-        self._used = attrgetter(*(at[name] for name in used))
-        self._others = [(name, at[name]) for name in names if name not in used]
-        self._names = len(names)
-        self._entries = len(row) + sum(map(len, keys.values()))
-        at = _attributes(rows)
-        paths = {
-            (name, key): f"{at[name]}.{path}" for name in keys for key, path in _attributes(sections[name]).items()
-        }
-        self._tuples = _tuples_getter(sections, fields)
-        self._has_ids = ID in at
-        self._with_colons = [attrgetter(at[name]) for name, value in row.items() if _has_colon(value)]
-        self._with_colons += [attrgetter(path) for (name, key), path in paths.items() if _has_colon(row[name].get(key))]
-        self._is_dated, self._given, self._derived = bool(dated), set(dated) - {"date", *derived}, derived
+        line_type = _object_type([(key, used_types.get(key, Any)) for key in keys])
+        line_attributes = _attributes(line_type)
+        self._decode = Decoder(line_type).decode
+        self._get_used = attrgetter(*(line_attributes[key] for key in used_types))
+        self._unused = [(key, line_attributes[key]) for key in keys if key not in used_types]
+        self._line_entries = len(keys)
+        self._row_entries = len(row) + sum(map(len, section_keys.values()))
+        self._has_ids = ID in row
+        self._colon_getters = _colon_getters(row, _attributes(row_type), sections)
+        self._to_tuples = _tuples_getter(sections, fields)
+
+    def _set_date_parts(self, fields: _Fields, meta_keys: Collection[str]) -> None:
+        """Note whether dates are decoded, and which years and months are checked against them or derived from them."""
+        parts = [name for name in _DATE_PARTS if "date" in meta_keys and ("meta", name) in fields]
+        self._has_dates = bool(parts) or ("date" in meta_keys and ("meta", "date") in fields)
+        self._derived_parts = [name for name in parts if name not in meta_keys]
+        self._own_parts = [name for name in parts if name in meta_keys]
 
     def read(self, line: bytes) -> RestaurantRows | None:
+        """Return the line's restaurant; None if the line has other keys, a value that is not plain, or any fault."""
         try:
-            found = self._decode(line)
-        except Exception:  # the reading by way of objects has the words for it
+            decoded = self._decode(line)
+        except Exception:  # reading the line as objects reports the fault
             return None
-        business_id, context, rows = self._used(found)
-        others = {name: getattr(found, attribute) for name, attribute in self._others}
-        entries, marks = entries_of(context)
-        if others:
-            more, other_marks = entries_of(others)
-            entries, marks = entries + more - len(others), marks + other_marks
-        entries += self._names + self._entries * len(rows)
-        marks += business_id.count(":") + 1  # the list of rows
+        business_id, context, rows = self._get_used(decoded)
+        unused = {key: getattr(decoded, attribute) for key, attribute in self._unused}
+        entries, other_marks = count_entries(context)
+        if unused:
+            unused_entries, unused_marks = count_entries(unused)
+            entries += unused_entries - len(unused)
+            other_marks += unused_marks
+        entries += self._line_entries + self._row_entries * len(rows)
+        other_marks += business_id.count(":") + 1  # the list of rows
         try:
-            for get in self._with_colons:
-                marks += "".join(map(get, rows)).count(":")
+            for get in self._colon_getters:
+                other_marks += "".join(map(get, rows)).count(":")
             if self._has_ids and len({row.review_id for row in rows}) != len(rows):
-                return None  # a duplicate, or ids that are null
-            if not is_whole(line, entries, marks) or not self._are_dated(rows):
+                return None  # duplicates, or several rows whose id is null
+            if not is_whole(line, entries, other_marks) or not self._complete_dates(rows):
                 return None
-            return RestaurantRows.with_others(business_id, context, ParsedRows(self._tuples(rows)), others)
-        except (DataError, TypeError):  # a line with a fault, or without a string where others have one
+            return RestaurantRows.from_parts(business_id, context, ParsedRows(self._to_tuples(rows)), unused)
+        except (DataError, TypeError):  # a fault, or a value that is no string where other rows have strings
             return None
 
-    def _are_dated(self, rows: Sequence[Any]) -> bool:
-        """Return whether the dates are valid and agree with years and months; give these where they are absent."""
-        if not self._is_dated:
+    def _complete_dates(self, rows: Sequence[Any]) -> bool:
+        """Set missing years and months in `rows`. Returns False if a date is invalid or disagrees with its year or month."""
+        if not self._has_dates:
             return True
-        years, months = _PARTS_OF["year"], _PARTS_OF["month"]
-        if "year" in self._given:
+        years = _DATE_PART_CACHES["year"]
+        months = _DATE_PART_CACHES["month"]
+        if "year" in self._own_parts:
             for row in rows:
-                meta = row.meta  # once, as this takes most of the time
+                meta = row.meta  # looked up once, since this takes most of the time
                 if years[meta.date] != meta.year:
                     return False
         elif "" in [years[row.meta.date] for row in rows]:
             return False
-        if "month" in self._given and [months[row.meta.date] for row in rows] != [row.meta.month for row in rows]:
+        if "month" in self._own_parts and [months[row.meta.date] for row in rows] != [row.meta.month for row in rows]:
             return False
-        for name in self._derived:
+        for name in self._derived_parts:
             for row in rows:
-                setattr(row.meta, name, _PARTS_OF[name][row.meta.date])
+                setattr(row.meta, name, _DATE_PART_CACHES[name][row.meta.date])
         return True
 
 
+def _section_types(
+    fields: _Fields, section_keys: Mapping[str, Sequence[str]], has_dates: bool, derived_parts: Sequence[str]
+) -> dict[str, Any]:
+    """Return the msgspec type of each section of a row; values of keys that no field has may be anything."""
+    types = {place: _plain_type(field) for place, field in fields.items()}
+    if has_dates:
+        types["meta", "date"] = _annotate(str, max_length=_MAX_DATE_LENGTH)
+    return {
+        name: _object_type(
+            [(key, types.get((name, key), Any)) for key in keys], derived_parts if name == "meta" else ()
+        )
+        for name, keys in section_keys.items()
+    }
+
+
+def _colon_getters(
+    row: Mapping[str, Any], row_attributes: Mapping[str, str], sections: Mapping[str, Any]
+) -> list[Callable[[Any], str]]:
+    """Return getters of the strings of decoded rows that probably contain colons: those that do in `row`."""
+    getters: list[Callable[[Any], str]] = [
+        attrgetter(row_attributes[name]) for name, value in row.items() if _has_colon(value)
+    ]
+    for name, section in sections.items():
+        for key, attribute in _attributes(section).items():
+            if _has_colon(row[name].get(key)):
+                getters.append(attrgetter(f"{row_attributes[name]}.{attribute}"))
+    return getters
+
+
 def _has_colon(value: object) -> bool:
+    """Return whether `value` is a string that contains a colon."""
     return isinstance(value, str) and ":" in value
 
 
-def _struct(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
-    """Return the type of an object with these keys, and with the derived ones last.
+def _object_type(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
+    """Return the msgspec type of an object with these keys, followed by the `derived` ones, which it need not have.
 
-    Its attributes are named as the keys where these are among `_NAMES`, otherwise `f0`, `f1`…
+    The attribute of a key has its name if that is in `_KEPT_NAMES`, otherwise `f0`, `f1`…
     """
     import msgspec
 
-    given: list[tuple[str, Any, dict[str, Any]]] = [(key, kind, {}) for key, kind in members] + [
-        (key, int, {"default": 0}) for key in derived
-    ]
+    required: list[tuple[str, Any, dict[str, Any]]] = [(key, kind, {}) for key, kind in members]
+    with_defaults = [(key, int, {"default": 0}) for key in derived]
     return msgspec.defstruct(
         "Object",
         [
-            (key if key in _NAMES else f"f{index}", kind, msgspec.field(name=key, **more))
-            for index, (key, kind, more) in enumerate(given)
+            (key if key in _KEPT_NAMES else f"f{index}", kind, msgspec.field(name=key, **default))
+            for index, (key, kind, default) in enumerate([*required, *with_defaults])
         ],
         gc=False,
     )
 
 
 def _attributes(struct: Any) -> dict[str, str]:
-    """The names of the attributes, by key."""
+    """Return the names of a msgspec type's attributes, by key."""
     return dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
 
 
 def _tuples_getter(
     sections: Mapping[str, Any], fields: Iterable[tuple[str, str]]
 ) -> Callable[[Sequence[Any]], Iterable[tuple[Any, ...]]]:
-    """Return what makes the tuples of rows with these sections. Raises `KeyError` for a field that is in none of them."""
-    used: dict[str, list[str]] = {}
-    for kind, name in fields:
-        used.setdefault(kind, []).append(name)
-    getters = {kind: _tuple_getter(sections[kind], names) for kind, names in used.items()}
+    """Return a function from decoded rows to tuples of `fields`. Raises `KeyError` for a field that is in no section."""
+    names_by_section: dict[str, list[str]] = {}
+    for section, name in fields:
+        names_by_section.setdefault(section, []).append(name)
+    getters = {section: _tuple_getter(sections[section], names) for section, names in names_by_section.items()}
     if len(getters) > 1:
-        extraction, meta = getters["extraction"], getters["meta"]
+        extraction = getters["extraction"]
+        meta = getters["meta"]
         return lambda rows: [extraction(row.extraction) + meta(row.meta) for row in rows]
-    for kind, getter in getters.items():
-        section = attrgetter(kind)
-        return lambda rows: map(getter, map(section, rows))
+    for section, getter in getters.items():
+        get_section = attrgetter(section)
+        return lambda rows: map(getter, map(get_section, rows))
     return lambda rows: [()] * len(rows)
 
 
 def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the fastest function from an object of the msgspec type to the tuple of some keys' values."""
     from msgspec.structs import astuple
 
-    at = _attributes(struct)
-    if [*at] == keys:
-        return astuple  # the fastest
+    attributes = _attributes(struct)
+    if [*attributes] == keys:
+        return astuple
     if len(keys) > 1:
-        return attrgetter(*(at[key] for key in keys))
-    get = attrgetter(at[keys[0]])
-    return lambda found: (get(found),)
+        return attrgetter(*(attributes[key] for key in keys))
+    get = attrgetter(attributes[keys[0]])
+    return lambda value: (get(value),)
 
 
-def _type_of(field: _Field) -> Any:
-    """Return the type of a field's plain values: those for which `parse_row` returns the decoded value itself."""
+def _plain_type(field: _Field) -> Any:
+    """Return the type of a field's plain values: those that `parse_row` returns unchanged."""
     if field.ty.values is not None:
-        found: Any = Literal[field.ty.values]
+        kind: Any = Literal[field.ty.values]
     elif field.ty.is_numeric:
-        kind, most = (int, INTEGER_MAX) if field.ty.base is Base.INTEGER else (float, _EXACT)
+        number, limit = (int, INTEGER_MAX) if field.ty.base is Base.INTEGER else (float, _EXACT_INTEGER_MAX)
         low, high = (field.minimum, field.maximum) if isinstance(field, nodes.ExtractionField) else (None, None)
-        found = _annotated(
-            kind, ge=-most if low is None else max(low, -most), le=most if high is None else min(high, most)
-        )
+        low = max(bound for bound in (low, -limit) if bound is not None)
+        high = min(bound for bound in (high, limit) if bound is not None)
+        kind = _annotate(number, ge=low, le=high)
     else:
-        found = _PLAIN[field.ty.base]
-    return found | None if field.ty.nullable else found
+        kind = _PLAIN_TYPES[field.ty.base]
+    return kind | None if field.ty.nullable else kind
 
 
-def _annotated(kind: type, **limits: Any) -> Any:
+def _annotate(kind: type, **limits: Any) -> Any:
     import msgspec
 
     return Annotated[kind, msgspec.Meta(**limits)]

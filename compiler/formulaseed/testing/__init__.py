@@ -1,4 +1,4 @@
-"""Property tests for seeds: Hypothesis strategies, the reference evaluator to compare with, and the tests of a module.
+"""Offers what property tests of seeds need: Hypothesis strategies, a reference evaluator, and the tests of a module.
 
     from hypothesis import given
     from formulaseed.testing import contexts, reference_evaluate, rows
@@ -7,8 +7,8 @@
     def test_score_is_bounded(rows, context):
         assert 0 <= reference_evaluate("seed.json", rows, context)["SCORE"] <= 20
 
-The strategies need the package `hypothesis`, which no other part of formulaseed imports. Each is imported when it is
-first used: pytest loads the plugin in this folder in every run.
+The strategies need the package `hypothesis`, which no other part of formulaseed imports. Each name is imported when it is first
+used, since pytest loads the plugin in this folder in every run.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from formulaseed.testing.inputs import Restaurant, contexts, parameters, restaurants, rows
     from formulaseed.testing.random_seeds import seeds
 
-_PLACES = {
+_NAMES_BY_MODULE = {
     "collection": ("seed_tests",),
     "inputs": ("Restaurant", "contexts", "parameters", "restaurants", "rows"),
     "random_seeds": ("seeds",),
 }
-"""The names that each module of this package offers, in addition to `reference_evaluate`."""
+"""The public names of each module of this package; `reference_evaluate` is defined here."""
 __all__ = ["Restaurant", "contexts", "parameters", "reference_evaluate", "restaurants", "rows", "seed_tests", "seeds"]
 
 
@@ -41,18 +41,18 @@ def reference_evaluate(
     *,
     fixed: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Return every step's value by name, computed by a plain walk over the checked seed: slow and obviously right.
+    """Return every step's value by name, computed by a plain walk over the checked seed, which is slow and simple.
 
-    A seed that is given as a path is read again only if the file has changed. `fixed` steps have the values that it gives
-    and are not computed; those that use them are.
+    If `seed` is a path, the file is read again only after it has changed. `fixed` maps names of steps to values that they have
+    without being computed; the steps that use them are computed.
 
     Raises `SeedError` for a seed with errors, `DataError` for rows, a context or parameters that do not fit the
     seed, and `EvaluationError` for the first step that has no value.
     """
     from formulaseed.ir.interpret import interpret
-    from formulaseed.testing.loaded import loaded_seed
+    from formulaseed.testing.loaded import load_cached_seed
 
-    return interpret(loaded_seed(seed).program, rows, context, parameters, fixed=fixed)
+    return interpret(load_cached_seed(seed).program, rows, context, parameters, fixed=fixed)
 
 
 def __getattr__(name: str) -> Any:
@@ -60,11 +60,11 @@ def __getattr__(name: str) -> Any:
 
     from formulaseed.errors import require_extra
 
-    place = next((place for place, names in _PLACES.items() if name in names), None)
-    if place is None:
+    module_name = next((module for module, names in _NAMES_BY_MODULE.items() if name in names), None)
+    if module_name is None:
         raise AttributeError(f"module 'formulaseed.testing' has no attribute {name!r}")
     with require_extra("testing", f"`formulaseed.testing.{name}`"):
-        module = import_module(f"formulaseed.testing.{place}")
+        module = import_module(f"formulaseed.testing.{module_name}")
     return getattr(module, name)
 
 

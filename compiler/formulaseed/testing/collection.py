@@ -1,4 +1,4 @@
-"""Collect a seed as tests: it has no errors, its module is current, and the module has the properties of its seed."""
+"""Collects a seed as tests: it has no errors, its module is current, and the module has the properties of its seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formulaseed import pipeline
-from formulaseed.data.files import holds
+from formulaseed.data.files import has_text
 from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, read_style
 from formulaseed.errors import FormulaSeedError
@@ -20,34 +20,38 @@ from formulaseed.testing.naming import PROPERTIES, Failed, claim_name
 
 
 class SeedFile(pytest.File):
-    """A seed, whose tests are `check`, `module` (if a folder of modules is configured) and its properties."""
+    """A seed file, whose tests are `check`, `module` (if a folder of modules is configured) and its properties."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        yield SeedTest.from_parent(self, name="check", test=_check)
+        """Yield the tests of the seed; one with errors has no declared properties."""
+        yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):
-            yield SeedTest.from_parent(self, name="module", test=_module_is_current)
-        program = self.analysis.program
-        claims = [claim_name(claim) for claim in program.properties] if program is not None else []
-        for name in (*PROPERTIES, *claims):
-            yield SeedTest.from_parent(self, name=name, test=_property)
+            yield SeedTest.from_parent(self, name="module", test=_check_module)
+        names = [*PROPERTIES]
+        if self.analysis.program is not None:
+            names += map(claim_name, self.analysis.program.properties)
+        for name in names:
+            yield SeedTest.from_parent(self, name=name, test=_check_property)
 
     @cached_property
     def analysis(self) -> SeedAnalysis:
+        """The seed, checked, with its diagnostics."""
         return analyse(self.path)
 
     @property
-    def shown(self) -> str:
-        """The seed's path as commands are given it."""
+    def display_path(self) -> str:
+        """The seed's path relative to pytest's root folder, if it is in that folder."""
         root = self.config.rootpath
         return (self.path.relative_to(root) if self.path.is_relative_to(root) else self.path).as_posix()
 
-    def loaded(self) -> FormulaSeed:
-        """The checked seed. Its errors are reported by `check`, not by every test."""
+    def load(self) -> FormulaSeed:
+        """Load the checked seed. Skips the current test if it has errors, since the test `check` reports them."""
         if self.analysis.errors:
             pytest.skip("the seed has errors")
         return load_seed(self.path)
 
     def module_path(self, seed: FormulaSeed) -> Path | None:
+        """Return the path of the committed module; None if no folder of modules is configured."""
         from formulaseed.backends.python.names import module_name
 
         folder = self.config.getini("formulaseed_generated")
@@ -55,56 +59,64 @@ class SeedFile(pytest.File):
 
 
 class SeedTest(pytest.Item):
-    """One test of a seed."""
+    """One test of a seed, a function that raises if it fails."""
 
     def __init__(self, *, test: Callable[[SeedFile, SeedTest], None], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._test = test
 
     def runtest(self) -> None:
+        """Call the function with the file and this item."""
         assert isinstance(self.parent, SeedFile)
         self._test(self.parent, self)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the message alone for failures of this package, and a traceback for other exceptions."""
         if isinstance(excinfo.value, Failed | FormulaSeedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the seed's path, a line number, and the title of the test in reports."""
         return self.path, 0, f"{self.path.name}: {self.name}"
 
 
-def _check(seed: SeedFile, test: SeedTest) -> None:
-    """The seed has no errors; its warnings are a section of the report."""
-    diagnostics = seed.analysis.diagnostics
-    if seed.analysis.errors:
+def _check_seed(file: SeedFile, test: SeedTest) -> None:
+    """Raise `Failed` if the seed has errors; its warnings become a section of the test's report."""
+    diagnostics = file.analysis.diagnostics
+    if file.analysis.errors:
         raise Failed(f"{render_text(diagnostics)}\n{summarize(diagnostics)}")
     if diagnostics:
         test.add_report_section("call", "formulaseed", render_text(diagnostics))
 
 
-def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
-    """The committed module is what the seed compiles to, to the byte."""
-    loaded = seed.loaded()
-    path = seed.module_path(loaded)
+def _check_module(file: SeedFile, test: SeedTest) -> None:
+    """Raise `Failed` unless the committed module is byte for byte what the seed compiles to."""
+    seed = file.load()
+    path = file.module_path(seed)
     assert path is not None
-    again = f"run `formulaseed compile {seed.shown} --out {seed.config.getini('formulaseed_generated')}`"
+    command = f"run `formulaseed compile {file.display_path} --out {file.config.getini('formulaseed_generated')}`"
     if not path.is_file():
-        raise Failed(f"{path} is missing; {again}")
-    if not holds(path, pipeline.compile(loaded, style=read_style(path))):
-        raise Failed(f"{path} is not what {seed.shown} compiles to; {again}")
+        raise Failed(f"{path} is missing; {command}")
+    if not has_text(path, pipeline.compile(seed, style=read_style(path))):
+        raise Failed(f"{path} is not what {file.display_path} compiles to; {command}")
 
 
-def _property(seed: SeedFile, test: SeedTest) -> None:
-    """The committed module, or the one that would be committed, has the property that the test is named for."""
+def _check_property(file: SeedFile, test: SeedTest) -> None:
+    """Raise `Failed` unless the module has the property that the test is named for.
+
+    The module is the committed one or, if there is none, what the seed compiles to.
+    """
     pytest.importorskip("hypothesis", reason="needs the extra `testing`: pip install 'formulaseed[testing]'")
     from formulaseed.testing.properties import property_tests
 
-    loaded = seed.loaded()
-    path = seed.module_path(loaded)
-    committed = path is not None and path.is_file()
-    module = module_from_file(path) if path and committed else module_from_source(compile_seed(loaded), "tested")
-    property_tests(loaded, Evaluator(module))[test.name]()
+    seed = file.load()
+    path = file.module_path(seed)
+    if path is not None and path.is_file():
+        module = module_from_file(path)
+    else:
+        module = module_from_source(compile_seed(seed), "tested")
+    property_tests(seed, Evaluator(module))[test.name]()
 
 
 def seed_tests(test_file: str, seed: str, module: str) -> Callable[[str], None]:

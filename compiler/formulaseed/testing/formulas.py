@@ -1,4 +1,4 @@
-"""Generate random formulas, well typed by construction, over the operators and functions of the language's tables.
+"""Generates random formulas, well typed by construction, over the operators and functions of the language's tables.
 
 A formula is written from the top down: first its type (a number, a condition, a string), then its form, then its parts.
 Most values are small and plain, some at the edges.
@@ -6,9 +6,8 @@ Most values are small and plain, some at the edges.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -16,78 +15,27 @@ from typing import Any, ClassVar, TypeVar
 
 from hypothesis import strategies as st
 
-from formulaseed import limits
 from formulaseed.language import operators
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import ADDITIVE, ATOM, COMPARISONS, CONDITIONAL, MEMBERSHIP, OPERATORS, OR, UNARY
 from formulaseed.language.printer import literal_text, operand_precedences, parenthesize
 from formulaseed.language.types import Base
+from formulaseed.testing.scalars import EDGE_INTEGERS, SHORT_STRINGS
 
-JsonValue = str | int | float | bool | None
 _Choice = TypeVar("_Choice")
 
 DEPTH = 4
 """The maximum depth of nested operators."""
-
-# --- values
-
-EDGE_INTEGERS = (2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62 + 1, limits.INTEGER_MAX)
-EDGE_NUMBERS = (5e-324, 1e-300, 1e-17, 0.1, 9007199254740993.0, 1e16, 1e99, limits.INPUT_MAX)
-
-PLAIN_STRINGS = ("", "none", "mild", "severe", "Thai", "Bars", "Thai, Bars", "x", "X", "ß", "日本", "🍜")
-HOSTILE_STRINGS = (
-    "'", '"', "\\", "'''", '"""', "x\ny", "\t", "\r", "\x00", "\u2028", "{{ x }}", "{% raw %}", "# noqa", "# type: ignore",
-    "None", "True", "1", "\\N{DIGIT ONE}", "\ufeff", "%s", "$A", " ", "e\u0301", "\\'", "fmt: off",
-)  # fmt: skip
-SHORT_STRINGS = st.one_of(st.sampled_from(PLAIN_STRINGS), st.sampled_from(PLAIN_STRINGS + HOSTILE_STRINGS))
-STRINGS: st.SearchStrategy[str] = st.one_of(
-    st.sampled_from(PLAIN_STRINGS),
-    st.sampled_from(HOSTILE_STRINGS),
-    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12),
-)
-"""Any string but one with an unpaired surrogate, which JSON cannot hold."""
-
-
-def integers(
-    hints: Collection[int] = (), least: int = -limits.INTEGER_MAX, most: int = limits.INTEGER_MAX
-) -> st.SearchStrategy[int]:
-    """Return integers between two bounds: plain ones, the hints and their neighbours, edges, any."""
-    near = sorted({hint + step for hint in hints for step in (-1, 0, 1)})
-    edges = [sign * edge for edge in EDGE_INTEGERS for sign in (1, -1)]
-    pools = _sample_between(((0, 1, 2, 3, 4, 5, 7, 10, -1, -2, 100, 2023), near, near, edges), least, most)
-    return st.one_of(*pools, st.integers(least, most))
-
-
-def numbers(
-    hints: Collection[float] = (), least: float = -limits.INPUT_MAX, most: float = limits.INPUT_MAX
-) -> st.SearchStrategy[int | float]:
-    """Return integers and floats between two bounds, chosen as `integers` are."""
-    edges = [sign * edge for edge in EDGE_NUMBERS + EDGE_INTEGERS for sign in (1, -1)]
-    plain = (0, 1, 2, 3, 5, 0.0, -0.0, 0.5, 1.0, 2.5, 4.75, -1.5, -2)
-    pools = _sample_between((plain, [least, most], sorted(hints), edges), least, most)
-    # The nearest floats may be outside of the bounds.
-    low = float(least)
-    high = float(most)
-    low = math.nextafter(low, math.inf) if low < least else low
-    high = math.nextafter(high, -math.inf) if high > most else high
-    return st.one_of(*pools, *([st.floats(low, high, allow_nan=False)] if low <= high else []))
-
-
-def _sample_between(pools: Sequence[Sequence[_Choice]], least: float, most: float) -> list[st.SearchStrategy[_Choice]]:
-    """Return a strategy for each pool that has values between the bounds."""
-    inside = [[value for value in pool if least <= value <= most] for pool in pools]  # type: ignore[operator]
-    return [st.sampled_from(pool) for pool in inside if pool]
-
 
 # --- pieces of formulas
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name that formulas may use. `kind` is a type's name, `values` what an enum holds.
+    """A name that formulas may use. `kind` is the name of its type; `values` are those of an enum, or None.
 
-    One that `needs_guard` has no value where no review matches, and may only be used behind a test; the count `counted_by`
-    being 1 or more is such a test as well.
+    A variable that `needs_guard` has no value if no review matches, and may only be used after a test. The count `counted_by`
+    is at least 1 if the variable has a value, so that a test of the count is also a guard.
     """
 
     text: str
@@ -99,48 +47,52 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
+        """True for integers and numbers."""
         return self.kind in ("integer", "number")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a formula. `values` are those that a string can have; None if it can have any."""
+    """A formula that can be a part of another one. `values` are those that a string may have; None if it may have any."""
 
     text: str
     precedence: int = ATOM
     values: tuple[str, ...] | None = None
 
-    def at(self, least: int) -> str:
+    def as_operand(self, least: int) -> str:
+        """Return the text, in parentheses if its precedence is lower than `least`."""
         return parenthesize(self.text, self.precedence, least)
 
     @property
     def is_constant(self) -> bool:
-        """True if there is no name in it, so that the checker reports an error in it."""
+        """True if the piece contains no name, so that the checker computes it and reports an error in it."""
         return not any(character.isalpha() or character == "_" for character in self.text)
 
 
-def quoted(text: str) -> Piece:
-    """Return a string as a literal."""
+def string_literal(text: str) -> Piece:
+    """Return a string as a literal of a formula."""
     return Piece(literal_text(text), values=(text,))
 
 
 @cache
-def below(limit: int) -> st.SearchStrategy[int]:
-    """Return integers from 0 up to the limit, made once: a strategy is slow to make and quick to draw from."""
+def integers_below(limit: int) -> st.SearchStrategy[int]:
+    """Return a strategy for integers from 0 to `limit` - 1, cached since it is slow to create."""
     return st.integers(0, limit - 1)
 
 
 class Chooser:
-    """Draws choices."""
+    """A source of random choices, which Hypothesis controls."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
 
-    def any_of(self, choices: Sequence[_Choice]) -> _Choice:
-        return choices[self.draw(below(len(choices)))]
+    def choose(self, choices: Sequence[_Choice]) -> _Choice:
+        """Draw one of the choices, all equally likely."""
+        return choices[self.draw(integers_below(len(choices)))]
 
     def one_in(self, odds: int) -> bool:
-        return self.draw(below(odds)) == odds - 1
+        """Draw True in one of `odds` cases, else False."""
+        return self.draw(integers_below(odds)) == odds - 1
 
 
 PLAIN = ("1", "2", "3", "0", "5", "10", "100", "2023", "0.5", "1.0", "2.5", "0.1", "0.0", "1e-9", "4.", ".25")
@@ -161,10 +113,10 @@ _COUNT_GUARDS = ("{x} if {n} > 0 else {y}", "{x} * 2 if {n} != 0 else {y}", "{y}
 # --- forms of formulas
 
 Form = tuple[str, str]
-"""A template with the level of what it makes, a key of `_LEVELS`.
+"""A template of a formula, and the level of its precedence, a key of `_LEVELS`.
 
-`{n}` is a place for a number, `{n:+}` for one with parentheses where an operand of `+` needs them. `FormulaWriter.places`
-lists what the letters stand for; all places with one capital letter are filled with the same piece.
+`{n}` is a place for a number, and `{n:+}` a place for a number with parentheses if an operand of `+` needs them.
+`FormulaWriter.places` maps the letters to what they mean. All places with the same capital letter have the same piece.
 """
 Forms = Sequence[Sequence[Form | str]]
 """Groups of equally likely forms, or of names of methods that write one."""
@@ -177,15 +129,15 @@ _PLACE = re.compile(r"\{(\w)(?::(\S+?))?\}")
 
 
 def _binary(symbol: str) -> Form:
-    """Return the form of an arithmetic operator: a divisor or a base is seldom 0, most exponents are small."""
+    """Return the form of an arithmetic operator. Divisors and bases are seldom 0, and most exponents are small."""
     left, right = (_LEVEL_NAMES[level] for level in operand_precedences(symbol))
-    operands = {"**": ("d", "e")}.get(symbol, ("n", "n") if symbol in "+-" else ("d", "d"))
+    operands = {"**": ("d", "e"), "+": ("n", "n"), "-": ("n", "n")}.get(symbol, ("d", "d"))
     return f"{{{operands[0]}:{left}}} {symbol} {{{operands[1]}:{right}}}", _LEVEL_NAMES[OPERATORS[symbol].precedence]
 
 
 def _calls(function: Function) -> list[Form]:
-    """Return the calls of a function with each number of arguments, as a list if it takes one."""
-    # The default is sometimes null, too, and an operand that may fail counts only if it is used.
+    """Return forms of calls of a function, with each type and number of its arguments, also as a list if it takes one."""
+    # the default is sometimes null, too, and an operand that may fail matters only if it is used
     if function.replaces_null:
         return [(f"{function.name}({{o}}, {default})", "()") for default in ("{l}", "{m}", "{d}")]
     kinds = [{Base.BOOLEAN: "c", Base.STRING: "s"}.get(base, "d") for base in Base if base in function.takes]
@@ -197,13 +149,15 @@ def _calls(function: Function) -> list[Form]:
             rest = "i" if function.literal else "e"
         places = [kind, *[rest] * (count - 1)][:count]
         arguments = ", ".join(f"{{{place}}}" for place in places)
-        calls += [f"{function.name}({arguments})"] if function.list_argument != "must" else []
-        calls += [f"{function.name}([{arguments}])"] if function.list_argument != "no" else []
+        if function.list_argument != "must":
+            calls.append(f"{function.name}({arguments})")
+        if function.list_argument != "no":
+            calls.append(f"{function.name}([{arguments}])")
     return [(call, "()") for call in calls]
 
 
-def _joined(kind: str) -> list[Form]:
-    """Return the forms that join values by `and` and `or`, and the one that chooses by a condition."""
+def _logical_forms(kind: str) -> list[Form]:
+    """Return forms that combine values of a kind by `and`, by `or`, and by `if`."""
     both = f"{{{kind}:not}}"
     either = f"{{{kind}:and}}"
     forms = [(" and ".join([both] * count), "and") for count in (2, 3)]
@@ -215,23 +169,25 @@ _BINARY = [_binary(symbol) for symbol in OPERATORS]
 _CALLS = [call for function in FUNCTIONS.values() for call in _calls(function)]
 _SIGNS = [("-{n:-}", "-"), ("-{n:-}", "-"), ("+{n:-}", "-")]
 _NUMBERS: Forms = (
-    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, _joined("n"), _joined("n"), _SIGNS, [("{o:and} or {l}", "or")],
+    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, _logical_forms("n"), _logical_forms("n"), _SIGNS, [("{o:and} or {l}", "or")],
 )  # fmt: skip
-_COMPARED = [(f"{{n:+}} {operator} {{m:+}}", "<") for operator in COMPARISONS]
+_COMPARISONS = [(f"{{n:+}} {operator} {{m:+}}", "<") for operator in COMPARISONS]
 _CHAINS = [
     (f"{{m:+}} {first} {{m:+}} {second} {{m:+}}{end}", "<")
     for first, second in product(("<", "<=", "==", *COMPARISONS), repeat=2)
     for end in ("", "", " < {m:+}", " in [{m}, {m}]")
 ]
-_LISTED = [(f"{{n:+}} {word} [{items}]", "<") for word in MEMBERSHIP for items in ("{m}", "{m}, {m}", "{m}, {m}, {m}")]
-_FLAGS_COMPARED = [(f"{{c:+}} {sign} {flag}", "<") for sign in ("==", "!=") for flag in ("True", "false", "{b:+}")]
-_STRINGS_COMPARED = [
+_MEMBERSHIPS = [
+    (f"{{n:+}} {word} [{items}]", "<") for word in MEMBERSHIP for items in ("{m}", "{m}, {m}", "{m}, {m}, {m}")
+]
+_FLAG_COMPARISONS = [(f"{{c:+}} {sign} {flag}", "<") for sign in ("==", "!=") for flag in ("True", "false", "{b:+}")]
+_STRING_COMPARISONS = [
     (form, "<") for form in ("{x:+} == {y:+}", "{x:+} != {y:+}", "{x:+} in [{y}]", "{x:+} not in [{y}, {y}]")
 ]
-_CONTAINED = [("{s:+} in {s:+}", "<"), ("{s:+} not in {s:+}", "<")]
+_CONTAINMENTS = [("{s:+} in {s:+}", "<"), ("{s:+} not in {s:+}", "<")]
 _CONDITIONS: Forms = (
-    _COMPARED, _COMPARED, ["_named_flag"], ["_strings_compared"], ["_strings_compared"], ["_null_tested"], *[_joined("c")] * 3,
-    [("not {t:not}", "not")], _CHAINS, _LISTED, _CONTAINED, _FLAGS_COMPARED,
+    _COMPARISONS, _COMPARISONS, ["_flag"], ["_string_comparison"], ["_string_comparison"], ["_null_test"],
+    *[_logical_forms("c")] * 3, [("not {t:not}", "not")], _CHAINS, _MEMBERSHIPS, _CONTAINMENTS, _FLAG_COMPARISONS,
 )  # fmt: skip
 _STRING_CHOICES = [
     ("{x:and} or {y:and}", "or"),
@@ -239,11 +195,15 @@ _STRING_CHOICES = [
     ("{x:not} and {y:not}", "and"),
     ("{x:or} if {t:or} else {y}", ""),
 ]
-_STRINGS: Forms = (*[["_named_string"]] * 2, ["_string_literal"], *[["_one_of_two_strings"]] * 2)
+_STRINGS: Forms = (*[["_string_variable"]] * 2, ["_string_literal"], *[["_one_of_two_strings"]] * 2)
 
 
 class FormulaWriter(Chooser):
-    """Writes formulas of every kind over some variables and filters; `depth` bounds the nesting."""
+    """A writer of random formulas over some variables and filters.
+
+    A method that is named for a kind of formula, such as `number`, draws and returns one; `depth` bounds its nesting. A subclass
+    may add forms to `numbers` and `conditions`, and letters to `places`.
+    """
 
     numbers: ClassVar[Forms] = _NUMBERS
     conditions: ClassVar[Forms] = _CONDITIONS
@@ -252,12 +212,12 @@ class FormulaWriter(Chooser):
         "m": lambda writer, depth: writer.number(depth - 1),
         "d": lambda writer, depth: writer.positive(depth),
         "e": lambda writer, depth: writer.exponent(depth),
-        "i": lambda writer, _: Piece(writer.any_of(_DIGITS), UNARY),
-        "l": lambda writer, _: Piece(writer.any_of(PLAIN[:9])),
+        "i": lambda writer, _: Piece(writer.choose(_DIGITS), UNARY),
+        "l": lambda writer, _: Piece(writer.choose(PLAIN[:9])),
         "o": lambda writer, depth: writer.number_or_null(depth),
         "c": lambda writer, depth: writer.condition(depth),
         "b": lambda writer, depth: writer.condition(depth - 1),
-        "t": lambda writer, depth: writer.tested(depth),
+        "t": lambda writer, depth: writer.condition_or_null(depth),
         "s": lambda writer, depth: writer.string(depth),
     }
 
@@ -271,9 +231,12 @@ class FormulaWriter(Chooser):
         self.nullables = [v for v in variables if v.nullable]
 
     def form(self, groups: Forms, depth: int) -> Piece:
-        """Return a piece of one of the forms, or made by the method of that name."""
-        chosen = self.any_of(self.any_of(groups))
-        return getattr(self, chosen)(depth - 1) if isinstance(chosen, str) else self.fill(chosen, depth - 1)
+        """Choose a group, then a form of the group, and return a piece of that form; a string is the name of a method."""
+        chosen = self.choose(self.choose(groups))
+        if isinstance(chosen, str):
+            piece: Piece = getattr(self, chosen)(depth - 1)
+            return piece
+        return self.fill(chosen, depth - 1)
 
     def fill(self, form: Form, depth: int, **pieces: Piece) -> Piece:
         """Return the form with `pieces` in the places of their letters, and new pieces in all other places."""
@@ -283,99 +246,113 @@ class FormulaWriter(Chooser):
             piece = pieces.get(letter) or self.places[letter](self, depth)
             if letter.isupper():
                 pieces[letter] = piece
-            return piece.at(_LEVELS[place[2] or ""])
+            return piece.as_operand(_LEVELS[place[2] or ""])
 
         return Piece(_PLACE.sub(fill_place, form[0]), _LEVELS[form[1]])
 
-    def use(self, variable: Variable, instead: str) -> Piece:
-        """Return a variable as a value: guarded if it may be null, or sometimes left to fail."""
+    def use(self, variable: Variable, default: str) -> Piece:
+        """Return a variable as a value; one that may be null is guarded, with `default` in its place, or sometimes not."""
         name = variable.text
         if not variable.nullable or (not variable.needs_guard and self.one_in(8)):
             return Piece(name, values=variable.values)
-        guards = _NUMBER_GUARDS if variable.is_numeric else _GUARDS
-        guard = self.any_of([*guards, *(_COUNT_GUARDS if variable.counted_by else ())])
-        text = guard.format(x=name, y=instead, n=variable.counted_by)
+        guards = [*(_NUMBER_GUARDS if variable.is_numeric else _GUARDS)]
+        if variable.counted_by:
+            guards += _COUNT_GUARDS
+        guard = self.choose(guards)
+        text = guard.format(x=name, y=default, n=variable.counted_by)
         return Piece(text, OR if guard == _GUARDS[0] else CONDITIONAL)
 
-    def tested(self, depth: int) -> Piece:
-        """Return a condition, or sometimes a value that may be null and whose truth is tested."""
+    def condition_or_null(self, depth: int) -> Piece:
+        """Return a condition, or sometimes a variable that may be null, for a place that accepts null as false."""
         if self.nullables and self.one_in(8):
-            return Piece(self.any_of(self.nullables).text)
+            return Piece(self.choose(self.nullables).text)
         return self.condition(depth)
 
     # --- numbers
 
     def number(self, depth: int) -> Piece:
+        """Return a number that is not null."""
         return self.form(self.numbers, depth) if depth > 0 else self.plain(depth)
 
     def number_or_null(self, depth: int) -> Piece:
         """Return a number that is sometimes null."""
         known = [v for v in self.nullables if v.is_numeric and not v.needs_guard]
         if known and self.one_in(2):
-            return Piece(self.any_of(known).text)
-        return self.fill((self.any_of(["None if {t:or} else {n}", "{n:or} if {t:or} else None"]), ""), depth)
+            return Piece(self.choose(known).text)
+        return self.fill((self.choose(["None if {t:or} else {n}", "{n:or} if {t:or} else None"]), ""), depth)
 
     def positive(self, depth: int) -> Piece:
-        """Return a number that is not a constant of 0 or less, which the checker refuses as a divisor or in a logarithm."""
+        """Return a number, but no constant of 0 or less, which the checker rejects as a divisor or in a logarithm."""
         number = self.number(depth)
-        return Piece(self.any_of(POSITIVE)) if number.is_constant else number
+        return Piece(self.choose(POSITIVE)) if number.is_constant else number
 
     def exponent(self, depth: int) -> Piece:
-        return self.number(depth - 1) if self.one_in(5) else Piece(self.any_of(_EXPONENTS), UNARY)
+        """Return a number for the right side of `**`, which is usually a small constant."""
+        if self.one_in(5):
+            return self.number(depth - 1)
+        return Piece(self.choose(_EXPONENTS), UNARY)
 
     def plain(self, depth: int) -> Piece:
+        """Return a numeric variable or a literal."""
         if self.numeric and not self.one_in(3):
-            variable = self.any_of(self.numeric)
-            return self.use(variable, self.any_of(PLAIN[:9]) if variable.nullable else "")
-        return Piece(self.any_of(_EDGES if self.one_in(10) else PLAIN))
+            variable = self.choose(self.numeric)
+            return self.use(variable, self.choose(PLAIN[:9]) if variable.nullable else "")
+        return Piece(self.choose(_EDGES if self.one_in(10) else PLAIN))
 
     # --- strings
 
     def string(self, depth: int) -> Piece:
+        """Return a string that is not null."""
         return self.form(_STRINGS if depth > 0 else _STRINGS[:3], depth)
 
     def _string_literal(self, depth: int) -> Piece:
-        return quoted(self.draw(SHORT_STRINGS))
+        return string_literal(self.draw(SHORT_STRINGS))
 
-    def _named_string(self, depth: int) -> Piece:
+    def _string_variable(self, depth: int) -> Piece:
+        """Return a string variable, or a literal if there is none."""
         if not self.named_strings:
             return self._string_literal(depth)
-        variable = self.any_of(self.named_strings)
-        instead = self._string_literal(depth) if variable.nullable else quoted("")
-        piece = self.use(variable, instead.text)
+        variable = self.choose(self.named_strings)
+        default = self._string_literal(depth) if variable.nullable else string_literal("")
+        piece = self.use(variable, default.text)
         if piece.text == variable.text or variable.values is None:
             return piece
-        return Piece(piece.text, piece.precedence, (*variable.values, *(instead.values or ())))
+        return Piece(piece.text, piece.precedence, (*variable.values, *(default.values or ())))
 
     def _one_of_two_strings(self, depth: int) -> Piece:
+        """Return a form that chooses between two strings, whose values are those of both."""
         x = self.string(depth)
         y = self.string(depth)
-        piece = self.fill(self.any_of(_STRING_CHOICES), depth, x=x, y=y)
-        values = None if x.values is None or y.values is None else x.values + y.values
-        return Piece(piece.text, piece.precedence, values)
+        piece = self.fill(self.choose(_STRING_CHOICES), depth, x=x, y=y)
+        if x.values is None or y.values is None:
+            return piece
+        return Piece(piece.text, piece.precedence, x.values + y.values)
 
     # --- conditions
 
     def condition(self, depth: int) -> Piece:
+        """Return a boolean that is not null."""
         return self.form(self.conditions if depth > 0 else _CONDITIONS[:4], depth)
 
-    def _named_flag(self, depth: int) -> Piece:
+    def _flag(self, depth: int) -> Piece:
+        """Return a filter or a boolean variable, or a comparison if there is neither."""
         if self.filters and self.one_in(2):
-            return Piece(f"${self.any_of(self.filters)}")
+            return Piece(f"${self.choose(self.filters)}")
         if self.flags:
-            return self.use(self.any_of(self.flags), self.any_of(["False", "true"]))
-        return self.fill(self.any_of(_COMPARED), depth)
+            return self.use(self.choose(self.flags), self.choose(["False", "true"]))
+        return self.fill(self.choose(_COMPARISONS), depth)
 
-    def _null_tested(self, depth: int) -> Piece:
+    def _null_test(self, depth: int) -> Piece:
+        """Return a test of a variable that may be null, or a comparison if there is none."""
         if not self.nullables:
-            return self.fill(self.any_of(_COMPARED), depth)
-        form = self.any_of(["{x} == None", "{x} != None", "null == {x}", "null != {x}"])
-        return self.fill((form, "<"), depth, x=Piece(self.any_of(self.nullables).text))
+            return self.fill(self.choose(_COMPARISONS), depth)
+        form = self.choose(["{x} == None", "{x} != None", "null == {x}", "null != {x}"])
+        return self.fill((form, "<"), depth, x=Piece(self.choose(self.nullables).text))
 
-    def _strings_compared(self, depth: int) -> Piece:
-        """Compare two strings that can be equal."""
+    def _string_comparison(self, depth: int) -> Piece:
+        """Return a comparison of two strings that may be equal, since the checker rejects others."""
         x = self.string(depth)
         y = self.string(depth)
         if x.values is not None and y.values is not None and not set(x.values) & set(y.values):
-            y = quoted(self.any_of(x.values))
-        return self.fill(self.any_of(_STRINGS_COMPARED), depth, x=x, y=y)
+            y = string_literal(self.choose(x.values))
+        return self.fill(self.choose(_STRING_COMPARISONS), depth, x=x, y=y)

@@ -1,7 +1,7 @@
-"""Generate rows, contexts and parameters that fit a seed, one by one or as the whole input of a restaurant.
+"""Generates rows, contexts and parameters that fit a seed, one by one or as the whole input of a restaurant.
 
-Values are such as Yelp's data has, and there are no fields but those that the seed uses. With `wild` values are any that the
-seed accepts, and some of the other fields are present.
+By default the values are plausible, such as those of Yelp's data, and only the fields that the seed uses are present. With `wild`
+the values are any that the seed accepts, and other fields may be present, too.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.ir import nodes
 from formulaseed.language.inputs import _find_typo
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.testing.formulas import JsonValue
-from formulaseed.testing.loaded import loaded_seed
+from formulaseed.testing.loaded import load_cached_seed
+from formulaseed.testing.scalars import JsonValue
 from formulaseed.testing.values import Values
 
 JsonRow = dict[str, Any]
@@ -35,7 +35,7 @@ class Restaurant(NamedTuple):
 
 
 def restaurants(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[Restaurant]:
-    """Return restaurants: rows, a context and parameters for one evaluation."""
+    """Return a strategy for restaurants: rows, a context and parameters for one evaluation."""
     return st.builds(
         Restaurant,
         rows=rows(seed, wild=wild),
@@ -47,73 +47,77 @@ def restaurants(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.Searc
 def rows(
     seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8, wild: bool = False
 ) -> st.SearchStrategy[list[JsonRow]]:
-    """Return rows of one restaurant: `[{"review_id", "extraction": {…}, "meta": {…}}, …]`.
+    """Return a strategy for the rows of one restaurant: `[{"review_id", "extraction": {…}, "meta": {…}}, …]`.
 
-    Stars are 1 to 5, votes and other metadata 0 or more, dates of the years 2004 to 2030, and numbers without bounds at most a
-    million; with `wild` they are any that the seed accepts: negative, huge, of the year 1.
+    Stars are from 1 to 5, votes and other metadata are 0 or more, dates are in the years 2004 to 2030, and numbers without bounds
+    are at most a million. With `wild` all may be any that the seed accepts, also negative, huge or in the year 1.
     """
-    values = Values(loaded_seed(seed).program, wild)
-    row = st.fixed_dictionaries({"extraction": _record(values, SymbolKind.EXTRACTION), "meta": _metas(values)})
+    values = Values(load_cached_seed(seed).program, wild)
+    row = st.fixed_dictionaries({"extraction": _records(values, SymbolKind.EXTRACTION), "meta": _metas(values)})
     several = max(min_size, min(2, max_size))
-    few, more = (st.lists(row, min_size=least, max_size=max_size) for least in (min_size, several))
-    return _numbered(st.one_of(few, more, more))
+    any_number, more = (st.lists(row, min_size=size, max_size=max_size) for size in (min_size, several))
+    return _number_rows(st.one_of(any_number, more, more))
 
 
 def contexts(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[dict[str, JsonValue]]:
-    """Return contexts; their strings are often made of the keys of the seed's tables.
+    """Return a strategy for contexts, whose strings often consist of keys of the seed's tables.
 
-    Numbers are such as Yelp's businesses have, other ones 0 to a million; with `wild` any that the seed accepts.
+    Numbers of Yelp's businesses are plausible, others from 0 to a million; with `wild` they are any that the seed accepts.
     """
-    program = loaded_seed(seed).program
-    record = _record(Values(program, wild), SymbolKind.CONTEXT)
+    program = load_cached_seed(seed).program
+    contexts = _records(Values(program, wild), SymbolKind.CONTEXT)
     has_paths = any(field.path for field in program.context)
-    return record.flatmap(lambda fields: _with_paths(program, fields)) if has_paths else record
+    return contexts.flatmap(lambda context: _move_some_to_paths(program, context)) if has_paths else contexts
 
 
 def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[dict[str, JsonValue]]:
-    """Return parameters inside their bounds; absent ones have their defaults.
+    """Return a strategy for parameters within their bounds; an absent parameter has its default.
 
-    Without bounds numbers are at most a million; with `wild` any that the seed accepts.
+    Numbers without bounds are at most a million; with `wild` they are any that the seed accepts.
     """
-    program = loaded_seed(seed).program
+    program = load_cached_seed(seed).program
     values = Values(program, wild)
-    return st.fixed_dictionaries({}, optional={p.name: values.of(SymbolKind.PARAMETER, p) for p in program.parameters})
+    optional = {p.name: values.field_values(SymbolKind.PARAMETER, p) for p in program.parameters}
+    return st.fixed_dictionaries({}, optional=optional)
 
 
-def _with_paths(program: nodes.Program, record: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Return the record with some of the values that have a path moved there, written as Yelp does or as plain JSON.
+def _move_some_to_paths(program: nodes.Program, context: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Return copies of a context in which some of the fields with a path are there, written as Yelp does or as plain JSON.
 
-    A value stays if another field has the same path.
+    A field stays if another field has the same path.
     """
-    times = Counter(field.path for field in program.context)
-    placed = [field for field in program.context if field.path and times[field.path] == 1 and field.name in record]
-    ways = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in placed])
-    return ways.map(lambda forms: _move_to_paths(record, zip(placed, forms, strict=True)))
+    counts = Counter(field.path for field in program.context)
+    fields = [field for field in program.context if field.path and counts[field.path] == 1 and field.name in context]
+    forms = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in fields])
+    return forms.map(lambda chosen: _move_to_paths(context, zip(fields, chosen, strict=True)))
 
 
-def _move_to_paths(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
-    moved = dict(record)
-    for field, way in placed:
+def _move_to_paths(context: dict[str, Any], fields: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
+    """Return a copy of a context with each field at its path in its form, unless the form is "named" or the path is taken."""
+    moved = dict(context)
+    for field, form in fields:
         *keys, last = field.path
         section: Any = moved
         for key in keys:
             section = section.setdefault(key, {}) if isinstance(section, dict) else None
-        if way != "named" and isinstance(section, dict) and last not in section and field.path[0] not in record:
+        if form != "named" and isinstance(section, dict) and last not in section and field.path[0] not in context:
             value = moved.pop(field.name)
-            section[last] = value if way == "plain" and not isinstance(value, str) else _as_yelp_writes(value)
+            if form == "written" or isinstance(value, str):
+                value = _write_as_yelp(value)
+            section[last] = value
     return moved
 
 
-def _as_yelp_writes(value: Any) -> Any:
-    """Return an attribute as Yelp's data has it: a Python literal in a string; a number if it is not a plain numeral."""
+def _write_as_yelp(value: Any) -> Any:
+    """Return an attribute as Yelp's data has it: a Python literal in a string, or a number that is not a plain numeral."""
     if isinstance(value, str):
         return f"u{value!r}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return repr(value) if not is_number or _NUMERAL.fullmatch(repr(value)) else value
 
 
-def _record(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> st.SearchStrategy[dict[str, Any]]:
-    """Return objects of a kind's fields; wild ones sometimes have a field that resembles none."""
+def _records(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> st.SearchStrategy[dict[str, Any]]:
+    """Return objects with the fields of a kind, except those in `without`; wild ones may have a field with an unknown name."""
     required: dict[str, st.SearchStrategy[Any]] = {}
     optional: dict[str, st.SearchStrategy[Any]] = {}
     fields: Mapping[SymbolKind, Sequence[nodes.ExtractionField | nodes.InputField]] = {
@@ -126,47 +130,53 @@ def _record(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> 
             continue
         has_default = isinstance(field, nodes.ExtractionField) and field.default is not None
         may_be_missing = has_default or field.ty.nullable
-        value = values.of(kind, field)
-        value = st.one_of(value, value, st.none()) if may_be_missing else value
-        is_needed = Symbol(kind, field.name) in values.used and not may_be_missing
-        (required if is_needed else optional)[field.name] = value
+        value = values.field_values(kind, field)
+        if may_be_missing:
+            value = st.one_of(value, value, st.none())
+        is_required = Symbol(kind, field.name) in values.used and not may_be_missing
+        (required if is_required else optional)[field.name] = value
     if values.wild:
-        stranger = "surplus"
-        while _find_typo(stranger, {*required, *optional}) is not None:
-            stranger += "_surplus"
-        optional[stranger] = st.just(1)
+        # a name that resembles that of a field would be reported as a typo
+        unknown_name = "surplus"
+        while _find_typo(unknown_name, {*required, *optional}) is not None:
+            unknown_name += "_surplus"
+        optional[unknown_name] = st.just(1)
     return st.fixed_dictionaries(required, optional=optional)
 
 
 # --- rows
 
 
-_DATED = ("date", "year", "month")
+_DATE_FIELDS = ("date", "year", "month")
 
 
 def _metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
-    """Return metadata. Year, month and date are of one day; the date or the other two may be missing."""
-    record = _record(values, SymbolKind.META, without=_DATED)
-    used = [part for part in _DATED if Symbol(SymbolKind.META, part) in values.used]
+    """Return metadata, whose year, month and date agree; the date, or the other two, may be missing."""
+    metas = _records(values, SymbolKind.META, without=_DATE_FIELDS)
+    used = [name for name in _DATE_FIELDS if Symbol(SymbolKind.META, name) in values.used]
     if not (used or values.wild):
-        return record
-    combinations = [("date",), _DATED, *([] if "date" in used else [("year", "month")])]
-    return _add_date(record, values.days(), st.sampled_from(combinations))
+        return metas
+    combinations: list[tuple[str, ...]] = [("date",), _DATE_FIELDS]
+    if "date" not in used:
+        combinations.append(("year", "month"))
+    return _add_date(metas, values.days(), st.sampled_from(combinations))
 
 
 @st.composite
 def _add_date(
     draw: st.DrawFn,
-    record: st.SearchStrategy[dict[str, Any]],
+    metas: st.SearchStrategy[dict[str, Any]],
     days: st.SearchStrategy[datetime.date],
     combinations: st.SearchStrategy[tuple[str, ...]],
 ) -> dict[str, Any]:
-    meta = draw(record)
+    """Return metadata with the fields of one combination, all of the same day."""
+    meta = draw(metas)
     day = draw(days)
     parts = {"date": day.isoformat(), "year": day.year, "month": day.month}
     return {**meta, **{name: parts[name] for name in draw(combinations)}}
 
 
 @st.composite
-def _numbered(draw: st.DrawFn, rows: st.SearchStrategy[list[JsonRow]]) -> list[JsonRow]:
+def _number_rows(draw: st.DrawFn, rows: st.SearchStrategy[list[JsonRow]]) -> list[JsonRow]:
+    """Return rows with the review ids r1, r2 and so on."""
     return [{"review_id": f"r{index}", **row} for index, row in enumerate(draw(rows), 1)]

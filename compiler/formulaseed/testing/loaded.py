@@ -1,4 +1,4 @@
-"""Load seeds for tests: each file is read and checked once."""
+"""Loads seeds for tests, and caches them by the content of their files."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from formulaseed.data.files import read_bytes
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 
 
-def loaded_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
-    """Return the checked seed; that of a path is kept for as long as the file has the same content.
+def load_cached_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
+    """Load a checked seed, from a cache if it is the path of a file with the same content as before.
 
-    Raises what `load_seed` raises.
+    Raises the errors of `load_seed`.
     """
     if not isinstance(seed, str | os.PathLike) or os.fspath(seed) == "-":
         return load_seed(seed)
     data, _ = read_bytes(seed, limits.SEED_BYTES)
-    return _seed_of(os.fspath(seed), Path.cwd(), data)
+    return _load_content(os.fspath(seed), Path.cwd(), data)
 
 
 @lru_cache(maxsize=16)
-def _seed_of(path: str, folder: Path, data: bytes) -> FormulaSeed:
+def _load_content(path: str, folder: Path, data: bytes) -> FormulaSeed:
+    """Load the seed at a path; `folder`, which `path` may be relative to, and `data`, its content, are keys of the cache."""
     return load_seed(path)

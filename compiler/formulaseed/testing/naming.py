@@ -1,17 +1,17 @@
-"""Names the tests of a module and their failure; needs neither pytest nor Hypothesis."""
+"""Names the tests of a module, and defines their exception; needs neither pytest nor Hypothesis."""
 
 from __future__ import annotations
 
 from formulaseed.ir import nodes
 
 PROPERTIES = ("agreement", "bounds", "order")
-"""The tests of every module; each property that the seed declares is one more."""
+"""The names of the tests that every module has; each property that its seed declares is one more test."""
 
 
 class Failed(Exception):
-    """Raised if a test of a seed fails; shown without a traceback."""
+    """Raised if a test of a seed fails; pytest shows the message without a traceback."""
 
 
 def claim_name(claim: nodes.Property) -> str:
-    """Return the name of the test of a declared property."""
+    """Return the name of a declared property's test."""
     return f"{claim.step}-{claim.direction}-in-{claim.variable}"

@@ -1,6 +1,6 @@
-"""The pytest plugin: seeds as tests, and a fixture that loads evaluators.
+"""Plugs into pytest: collects seeds as tests, and offers a fixture that loads evaluators.
 
-It does nothing until `formulaseed_seeds` is configured or the fixture is used, and imports nothing before.
+It imports and does nothing until `formulaseed_seeds` is configured or the fixture is used.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the settings of this plugin."""
     parser.addini("formulaseed_seeds", "the seeds to test, as patterns of paths: tasks/*/seed.json", type="args")
     parser.addini("formulaseed_generated", "the folder with the seeds' generated modules, which must be current")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Collect the configured seeds in this run, if there are any. Raises `UsageError` for a pattern without files."""
     patterns: list[str] = config.getini("formulaseed_seeds")
     if patterns:
-        seeds = {path: None for pattern in patterns for path in _matches(config.rootpath, pattern)}
+        seeds = {path: None for pattern in patterns for path in _find_seeds(config.rootpath, pattern)}
         config.pluginmanager.register(_Seeds(seeds), "formulaseed-seeds")
-        if config.args_source is config.ArgsSource.TESTPATHS:  # nothing was asked for: the seeds are tests as well
-            visited = [Path(argument).absolute() for argument in config.args]
-            config.args += [str(seed) for seed in seeds if not any(map(seed.is_relative_to, visited))]
+        # a run without arguments visits the configured folders; seeds outside of them are tests, too
+        if config.args_source is config.ArgsSource.TESTPATHS:
+            folders = [Path(argument).absolute() for argument in config.args]
+            config.args += [str(seed) for seed in seeds if not any(map(seed.is_relative_to, folders))]
 
 
-def _matches(root: Path, pattern: str) -> list[Path]:
-    """Return the files of a pattern. Raises `UsageError` if there are none."""
+def _find_seeds(root: Path, pattern: str) -> list[Path]:
+    """Return the files that match a pattern, sorted. Raises `UsageError` if there are none."""
     paths = sorted(root.glob(pattern))
     if not paths:
         raise pytest.UsageError(f"formulaseed_seeds: no file is called {pattern} in {root}")
@@ -40,12 +43,13 @@ def _matches(root: Path, pattern: str) -> list[Path]:
 
 
 class _Seeds:
-    """Collects the configured seeds, and no other file."""
+    """A plugin that collects the configured seeds, and no other file."""
 
     def __init__(self, seeds: dict[Path, None]) -> None:
         self.seeds = seeds
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SeedFile | None:
+        """Return the collector of a seed; None for any other file."""
         if file_path not in self.seeds:
             return None
         from formulaseed.testing.collection import SeedFile
@@ -55,15 +59,18 @@ class _Seeds:
 
 @pytest.fixture(scope="session")
 def formulaseed_evaluator(pytestconfig: pytest.Config) -> Callable[[str | Path], Evaluator]:
-    """Loads the evaluator of a seed or a generated module, once a run; its path begins at pytest's root folder."""
+    """Return a function that loads the evaluator of a seed or a generated module, once in a run.
+
+    Its argument is a path relative to pytest's root folder.
+    """
     from formulaseed.api import load_evaluator
 
-    loaded: dict[Path, Evaluator] = {}
+    evaluators: dict[Path, Evaluator] = {}
 
     def load(path: str | Path) -> Evaluator:
-        place = pytestconfig.rootpath / path
-        if place not in loaded:
-            loaded[place] = load_evaluator(place)
-        return loaded[place]
+        full_path = pytestconfig.rootpath / path
+        if full_path not in evaluators:
+            evaluators[full_path] = load_evaluator(full_path)
+        return evaluators[full_path]
 
     return load

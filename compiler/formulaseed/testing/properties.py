@@ -1,6 +1,7 @@
-"""Tests a module with Hypothesis: it agrees with the reference evaluator, and has the properties that its seed has.
+"""Tests a module with Hypothesis: it agrees with the reference evaluator, and has the properties that its seed declares.
 
-In: a checked seed, and the evaluator of its module. Out: functions that raise `Failed` with the smallest restaurant found.
+In: a checked seed, and the evaluator of its module. Out: functions that raise `Failed`, whose message shows the smallest
+restaurant that refutes the property.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from formulaseed.ir.interpret import interpret
 from formulaseed.language import typed
 from formulaseed.language.types import Base, Value
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.testing.comparing import growth, outcome, raised, rounding
+from formulaseed.testing.comparing import bound_rounding, growth, raise_step, try_evaluate
 from formulaseed.testing.inputs import Restaurant, restaurants
 from formulaseed.testing.naming import PROPERTIES, Failed, claim_name
 
@@ -29,7 +30,7 @@ MAX_PERMUTED_ROWS = 8
 
 
 def property_tests(seed: FormulaSeed, evaluator: Evaluator) -> dict[str, Callable[[], None]]:
-    """Return the tests of a module by name. Each raises `Failed` if it finds a restaurant that refutes its property."""
+    """Return the tests of a module by name; each raises `Failed` if some restaurant refutes its property."""
     tests: dict[str, Callable[[], None]] = {}
     for name, test in zip(PROPERTIES, (_test_agreement, _test_bounds, _test_order), strict=True):
         tests[name] = partial(test, seed, evaluator)
@@ -39,40 +40,40 @@ def property_tests(seed: FormulaSeed, evaluator: Evaluator) -> dict[str, Callabl
 
 
 def _for_examples(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """Return the decorator of a function that Hypothesis calls with examples of the strategies."""
-    # `Phase.explain` comments on arguments, which our messages do not print.
+    """Return a decorator. The decorated function takes no arguments, and runs the original with examples of the strategies."""
+    # `Phase.explain` comments on arguments, which our messages do not print
     phases = [phase for phase in settings().phases if phase is not Phase.explain]
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     profile = settings(deadline=None, phases=phases, suppress_health_check=slow)
     return lambda function: profile(given(*strategies)(function))
 
 
-def _failed(message: str, restaurant: Restaurant, **values: object) -> Failed:
-    """Return a failure that shows a restaurant and what it leads to, a line of JSON for each part."""
+def _failure(message: str, restaurant: Restaurant, **values: object) -> Failed:
+    """Return, not raise, a failure whose message has a line of JSON for each part of a restaurant and each of `values`."""
     parts = {**restaurant._asdict(), **values}
     lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]
     return Failed("\n".join([message, *lines]))
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the names whose values differ, or that only one of the two has."""
+def _differing_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the names whose values differ, or that only one of the two mappings has."""
     return [name for name in {**after, **before} if before.get(name, ...) != after.get(name, ...)]
 
 
-def _only(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _select(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 
 def _test_agreement(seed: FormulaSeed, evaluator: Evaluator) -> None:
-    """Every step has the value that the reference evaluator computes, or fails as there, also on implausible data."""
+    """Raise `Failed` unless every step has the value, or the failure, of the reference evaluator, also on implausible data."""
 
     @_for_examples(restaurants(seed, wild=True))
     def run(restaurant: Restaurant) -> None:
-        actual = outcome(evaluator.trace, *restaurant)
-        expected = outcome(interpret, seed.program, *restaurant)
-        if names := _changed(actual, expected):
-            values = {"module": _only(actual, names), "reference": _only(expected, names)}
-            raise _failed("the module and the reference evaluator disagree", restaurant, **values)
+        actual = try_evaluate(evaluator.trace, *restaurant)
+        expected = try_evaluate(interpret, seed.program, *restaurant)
+        if names := _differing_names(actual, expected):
+            values = {"module": _select(actual, names), "reference": _select(expected, names)}
+            raise _failure("the module and the reference evaluator disagree", restaurant, **values)
 
     run()
 
@@ -81,7 +82,7 @@ def _test_agreement(seed: FormulaSeed, evaluator: Evaluator) -> None:
 
 
 def _test_bounds(seed: FormulaSeed, evaluator: Evaluator) -> None:
-    """Every output is what the checker has proved it to be: within bounds, or one of its values."""
+    """Raise `Failed` unless every output is what the checker has proved it to be: within bounds, or one of its values."""
     steps = {step.name: step for step in seed.program.steps}
 
     @_for_examples(restaurants(seed))
@@ -91,31 +92,33 @@ def _test_bounds(seed: FormulaSeed, evaluator: Evaluator) -> None:
             outputs = evaluator.evaluate(*restaurant)
         except EvaluationError:
             return
-        if names := _changed(outputs, _only(trace, seed.program.output)):
-            raise _failed("`evaluate` and `trace` disagree", restaurant, evaluate=outputs, trace=_only(trace, names))
+        if names := _differing_names(outputs, _select(trace, seed.program.output)):
+            raise _failure("`evaluate` and `trace` disagree", restaurant, evaluate=outputs, trace=_select(trace, names))
         for name, value in outputs.items():
             if not _is_within_bounds(steps[name], value):
                 message = f"{name} is {value!r}, and it is always {_bounds_text(steps[name])}"
-                raise _failed(message, restaurant, steps=trace)
+                raise _failure(message, restaurant, steps=trace)
 
     run()
 
 
 def _is_within_bounds(step: nodes.Step, value: Value) -> bool:
-    """Return True if the value is one that the checker knows the step to have."""
+    """Return True if the value has the type and the bounds that the checker has proved for the step."""
     if value is None:
         return step.ty.nullable
     if step.ty.values is not None:
         return value in step.ty.values
     if not step.ty.is_numeric:
         return isinstance(value, bool if step.ty.base is Base.BOOLEAN else str)
-    types = (int,) if step.ty.base is Base.INTEGER else (int, float)
-    if isinstance(value, bool) or not isinstance(value, types) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    if step.ty.base is Base.INTEGER and not isinstance(value, int):
         return False
     return step.range is None or step.range.low <= value <= step.range.high
 
 
 def _bounds_text(step: nodes.Step) -> str:
+    """Return the type and the bounds of a step for a message."""
     if step.ty.values is not None:
         return f"one of {', '.join(map(repr, step.ty.values))}"
     bounds = ""
@@ -127,20 +130,20 @@ def _bounds_text(step: nodes.Step) -> str:
 # --- the order of the rows
 
 
-class _Rounding(NamedTuple):
-    """The steps of a seed by what the order of the rows may do to them, since each addition of floats rounds."""
+class _OrderEffects(NamedTuple):
+    """The steps of a seed that the order of the rows may change, since each addition of floats rounds."""
 
     sums: tuple[str, ...]
-    """The sums of floats that depend on no formula with a sum inside."""
+    """The sums of floats that depend on no formula which contains a sum."""
     exact: frozenset[str]
-    """The steps that depend on no sum of floats: they are the same in every order."""
+    """The steps that depend on no sum of floats, so that no order changes them."""
     is_inside_formulas: bool
-    """Whether some formula contains a sum of floats, which no step has as its value."""
+    """True if some formula contains a sum of floats, whose value is not that of a step."""
 
 
 def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
-    """No step depends on the order of the rows, but for the rounding of sums of floats and what that changes."""
-    kinds = _rounding_of(seed.program)
+    """Raise `Failed` if the order of the rows changes a step by more than the rounding of sums of floats explains."""
+    effects = _order_effects(seed.program)
 
     @_for_examples(restaurants(seed), st.permutations(range(MAX_PERMUTED_ROWS)))
     def run(restaurant: Restaurant, order: list[int]) -> None:
@@ -150,35 +153,35 @@ def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
             after: dict[str, Any] = evaluator.trace(*permuted)
         except EvaluationError:
             return
-        changed = _changed(before, after)
-        moved_sums = [name for name in kinds.sums if name in changed]
-        # If a sum moves, what it changes is not compared: a verdict may be on either side of its threshold.
-        exact = kinds.exact if moved_sums or kinds.is_inside_formulas else changed
+        changed = _differing_names(before, after)
+        moved_sums = [name for name in effects.sums if name in changed]
+        # if a sum moves, its dependents are not compared: a verdict may be on either side of its threshold
+        exact = effects.exact if moved_sums or effects.is_inside_formulas else changed
         wrong = [name for name in changed if name in exact]
         for name in moved_sums[:1]:
-            if not math.isclose(before[name], after[name], rel_tol=0, abs_tol=rounding(seed, restaurant, name)):
+            if not math.isclose(before[name], after[name], rel_tol=0, abs_tol=bound_rounding(seed, restaurant, name)):
                 wrong.append(name)
         if wrong:
-            values = {"before": _only(before, wrong), "after": _only(after, wrong)}
-            raise _failed(
-                f"{', '.join(wrong)}: not the same in another order", restaurant, order=permuted.rows, **values
-            )
+            values = {"order": permuted.rows, "before": _select(before, wrong), "after": _select(after, wrong)}
+            raise _failure(f"{', '.join(wrong)}: not the same in another order", restaurant, **values)
 
     run()
 
 
-def _rounding_of(program: nodes.Program) -> _Rounding:
+def _order_effects(program: nodes.Program) -> _OrderEffects:
+    """Return the steps that the order of the rows may change, and those that it cannot change."""
     steps = [step for step in program.steps if not isinstance(step.operation, nodes.Filter)]
     rounded = {step.name for step in steps if any(map(_may_round, step.aggregates()))}
     inside = {step.name for step in steps if step.aggregate is None and step.name in rounded}
-    all_rounded, moved_by_formulas = _with_dependents(program, rounded), _with_dependents(program, inside)
-    sums = tuple(step.name for step in steps if step.name in rounded - moved_by_formulas)
-    return _Rounding(sums, frozenset(step.name for step in steps) - all_rounded, bool(inside))
+    sums = rounded - _add_dependents(program, inside)
+    exact = frozenset(step.name for step in steps) - _add_dependents(program, rounded)
+    return _OrderEffects(tuple(step.name for step in steps if step.name in sums), exact, bool(inside))
 
 
-def _with_dependents(program: nodes.Program, names: set[str]) -> set[str]:
-    """Return the steps, and all that use one of them, directly or through others."""
-    uses, dependents = program.uses(), set(names)
+def _add_dependents(program: nodes.Program, names: set[str]) -> set[str]:
+    """Return a copy of `names` with all steps that use one of them, directly or through other steps."""
+    uses = program.uses()
+    dependents = set(names)
     for step in program.steps:
         if uses[step.name] & dependents:
             dependents.add(step.name)
@@ -186,7 +189,7 @@ def _with_dependents(program: nodes.Program, names: set[str]) -> set[str]:
 
 
 def _may_round(aggregate: typed.Aggregate) -> bool:
-    """Return True if the value may depend on the order of the rows."""
+    """Return True if rounding may make the aggregate depend on the order of the rows."""
     operand = aggregate.operand
     return aggregate.entry.depends_on_order and operand is not None and operand.info.ty.base is Base.NUMBER
 
@@ -195,16 +198,16 @@ def _may_round(aggregate: typed.Aggregate) -> bool:
 
 
 def _test_claim(seed: FormulaSeed, claim: nodes.Property) -> None:
-    """The step does not fall, or rise, when the variable grows and only what uses it changes."""
+    """Raise `Failed` if the step falls, or rises for a decreasing claim, when the variable grows."""
     is_increasing = claim.direction == "increasing"
+    moved = "falls" if is_increasing else "rises"
 
     @_for_examples(restaurants(seed), growth(seed, claim.variable))
     def run(restaurant: Restaurant, more: float) -> None:
-        change = raised(seed, restaurant, claim.variable, more)
+        change = raise_step(seed, restaurant, claim.variable, more)
         if change.falls(claim.step) if is_increasing else change.rises(claim.step):
-            moved = "falls" if is_increasing else "rises"
-            names = _changed(change.before, change.after)
-            values = {"before": _only(change.before, names), "after": _only(change.after, names)}
-            raise _failed(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
+            names = _differing_names(change.before, change.after)
+            values = {"before": _select(change.before, names), "after": _select(change.after, names)}
+            raise _failure(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
 
     run()

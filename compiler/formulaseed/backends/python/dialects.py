@@ -122,10 +122,7 @@ SEEDS = Dialect(
 REQUESTS = Dialect(
     syntax=_SYNTAX | {ast.keyword, ast.ListComp, ast.SetComp, ast.Set, ast.With},
     types=_TYPES | {ast.List},
-    modules={
-        **_ATTRIBUTE_MODULES,
-        "re": frozenset({"IGNORECASE", "compile", "fullmatch"}),
-    },
+    modules={**_ATTRIBUTE_MODULES, "re": frozenset({"IGNORECASE", "compile", "fullmatch"})},
     imports={
         "__future__": frozenset({"annotations"}),
         "collections.abc": frozenset({"Mapping", "Sequence"}),

@@ -293,7 +293,7 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=raises, is_float=is_float, depth=depth)
 
     def _print_comparison(self, node: typed.Comparison) -> Printed:
-        """Print a comparison; a constant one in a form that a type checker accepts."""
+        """Print a comparison. A constant one is printed as its value, or in a form that a type checker accepts."""
         if node.is_constant and (_is_null_test(node) or isinstance(node.first, typed.Literal)):
             sides = [self.print_finite(side) for side in _list_sides(node) if not isinstance(side, typed.Literal)]
             return print_after_all(sides, node.operators[0] in ("!=", "not in"))

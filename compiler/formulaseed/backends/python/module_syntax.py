@@ -133,7 +133,7 @@ class _Checker:
             self._define_name(statement, name.name, self.modules)
 
     def _define_imports(self, statement: ast.ImportFrom) -> None:
-        """Register names that are imported from a module, under their own names."""
+        """Register names that are imported from a module. Raises `_Foreign` for other names, or under other names."""
         members = self.dialect.imports.get(statement.module or "", frozenset())
         if statement.level or any(name.name not in members or name.asname for name in statement.names):
             message = f"the import from `{statement.module}` is not among those of generated modules"
@@ -142,7 +142,7 @@ class _Checker:
             self._define_name(statement, name.name, self.imports)
 
     def _define_fields(self, body: list[ast.stmt]) -> None:
-        """Register the fields of a class."""
+        """Register the fields of a class. Raises `_Foreign` for a name that is private, a frame's, or repeated."""
         own_fields: set[str] = set()
         for statement in body:
             match statement:

@@ -18,8 +18,17 @@ from formulaseed.extractors.model.ledger import Spent, UnconfirmedBatch
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.extractors.model.store_file import StoreError
-from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
-from formulaseed.llm.failures import line_of
+from formulaseed.llm.calls import (
+    Answer,
+    Attempt,
+    ModelCall,
+    ModelCapabilities,
+    UnusableAnswer,
+    Usage,
+    format_cost,
+    sum_costs,
+)
+from formulaseed.llm.failures import summarize_error
 from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:
@@ -66,21 +75,21 @@ class UsageStats:
         cost = 0.0 if attempt.usage is None else self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch)
         if attempt.is_bound:
             self.unknown += 1
-            self.at_most = total([self.at_most, cost])
+            self.at_most = sum_costs([self.at_most, cost])
         elif attempt.usage is not None:
             self.usage += attempt.usage
-            self.paid = total([self.paid, cost])
+            self.paid = sum_costs([self.paid, cost])
 
     def add_lost(self, lost: Sequence[Spent]) -> None:
         """Count the attempts of a batch that has no result for them."""
         self.attempts += sum(spent.count for spent in lost)
         self.unknown += sum(spent.count for spent in lost)
-        self.at_most = total([self.at_most, cost_of(lost, self.prices)])
+        self.at_most = sum_costs([self.at_most, cost_of(lost, self.prices)])
 
     @property
     def upper_bound(self) -> float | None:
         """What the run has cost at most."""
-        return total([self.paid, self.at_most, self.unconfirmed_usd])
+        return sum_costs([self.paid, self.at_most, self.unconfirmed_usd])
 
     @property
     def unconfirmed_usd(self) -> float | None:
@@ -98,9 +107,9 @@ class UsageStats:
     def lines(self) -> list[str]:
         """Return the closing lines, for people."""
         usage = self.usage
-        paid = f"paid {cost_text(self.paid)} for {number_of(self.asked, 'call')}"
+        paid = f"paid {format_cost(self.paid)} for {number_of(self.asked, 'call')}"
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
-        saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
+        saved = f"the store saved {number_of(self.stored, 'call')}, {format_cost(self.saved)}"
         shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
         found = {
             f"{paid}; {saved}": True,
@@ -109,7 +118,7 @@ class UsageStats:
             ),
             f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
             f"{number_of(self.unknown, 'attempt')} ended without an answer that states its cost: up to "
-            f"{cost_text(self.at_most)} more may have been charged": self.unknown,
+            f"{format_cost(self.at_most)} more may have been charged": self.unknown,
             self._unconfirmed_line(): self.unconfirmed,
             "the API lists batches with their time and number of requests, in its console and at GET /v1/messages/batches; "
             "a run with --batch looks for them, too": self.unconfirmed,
@@ -119,7 +128,7 @@ class UsageStats:
         return [line for line, is_shown in found.items() if is_shown]
 
     def _unconfirmed_line(self) -> str:
-        cost = cost_text(self.unconfirmed_usd)
+        cost = format_cost(self.unconfirmed_usd)
         batches = "a batch" if len(self.unconfirmed) == 1 else f"{len(self.unconfirmed)} batches"
         created = ", ".join(map(created_text, self.unconfirmed))
         return f"at most {cost} may have been billed for {batches} whose creation was cut off: {created}"
@@ -154,7 +163,7 @@ class AnswerCache:
                 return None
         return stored if self._tries(question.key, stored) >= MAX_TRIES else None
 
-    def call(self, question: Question, able: ModelCapabilities) -> Call:
+    def call(self, question: Question, able: ModelCapabilities) -> ModelCall:
         """Return the question as a call; after an answer that was unusable with more room, and with what was wrong."""
         last = self.store.get(question.key)
         rejected = last.reason if last is not None and last.content is None else ""
@@ -167,7 +176,7 @@ class AnswerCache:
         """Count an answer that did not have to be asked for."""
         self.usage.stored += 1
         cost = self.usage.prices.cost(self.spec.model, stored.usage, is_batch=stored.is_batch)
-        self.usage.saved = total([self.usage.saved, cost])
+        self.usage.saved = sum_costs([self.usage.saved, cost])
 
     def read(self, key: str, answer: Answer, text: str | None = None, *, is_batch: bool = False) -> StoredAnswer:
         """Store an answer's content, or why it is unusable.
@@ -178,12 +187,12 @@ class AnswerCache:
         try:
             stored = StoredAnswer(self.spec.read(answer, text), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
-            stored = StoredAnswer(None, printable(line_of(error)), answer.usage, is_batch, tries)
+            stored = StoredAnswer(None, printable(summarize_error(error)), answer.usage, is_batch, tries)
             self._retried.add(key)
         self.store.put(key, self.spec.model, stored)
         return stored
 
-    def begin(self, call: Call) -> int:
+    def begin(self, call: ModelCall) -> int:
         """Note an attempt before it is sent. Raises `AskedElsewhere` where another process asks, or has the answer."""
         return self.store.ledger.begin(call, lambda: self._is_needed(call.key))
 
@@ -214,7 +223,7 @@ class AnswerCache:
             sum(each.count for each in self.store.ledger.lost),
             cost_of(self.store.ledger.lost, self.usage.prices),
         )
-        line = f"{number_of(lost, 'call')} in flight when an earlier run ended: up to {cost_text(cost)} may have been charged"
+        line = f"{number_of(lost, 'call')} in flight when an earlier run ended: up to {format_cost(cost)} may have been charged"
         return [*self.usage.lines(), *([line] if lost else [])]
 
     def extraction(self, review: ReviewInput, passes: Sequence[StoredAnswer]) -> Extraction:
@@ -255,4 +264,4 @@ def cost_of(attempts: Iterable[Spent], prices: Prices) -> float | None:
         None if each.usage is None else prices.cost(each.model, each.usage, is_batch=each.is_batch, calls=each.count)
         for each in attempts
     ]
-    return total(costs)
+    return sum_costs(costs)

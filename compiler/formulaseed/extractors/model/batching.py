@@ -23,8 +23,8 @@ from formulaseed.extractors.base import SyncExtractor
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache, cost_of
 from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
-from formulaseed.llm.batches import BatchClient, BatchResult, MayExist
-from formulaseed.llm.calls import Call, ModelCapabilities, Usage, params
+from formulaseed.llm.batches import BatchClient, BatchMayExist, BatchResult
+from formulaseed.llm.calls import ModelCall, ModelCapabilities, Usage, build_request
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed
 from formulaseed.llm.interruption import Interruption
@@ -177,7 +177,7 @@ class BatchExtractor(SyncExtractor):
             self._cut_off_in_a_row = min(self._cut_off_in_a_row + len(numbers), ROUNDS - 1)
         return bool(numbers)
 
-    async def _create(self, client: BatchClient, number: int, calls: list[Call]) -> None:
+    async def _create(self, client: BatchClient, number: int, calls: list[ModelCall]) -> None:
         """Create a batch. Where this is interrupted, it is finished all the same, since its calls will be paid for."""
         creation = asyncio.ensure_future(self._created(client, number, calls))
         try:
@@ -188,11 +188,11 @@ class BatchExtractor(SyncExtractor):
             await asyncio.gather(creation, return_exceptions=True)
             raise
 
-    async def _created(self, client: BatchClient, number: int, calls: list[Call]) -> None:
+    async def _created(self, client: BatchClient, number: int, calls: list[ModelCall]) -> None:
         self._sent.update(call.key for call in calls)
         try:
             batch = await client.create_batch(calls)
-        except MayExist as error:
+        except BatchMayExist as error:
             self._notify(f"{error}; it is looked for")
             self._cut_off.add(number)
             return
@@ -203,7 +203,7 @@ class BatchExtractor(SyncExtractor):
         self._cut_off_in_a_row = 0
         self._notify(f"sent {number_of(len(calls), 'call')} as {batch}")
 
-    def _missing(self) -> Iterator[Call]:
+    def _missing(self) -> Iterator[ModelCall]:
         usage, prices = self._answers.usage, self._answers.usage.prices
         # an open batch claims its questions, which count below
         closed = [batch.spent for batch in self._answers.unconfirmed() if not batch.is_open]
@@ -223,25 +223,25 @@ class BatchExtractor(SyncExtractor):
                 continue
             call = self._answers.call(question, self._capabilities)
             if self._ledger.claim_on(key) == "batch":  # whose cost counts
-                self._bound += _at_most(prices.at_most(call, is_batch=True))
+                self._bound += _at_most(prices.max_cost(call, is_batch=True))
             elif self._fits(call):
                 yield call
 
-    def _fits(self, call: Call) -> bool:
+    def _fits(self, call: ModelCall) -> bool:
         if self._most_usd is None:
             return True
-        bound = self._answers.usage.prices.at_most(call, is_batch=True)
+        bound = self._answers.usage.prices.max_cost(call, is_batch=True)
         if bound is None or self._bound + bound > self._most_usd:
             self.stopped = f"it could cost more than the limit of ${self._most_usd:g}"
             return False
         self._bound += bound
         return True
 
-    def _batches(self, missing: Iterator[Call]) -> Iterator[list[Call]]:
-        calls: list[Call] = []
+    def _batches(self, missing: Iterator[ModelCall]) -> Iterator[list[ModelCall]]:
+        calls: list[ModelCall] = []
         size = 0
         for call in missing:
-            length = len(json.dumps(params(call), ensure_ascii=False).encode()) + 100
+            length = len(json.dumps(build_request(call), ensure_ascii=False).encode()) + 100
             if calls and (len(calls) >= MOST_REQUESTS or size + length > MOST_BYTES):
                 yield calls
                 calls, size = [], 0
@@ -279,11 +279,11 @@ class BatchExtractor(SyncExtractor):
             return not batch.is_being_created and await self._is_given_up(client, batch)
         start = time.perf_counter()
         try:
-            state = await client.state(batch.id)
+            state = await client.read_state(batch.id)
             if not state.has_ended:
                 return False
             read: set[str] = set()
-            async with contextlib.aclosing(client.results(state)) as results:
+            async with contextlib.aclosing(client.read_results(state)) as results:
                 async for entry in results:
                     read.add(entry.key)
                     self._take(batch.number, entry, round((time.perf_counter() - start) * 1000))
@@ -310,11 +310,11 @@ class BatchExtractor(SyncExtractor):
         is_recent = now - self._looked_for.setdefault(batch.number, now) < window
         keys, known = self._ledger.keys_of(batch.number), self._ledger.batch_ids()
         may_appear = is_recent and now - batch.at < _SECONDS_TO_ARRIVE
-        async for state in client.batches_since(batch.at - _CLOCKS_DIFFER):
+        async for state in client.list_batches(batch.at - _CLOCKS_DIFFER):
             if state.count == len(keys) and state.id not in known:
                 if not state.has_ended:
                     may_appear = True
-                elif await client.first_key(state) in keys:
+                elif await client.read_first_key(state) in keys:
                     self._ledger.created(batch.number, state.id)
                     self._cut_off_in_a_row = 0
                     self._notify(f"found {state.id}, whose creation was cut off: {number_of(len(keys), 'call')}")

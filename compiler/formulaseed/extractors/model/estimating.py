@@ -21,7 +21,7 @@ from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.answers import AnswerCache
 from formulaseed.extractors.model.prompting import PromptSpec, Question
-from formulaseed.llm.calls import ModelCapabilities, Usage, cost_text
+from formulaseed.llm.calls import ModelCapabilities, Usage, format_cost
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
@@ -146,10 +146,10 @@ def estimate(
         low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
         if low is None or high is None:
             return [*lines, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
-        lines.append(f"cost {title}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
+        lines.append(f"cost {title}: {format_cost(low)} to {format_cost(high)} (prices of {prices.as_of})")
     if counted is None:
         thinking = Usage(output=round(_output_range(spec, calls, thinking=True)[1] - output[1]))
-        more = cost_text(prices.cost(spec.model, thinking))
+        more = format_cost(prices.cost(spec.model, thinking))
         batch = " (half of that with --batch)" if may_batch else ""
         lines.append(f"up to {more} more where the model's thinking cannot be switched off{batch}")
     return [*lines, "at the upper end every tenth call is repeated"]

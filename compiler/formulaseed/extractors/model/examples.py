@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from itertools import islice
 
 from formulaseed import limits
-from formulaseed.data.jsonl import Line, LocatedRestaurant
+from formulaseed.data.jsonl import InputLine, LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, ReviewedLine
-from formulaseed.data.results import FieldValue, find_quote, handled
+from formulaseed.data.results import FieldValue, find_quote, truncate_review
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.recorded import recorded_value
@@ -24,7 +24,7 @@ Texts = Callable[[Collection[ReviewKey]], Mapping[ReviewKey, str]]
 
 
 def reviewed_answers(
-    lines: Iterable[Line], fields: Sequence[AskedField], handling: ReviewHandling | None, texts: Texts
+    lines: Iterable[InputLine], fields: Sequence[AskedField], handling: ReviewHandling | None, texts: Texts
 ) -> tuple[ReviewedAnswer, ...]:
     """Return the first `limits.REVIEW_EXAMPLES` lines as examples; `texts` finds the reviews of those without a text.
 
@@ -58,10 +58,10 @@ def texts_of(restaurants: Iterable[LocatedRestaurant], wanted: Collection[Review
     return found
 
 
-def _record(line: Line) -> ReviewedLine:
-    if isinstance(line.found, DataError):
-        raise DataError(str(line.found), line.place)
-    return ReviewedLine.read(line.found, line.place)
+def _record(line: InputLine) -> ReviewedLine:
+    if isinstance(line.content, DataError):
+        raise DataError(str(line.content), line.place)
+    return ReviewedLine.read(line.content, line.place)
 
 
 def _example(
@@ -69,7 +69,7 @@ def _example(
 ) -> ReviewedAnswer:
     if whole is None:
         raise DataError("it has no `text`, and the contexts do not have its review")
-    text = handled(whole, handling)
+    text = truncate_review(whole, handling)
     if text is None or len(text) > limits.REVIEW_EXAMPLE_CHARACTERS:
         raise DataError(f"its review has {len(whole):,} characters, which are too many: leave the line out")
     if not text.strip():

@@ -23,7 +23,7 @@ from typing import Literal
 
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.model.store_file import Database
-from formulaseed.llm.calls import Attempt, Call, Usage
+from formulaseed.llm.calls import Attempt, ModelCall, Usage
 
 LEASE = 60.0
 """Seconds after which an owner that has not renewed its lease counts as ended."""
@@ -115,7 +115,7 @@ class Ledger:
                 return "batch" if batch else "process"
         return ""
 
-    def begin(self, call: Call, is_needed: Callable[[], bool]) -> int:
+    def begin(self, call: ModelCall, is_needed: Callable[[], bool]) -> int:
         """Note an attempt before it is sent; return its number.
 
         Raises `AskedElsewhere` where another process, or a batch, asks the question now, or where it `is_needed` no more.
@@ -147,7 +147,7 @@ class Ledger:
 
     # --- batches
 
-    def begin_batch(self, asked: str, calls: Sequence[Call]) -> tuple[int, list[Call]]:
+    def begin_batch(self, asked: str, calls: Sequence[ModelCall]) -> tuple[int, list[ModelCall]]:
         """Note a batch before it is created; return its number, and the calls that nobody else has asked.
 
         `asked` is the id of the specification, which alone can read the answers.
@@ -352,8 +352,8 @@ class _Presence:
                 db.execute(_RENEW, self.row())
 
 
-def _noted(call: Call, owner: str, batch: int | None = None) -> tuple[object, ...]:
-    tokens = call.at_most.to_json().values()
+def _noted(call: ModelCall, owner: str, batch: int | None = None) -> tuple[object, ...]:
+    tokens = call.max_usage.to_json().values()
     return (call.key, call.model, int(batch is not None), batch, owner, *tokens, time.time())
 
 

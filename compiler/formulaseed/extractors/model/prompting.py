@@ -21,7 +21,15 @@ from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _quote
-from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, params, prompt
+from formulaseed.llm.calls import (
+    Answer,
+    Effort,
+    ModelCall,
+    ModelCapabilities,
+    UnusableAnswer,
+    build_request,
+    render_prompt,
+)
 from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 from formulaseed.source.text import one_line
 
@@ -94,7 +102,7 @@ class PromptSpec:
         self.schema = self._schema()
         self.max_tokens = self._max_tokens()
         # in the order in which it is sent: a model writes its answer in the order of the schema's properties
-        request = params(self.call(Question("", "", "")))
+        request = build_request(self.call(Question("", "", "")))
         self._request_hash = hashlib.sha256(json.dumps(request).encode())
         self.id = self._request_hash.hexdigest()[:_KEY_LENGTH]
         """Identifies the specification: a hash of the request without a review."""
@@ -119,12 +127,14 @@ class PromptSpec:
             found.append(Question(digest.hexdigest()[:_KEY_LENGTH], user, review.text))
         return found
 
-    def call(self, question: Question, able: ModelCapabilities = _CURRENT, times: int = 1, rejected: str = "") -> Call:
+    def call(
+        self, question: Question, able: ModelCapabilities = _CURRENT, times: int = 1, rejected: str = ""
+    ) -> ModelCall:
         """Return the question as a call to a model that is able to do so much.
 
         `times` multiplies the longest answer; `rejected` is why the last answer is unusable, if there was one.
         """
-        return Call(
+        return ModelCall(
             key=question.key,
             model=self.model,
             system=self.system,
@@ -212,7 +222,7 @@ class PromptSpec:
             (_json({"review": example.text.strip()}), json.dumps(self._answer(example), ensure_ascii=False))
             for example in self.examples
         ]
-        return prompt("extract", keys=keys, examples=examples, shows_facts=bool(self._own_prompt))
+        return render_prompt("extract", keys=keys, examples=examples, shows_facts=bool(self._own_prompt))
 
     def _answer(self, example: ReviewedAnswer) -> dict[str, Any]:
         """Return the answer that an example shows; without the quote of a value that claims something, if nobody gave one."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
-from formulaseed.data.jsonl import lines_of
+from formulaseed.data.jsonl import open_lines
 from formulaseed.errors import ArgumentError, DataError, FormulaSeedError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
@@ -24,8 +24,8 @@ from formulaseed.extractors.model.settings import ModelSettings
 from formulaseed.extractors.model.store import Store, default_path, opened_for_run
 from formulaseed.extractors.options import Callbacks
 from formulaseed.ir import nodes
-from formulaseed.llm.calls import cost_text
-from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
+from formulaseed.llm.calls import format_cost
+from formulaseed.llm.connecting import Limits, NotReady, check_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.runtime.reviews import ReviewSource
@@ -40,7 +40,7 @@ def require_session(options: ModelSettings) -> None:
     _refuse_running_loop()
     _read_prices(options)
     try:
-        must_be_ready()
+        check_ready()
     except NotReady:
         with Store(_path_of(options), read_only=True) as store:
             if not store.info()["answers"]:
@@ -66,7 +66,7 @@ def open_answers(
 
     if not is_dry and options.needs_all_answers and source.can_reread:
         try:
-            must_be_ready()
+            check_ready()
         except NotReady:
             with Store(path, read_only=True) as store:
                 if next(cache(store).unanswered(source.read_reviews()), None) is not None:
@@ -125,7 +125,7 @@ def _make_prompt(
     asked, examples = fields_of(program), program.examples
     if options.examples is not None:
         file = os.fsdecode(options.examples) if isinstance(options.examples, str | os.PathLike) else "`examples`"
-        lines = lines_of(options.examples, "examples")
+        lines = open_lines(options.examples, "examples")
         examples = reviewed_answers(lines, asked, program.review_handling, find_texts)
         if not examples:
             raise DataError(f"{file} has no reviewed answer")
@@ -158,7 +158,7 @@ def _show_speed(usage: UsageStats, total: int | None, show: Callable[[str], None
             note += f", {failed:,} failed"
         if total is not None:
             note += f", {_duration(max(0, total - answered - failed) / rate)} left"
-        show(f"{note}, {rate:.1f}/s, {cost_text(usage.paid)}")
+        show(f"{note}, {rate:.1f}/s, {format_cost(usage.paid)}")
 
     return count
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from formulaseed.data.jsonl import Lines
-from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput, handled
+from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput, truncate_review
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, SyncExtractor
 from formulaseed.extractors.options import Callbacks
@@ -92,7 +92,7 @@ def recorded_answers(
                 key = review.business_id, review.review_id
                 answers[key] = RecordedAnswer(*key, review.text, fields)
     for (business_id, review_id), whole in recorded.texts.items():
-        text = handled(whole, handling)
+        text = truncate_review(whole, handling)
         fields = recorded.extract(ReviewInput(business_id, review_id, "")).fields
         if text is not None and fields is not None:
             answers.setdefault((business_id, review_id), RecordedAnswer(business_id, review_id, text, fields))

@@ -24,19 +24,8 @@ FIELDS: list[Json] = [
 ]
 _ROW_NUMBERS = ("n", "x", "cool", "stars", "review_stars", "useful", "review_useful", "funny", "year", "review_cool")
 _NAMES = [
-    "a",
-    "b",
-    "n_mild",
-    "SCORE",
-    "n_extractions",
-    "a_sum",
-    "a_count",
-    "SCORE_MAX",
-    "e",
-    "extraction",
-    "rows",
-    "verdict",
-]
+    "a", "b", "n_mild", "SCORE", "n_extractions", "a_sum", "a_count", "SCORE_MAX", "e", "extraction", "rows", "verdict",
+]  # fmt: skip
 _VARIABLES = ("e", "e", "e", "r", "x", "review", "a")
 
 

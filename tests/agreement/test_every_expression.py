@@ -29,7 +29,7 @@ from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Source, Span
 from generated_trees import assigned, has_known_result, plain, without_floats
 from helpers import IS_DEEP
-from three_ways import Arguments, Json, Outcome, Ways, exact, shown
+from three_ways import Arguments, Json, Outcome, Ways, describe_outcome, exact
 
 BATCH = 500
 GRID: dict[str, tuple[Any, ...]] = {
@@ -208,6 +208,6 @@ def assert_printed(trees: Sequence[ast.expr], steps: Sequence[nodes.Step]) -> No
 
 def tried(formula: ast.expr, values: dict[str, Any]) -> Outcome:
     try:
-        return shown(third_evaluator.value(formula, values))
+        return describe_outcome(third_evaluator.value(formula, values))
     except third_evaluator.Fault as fault:
-        return shown(fault)
+        return describe_outcome(fault)

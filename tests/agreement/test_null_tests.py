@@ -28,7 +28,7 @@ def test_null_is_distinguished_after_any_other_test() -> None:
         "compute": [{"name": f"S{n}", "op": "expr", "expr": text} for n, text in enumerate(formulas)],
     }
     seed["output"] = [step["name"] for step in seed["compute"]]
-    ways = Ways.of(seed)
+    ways = Ways.load(seed)
     for v in (None, *values):
         for w in values:
             bare = {"context": SimpleNamespace(v=v, w=w)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -104,6 +105,7 @@ MISFITS: dict[str, list[tuple[Json, str]]] = {
         ({"late": None}, "must be of type boolean, not None"),
         ({"stars": ...}, "must be of type number, not None"),
         ({"stars": True}, "must be of type number, not True"),
+        ({"stars": math.nan}, "is out of range: nan"),
         ({"city": 5}, "must be of type string, not 5"),
     ],
     "param": [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import reference_evaluate
-from helpers import formulaseed, without_errors, write_json
+from helpers import formulaseed, places, without_errors, write_json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from seed_v1_cases import FIELDS, python_scope, v1_inputs, v1_seeds
@@ -378,13 +377,6 @@ def test_damaged_seeds_give_diagnostics_alone(seed: Json) -> None:
         compile_seed(seed, formatted=False)
         moved = migrate(seed, found.program)
         assert moved.not_moved or not analyse(moved.seed).has_errors
-
-
-def places(value: Json) -> Iterator[tuple[Json, Any]]:
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from places(value[key])
 
 
 def assert_only_diagnostics(seed: Json) -> SeedAnalysis:

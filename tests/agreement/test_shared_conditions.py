@@ -1,8 +1,6 @@
-"""Aggregates that share conditions: in a module they stand under one `if`, and each keeps the guard that it stands behind."""
+"""Aggregates that share conditions are computed under one `if` of the module, and each condition keeps its guard."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, compile_seed, load_evaluator
@@ -11,8 +9,7 @@ from formulaseed.testing import reference_evaluate
 from helpers import without_errors
 from hypothesis import given
 from hypothesis import strategies as st
-
-Json = Any
+from three_ways import Json, evaluate_steps
 
 GUARDS = (
     "e['useful'] > 0", "0 < e['useful']", "e['useful'] != 0", "e['useful'] >= 0", "0 < e['useful'] < 10", "0 < e['stars'] < 10",
@@ -24,29 +21,25 @@ RISKY = (
     "e['stars'] * e['stars'] * e['stars'] * e['stars'] > 0.5",
     "e['useful'] / n > 1", "round(e['stars'] * 1e300) > 1", "e['useful'] + e['stars'] > 2",
 )  # fmt: skip
-OLDER_ROWS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "extraction": st.fixed_dictionaries({"sev": st.sampled_from("ab")}),
-            "meta": st.fixed_dictionaries(
-                {"useful": st.sampled_from((-4, -1, 0, 1, 2, 2000)), "stars": st.sampled_from((0, 1, 2.5, 5, 1e100))}
-            ),
-        }
-    ),
-    max_size=3,
-)
+REVIEWS = st.fixed_dictionaries({
+    "extraction": st.fixed_dictionaries({"sev": st.sampled_from("ab")}),
+    "meta": st.fixed_dictionaries({
+        "useful": st.sampled_from((-4, -1, 0, 1, 2, 2000)), "stars": st.sampled_from((0, 1, 2.5, 5, 1e100)),
+        "fans": st.sampled_from((None, 0, 10)), "rank": st.sampled_from((None, 1, 2.5)),
+    }),
+})  # fmt: skip
 
 
 @st.composite
 def v1_seeds(draw: st.DrawFn) -> Json:
-    """Counts and sums over the same few conditions, in ever other orders; some are asked for behind a guard alone."""
+    """Draw seeds of counts and sums over the same few conditions in different orders, some only used behind a guard."""
     conditions = draw(st.lists(st.sampled_from(GUARDS + RISKY), min_size=1, max_size=4, unique=True))
     conditions.append(draw(st.sampled_from(RISKY)))
     steps = [{"name": "n", "formula": "sum(1 for e in extractions if e['sev'] == 'a')"}]
     for number in range(draw(st.integers(2, 4))):
         chosen = draw(st.permutations(conditions))[: draw(st.integers(1, len(conditions)))]
-        what = draw(st.sampled_from(("1", "e['stars']")))
-        loop = f"sum({what} for e in extractions if {' and '.join(chosen)})"
+        term = draw(st.sampled_from(("1", "e['stars']")))
+        loop = f"sum({term} for e in extractions if {' and '.join(chosen)})"
         loop += draw(st.sampled_from(("", "", " if n > 0 else 0", " if n > 1 else 0")))
         steps.append({"name": f"s{number}", "formula": loop})
     return {
@@ -63,32 +56,21 @@ TESTS = (
     {"meta.rank": {"!=": None}}, {"meta.rank": {"<": 2.5}}, {"meta.stars": {">": 2}},
     {"$HAS": True}, {"$HAS": False}, {"$BOTH": True},
 )  # fmt: skip
-ROWS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "meta": st.fixed_dictionaries(
-                {
-                    "fans": st.sampled_from((None, 0, 10)),
-                    "rank": st.sampled_from((None, 1, 2.5)),
-                    "stars": st.sampled_from((1, 3)),
-                }
-            )
-        }
-    ),
-    max_size=3,
-)
 
 
 @st.composite
 def newer_seeds(draw: st.DrawFn) -> Json:
-    """Counts over conditions on fields that may be null, with filters that prove that they are not."""
+    """Draw seeds of counts over conditions on nullable fields, with filters that exclude null."""
     filters = [
         {"name": "HAS", "op": "define_filter", "meta": {"fans": {"!=": None}}},
         {"name": "BOTH", "op": "define_filter", "where": {"$HAS": True, "meta.rank": {"!=": None}}},
     ]
-    tests = draw(st.lists(st.sampled_from(TESTS), min_size=1, max_size=4))
+    chosen = draw(st.lists(st.sampled_from(TESTS), min_size=1, max_size=4))
     steps = [
-        {"name": f"S{number}", "op": "count", "where": {k: v for one in draw(st.permutations(tests)) for k, v in one.items()}}
+        {
+            "name": f"S{number}", "op": "count",
+            "where": {key: test for tests in draw(st.permutations(chosen)) for key, test in tests.items()},
+        }
         for number in range(draw(st.integers(2, 4)))
     ]  # fmt: skip
     meta = [{"name": name, "type": ty, "nullable": True} for name, ty in NULLABLE.items()]
@@ -100,32 +82,16 @@ def newer_seeds(draw: st.DrawFn) -> Json:
     }
 
 
-@given(v1_seeds(), OLDER_ROWS)
+@given(v1_seeds() | newer_seeds(), st.lists(REVIEWS, max_size=3))
 def test_a_condition_keeps_its_guard(seed: Json, rows: Json) -> None:
-    assert_agree(seed, rows)
-
-
-@given(newer_seeds(), ROWS)
-def test_a_test_of_what_may_be_null_keeps_its_guard(seed: Json, rows: Json) -> None:
-    assert_agree(seed, rows)
-
-
-def assert_agree(seed: Json, rows: Json) -> None:
-    """Module and interpreter, in values and in faults; the module's own evidence fails with no other fault either."""
-    found = analyse(seed)
-    if found.has_errors:
+    """Module and interpreter agree in values and in faults; conditions on nullable fields keep their tests for null."""
+    analysis = analyse(seed)
+    if analysis.has_errors:
         return
-    loaded = without_errors(found)
+    loaded = without_errors(analysis)
     evaluator = load_evaluator(loaded)
-    expected = outcome(lambda: reference_evaluate(loaded, rows, {}))
-    assert outcome(lambda: evaluator.trace(rows, {})) == expected, compile_seed(seed)
-
-
-def outcome(call: Any) -> object:
-    try:
-        return {name: (type(value), value) for name, value in call().items()}
-    except EvaluationError as error:
-        return error.step, error.kind
+    expected = evaluate_steps(lambda: reference_evaluate(loaded, rows, {}))
+    assert evaluate_steps(lambda: evaluator.trace(rows, {})) == expected, compile_seed(seed)
 
 
 @pytest.mark.parametrize(

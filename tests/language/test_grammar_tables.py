@@ -15,65 +15,20 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 
 STARTS = {"formula": "formula", "continuation": "formula", "v1": "v1"}
 WORDS = [
-    *[
-        "and",
-        "or",
-        "not",
-        "in",
-        "if",
-        "else",
-        "for",
-        "True",
-        "none",
-        "N",
-        "meta.stars",
-        "index",
-        "orb",
-        "truely",
-        "x",
-        "$F",
-    ],
-    *("1", "2.5", ".5", "1e5", "007", "1_000", "'a'", '"b\\""', "'c", "max(", "sum(", "extractions", "e['kind']"),
-    *[
-        "(",
-        ")",
-        "[",
-        "]",
-        ",",
-        "+",
-        "-",
-        "*",
-        "**",
-        "/",
-        "//",
-        "%",
-        "<",
-        "<=",
-        "==",
-        "!=",
-        ">",
-        ">=",
-        "=",
-        "?",
-        "&&",
-        ";",
-    ],
-]
+    "and", "or", "not", "in", "if", "else", "for", "True", "none", "N", "meta.stars", "index", "orb", "truely", "x", "$F",
+    "1", "2.5", ".5", "1e5", "007", "1_000", "'a'", '"b\\""', "'c", "max(", "sum(", "extractions", "e['kind']",
+    "(", ")", "[", "]", ",", "+", "-", "*", "**", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "=", "?", "&&", ";",
+]  # fmt: skip
+RIGHT_AND_WRONG = (
+    "", "  ", "1 +", "max(1, 2,)", "a not in ['x', 'y'] or -b ** 2 // 3", "(1 if x else 2) < y <= 3", "< 4 and > 1",
+    "sum(1 for e in extractions if e['kind'] == 'a' and e['x'] if y) / 2",
+)  # fmt: skip
 
 
 def texts() -> Iterator[str]:
     """Formulas, right and wrong ones, the same in every run."""
     chosen = random.Random(7)
-    yield from (
-        "",
-        "  ",
-        "1 +",
-        "max(1, 2,)",
-        "a not in ['x', 'y'] or -b ** 2 // 3",
-        "(1 if x else 2) < y <= 3",
-        "< 4 and > 1",
-    )
-    yield "sum(1 for e in extractions if e['kind'] == 'a' and e['x'] if y) / 2"
+    yield from RIGHT_AND_WRONG
     for _ in range(3_000):
         yield (" " if chosen.random() < 0.8 else "").join(chosen.choices(WORDS, k=chosen.randint(1, 8)))
 

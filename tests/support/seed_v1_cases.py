@@ -24,19 +24,8 @@ FIELDS: list[Json] = [
 ]
 _ROW_NUMBERS = ("n", "x", "cool", "stars", "review_stars", "useful", "review_useful", "funny", "year", "review_cool")
 _NAMES = [
-    "a",
-    "b",
-    "n_mild",
-    "SCORE",
-    "n_extractions",
-    "a_sum",
-    "a_count",
-    "SCORE_MAX",
-    "e",
-    "extraction",
-    "rows",
-    "verdict",
-]
+    "a", "b", "n_mild", "SCORE", "n_extractions", "a_sum", "a_count", "SCORE_MAX", "e", "extraction", "rows", "verdict",
+]  # fmt: skip
 _VARIABLES = ("e", "e", "e", "r", "x", "review", "a")
 
 
@@ -214,7 +203,8 @@ def _halves(low: int, high: int) -> st.SearchStrategy[float]:
 
 
 _EXTRACTIONS = st.fixed_dictionaries({
-    "kind": st.sampled_from(KINDS), "n": st.integers(-3, 5), "x": _halves(-2, 4), "flag": st.booleans(), "cool": st.integers(0, 3),
+    "kind": st.sampled_from(KINDS), "n": st.integers(-3, 5), "x": _halves(-2, 4), "flag": st.booleans(),
+    "cool": st.integers(0, 3),
 })  # fmt: skip
 _METADATA = st.fixed_dictionaries({
     "stars": _halves(1, 5), "useful": st.integers(0, 4), "funny": st.integers(0, 2), "cool": st.integers(5, 9),

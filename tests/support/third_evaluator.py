@@ -85,10 +85,6 @@ _ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-def _round(value: Any, *digits: int) -> Any:
-    return round(value, *digits)
-
-
 def _total(*values: Any) -> Any:
     """Added one by one from the left; a newer Python's `sum` rounds differently."""
     total = values[0] if values else 0
@@ -99,9 +95,16 @@ def _total(*values: Any) -> Any:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": lambda *values: max(values), "min": lambda *values: min(values), "sum": _total, "abs": abs,
-    "log": math.log, "sqrt": math.sqrt, "round": _round, "int": int, "float": float, "pow": _power,
+    "log": math.log, "sqrt": math.sqrt, "round": round, "int": int, "float": float, "pow": _power,
     "floor": math.floor, "ceil": math.ceil, "clamp": lambda value, low, high: max(low, min(high, value)), "len": len,
 }  # fmt: skip
+
+
+def _add(terms: Iterable[Any], total: Any) -> Any:
+    """Return the total with the terms added one by one."""
+    for term in terms:
+        total += term
+    return total
 
 
 def bounded(value: Any) -> Any:
@@ -348,21 +351,13 @@ class Restaurant:
             case "count":
                 return sum(1 for _ in self._matching(step))
             case "sum":
-                total: Any = 0.0 if step["name"] in self.decimals else 0
-                for found in self._found(step):
-                    total += found
-                return bounded(total)
+                return bounded(_add(self._found(step), 0.0 if step["name"] in self.decimals else 0))
             case "max" | "min":
-                best = None
-                for found in self._found(step):
-                    if best is None or (found > best if step["op"] == "max" else found < best):
-                        best = found
-                return step.get("default") if best is None else best
+                values = list(self._found(step))
+                return (max if step["op"] == "max" else min)(values) if values else step.get("default")
             case "mean":
                 terms = list(self._found(step))
-                total = 0.0 if any(isinstance(term, float) for term in terms) else 0
-                for term in terms:
-                    total += term
+                total = _add(terms, 0.0 if any(isinstance(term, float) for term in terms) else 0)
                 return bounded(total) / len(terms) if terms else step.get("default")
             case "any":
                 return True in {bool(found) for found in self._values(step)}
@@ -419,25 +414,19 @@ def _record(space: str, declared: Sequence[Json], given: Json) -> dict[str, Any]
     }
 
 
-def _at(given: Json, path: Sequence[str]) -> Any:
-    """What stands at a path; the first text on the way may hold it as a Python literal."""
-    for place, key in enumerate([*path, None]):
-        if isinstance(given, str):
+def _at(record: Json, path: Sequence[str]) -> Any:
+    """Return the value at a path; the first string on the way may contain it as a Python literal."""
+    value, is_literal = record, False
+    for key in [*path, None]:
+        if isinstance(value, str) and not is_literal:
+            is_literal = True
             try:
-                written = ast.literal_eval(given)
+                value = ast.literal_eval(value)
             except (ValueError, SyntaxError):
-                written = given
-            rest = path[place:]
-            return _of(written, rest) if rest else written
+                pass
         if key is not None:
-            given = given.get(key) if isinstance(given, dict) else None
-    return given
-
-
-def _of(given: Any, path: Sequence[str]) -> Any:
-    for key in path:
-        given = given.get(key) if isinstance(given, dict) else None
-    return given
+            value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _read(given: Any, declared: str) -> Any:

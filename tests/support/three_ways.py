@@ -1,6 +1,6 @@
-"""Three evaluations of one seed: the reference evaluator's, the generated module's, the third evaluator's.
+"""Evaluates a seed in three ways: by the reference evaluator, the generated module and the third evaluator.
 
-Each computes every step apart, so that a step that fails hides none of the following ones: the steps under test use no
+Each step is evaluated on its own, so that a step that fails hides none of the following ones: the steps under test use no
 other step that can fail.
 """
 
@@ -30,15 +30,14 @@ Arguments = tuple[list[Json], Json, Json]
 """Rows, a context, parameters."""
 
 Outcome = tuple[str, ...]
-"""What a step comes to: the class and the text of its value, or the kind of its error."""
+"""The result of a step: the class and the text of its value, or the kind of its error."""
 
 
-def shown(found: object) -> Outcome:
-    """A value so that 1, 1.0, True and -0.0 differ, or an error's step and kind."""
-    if isinstance(found, Exception):
-        step, kind = found.step, found.kind  # type: ignore[attr-defined]
-        return ("error", step, kind)
-    return ("value", type(found).__name__, repr(found))
+def describe_outcome(value: object) -> Outcome:
+    """Return the type and the text of a value, so that 1, 1.0, True and -0.0 differ, or the step and kind of an error."""
+    if isinstance(value, Exception):
+        return ("error", value.step, value.kind)  # type: ignore[attr-defined]
+    return ("value", type(value).__name__, repr(value))
 
 
 class _Apart(interpret.Evaluation):
@@ -55,23 +54,24 @@ _COMPUTE = re.compile(r"^def _compute\(.*?(?=^[a-zA-Z_@])", re.MULTILINE | re.DO
 """The function of a generated module that computes the steps."""
 
 
-def imported(code: CodeType) -> ModuleType:
+def import_code(code: CodeType) -> ModuleType:
+    """Return a module in which the code was executed."""
     module = ModuleType("formulaseed_generated.tried")
     exec(code, module.__dict__)
     return module
 
 
-def put_apart(module: ModuleType, source: str) -> None:
-    """Make a generated module put an error in the place of a value; its expressions are untouched."""
+def separate_steps(module: ModuleType, source: str) -> None:
+    """Change a generated module so that an error takes the place of a value; its expressions stay."""
     (text,) = _COMPUTE.findall(source)
     tree = ast.parse(text)
     (steps,) = tree.body
     assert isinstance(steps, ast.FunctionDef)
-    steps.body = [_caught(statement) for statement in steps.body]
+    steps.body = [_catch_fault(statement) for statement in steps.body]
     exec(compile(tree, module.__name__, "exec"), module.__dict__)
 
 
-def _caught(statement: ast.stmt) -> ast.stmt:
+def _catch_fault(statement: ast.stmt) -> ast.stmt:
     if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.If):
         return statement
     names = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
@@ -92,12 +92,12 @@ class Ways:
     loaded: FormulaSeed
 
     @staticmethod
-    def of(seed: Json) -> Ways:
+    def load(seed: Json) -> Ways:
         return Ways(seed, load_seed(seed))
 
     @cached_property
     def source(self) -> str:
-        """What `compile_seed` gives, but for the verifier's look at it, which takes as long as all the rest."""
+        """The text of `compile_seed`, without verification, which takes as long as all the rest."""
         plan, _ = plan_module(self.loaded.program, path="", sha256=self.loaded.sha256)
         return render(SEED_TEMPLATE, plan, plan)[0]
 
@@ -107,13 +107,13 @@ class Ways:
 
     @cached_property
     def module(self) -> Evaluator:
-        return Evaluator(cast(GeneratedModule, imported(self._code)))
+        return Evaluator(cast(GeneratedModule, import_code(self._code)))
 
     @cached_property
     def parts(self) -> Evaluator:
-        """The module that computes every step apart."""
-        module = imported(self._code)
-        put_apart(module, self.source)
+        """The module that evaluates every step on its own."""
+        module = import_code(self._code)
+        separate_steps(module, self.source)
         return Evaluator(cast(GeneratedModule, module))
 
     @cached_property
@@ -122,67 +122,68 @@ class Ways:
 
     def reference(self, arguments: Arguments) -> dict[str, Outcome]:
         with mock.patch.object(interpret, "Evaluation", _Apart):
-            return _all_shown(reference_evaluate(self.loaded, *arguments))
+            return describe_outcomes(reference_evaluate(self.loaded, *arguments))
 
     def generated(self, arguments: Arguments) -> dict[str, Outcome]:
-        return _all_shown(self.parts.trace(*arguments))
+        return describe_outcomes(self.parts.trace(*arguments))
 
     def third(self, arguments: Arguments) -> dict[str, Outcome]:
-        return _all_shown(third_evaluator.Restaurant(self.seed, *arguments, self.decimals).values(apart=True))
+        return describe_outcomes(third_evaluator.Restaurant(self.seed, *arguments, self.decimals).values(apart=True))
 
     def assert_agree(self, arguments: Arguments, *, whole: bool = True) -> dict[str, Outcome]:
-        """All three give the same values, of the same classes, or the same errors at the same steps.
+        """Return the outcomes, which are the same for all three: values of the same classes, or errors at the same steps.
 
-        So does the module as it stands, with `whole`.
+        With `whole`, so are those of the unchanged module.
         """
         expected, generated, third = self.reference(arguments), self.generated(arguments), self.third(arguments)
         texts = {step["name"]: step for step in self.seed["compute"]}
         for name, outcome in expected.items():
-            found = {"reference": outcome, "generated": generated[name], "third": third[name]}
-            assert len(set(found.values())) == 1, (texts[name], arguments, found)
+            outcomes = {"reference": outcome, "generated": generated[name], "third": third[name]}
+            assert len(set(outcomes.values())) == 1, (texts[name], arguments, outcomes)
         assert list(expected) == list(generated) == list(third)
         if whole:
             self._assert_whole(expected, arguments)
         return expected
 
     def assert_agree_in_order(self, arguments: Arguments) -> list[Outcome]:
-        """The same for steps as they are computed: all three give every value, or the error of the first step that fails."""
+        """Return all values, or the error of the first step that fails, which are the same for all three."""
         third = third_evaluator.Restaurant(self.seed, *arguments, self.decimals)
-        found = {
-            "reference": _tried(lambda: reference_evaluate(self.loaded, *arguments)),
-            "generated": _tried(lambda: self.module.trace(*arguments)),
-            "third": _tried(third.values),
+        outcomes = {
+            "reference": evaluate_steps(lambda: reference_evaluate(self.loaded, *arguments)),
+            "generated": evaluate_steps(lambda: self.module.trace(*arguments)),
+            "third": evaluate_steps(third.values),
         }
-        assert len(set(found.values())) == 1, (self.seed["compute"], arguments, found)
-        return [outcome for _, outcome in found["third"]]
+        assert len(set(outcomes.values())) == 1, (self.seed["compute"], arguments, outcomes)
+        return [outcome for _, outcome in outcomes["third"]]
 
     def _assert_whole(self, expected: Mapping[str, Outcome], arguments: Arguments) -> None:
-        """The module as it stands gives the values, or the error of the first step that fails."""
+        """The unchanged module returns the values, or raises the error of the first step that fails."""
         first = next(((name, outcome) for name, outcome in expected.items() if outcome[0] == "error"), None)
-        found = _tried(lambda: self.module.trace(*arguments))
-        assert found == (tuple(expected.items()) if first is None else (first,))
+        assert evaluate_steps(lambda: self.module.trace(*arguments)) == (
+            tuple(expected.items()) if first is None else (first,)
+        )
 
 
-def _tried(evaluate: Callable[[], Mapping[str, object]]) -> tuple[tuple[str, Outcome], ...]:
-    """What the steps come to, by name, or the first error alone."""
+def evaluate_steps(evaluate: Callable[[], Mapping[str, object]]) -> tuple[tuple[str, Outcome], ...]:
+    """Return the outcomes of all steps with their names, or only the error of the first step that fails."""
     try:
-        return tuple(_all_shown(evaluate()).items())
+        return tuple(describe_outcomes(evaluate()).items())
     except (EvaluationError, third_evaluator.Fault) as error:
-        return ((error.step, shown(error)),)
+        return ((error.step, describe_outcome(error)),)
 
 
-def _all_shown(values: Mapping[str, object]) -> dict[str, Outcome]:
-    return {name: shown(found) for name, found in values.items()}
+def describe_outcomes(values: Mapping[str, object]) -> dict[str, Outcome]:
+    return {name: describe_outcome(value) for name, value in values.items()}
 
 
-def without(seed: Json, names: Sequence[str]) -> Json:
-    """The seed without some steps."""
-    kept = [step for step in seed["compute"] if step["name"] not in names]
-    return {**seed, "compute": kept, "output": [step["name"] for step in kept if step["op"] != "define_filter"][-1:]}
+def remove_steps(seed: Json, names: Sequence[str]) -> Json:
+    """Return the seed without some steps; its output is the last of the others."""
+    steps = [step for step in seed["compute"] if step["name"] not in names]
+    return {**seed, "compute": steps, "output": [step["name"] for step in steps if step["op"] != "define_filter"][-1:]}
 
 
 def exact(tree: Any) -> Any:
-    """A tree without places and what is known of it, in which 1, 1.0 and True differ."""
+    """Return a tree as tuples without spans and facts, in which 1, 1.0 and True differ."""
     if hasattr(tree, "__dataclass_fields__"):
         names = [name for name in tree.__dataclass_fields__ if name not in ("info", "span")]
         return (type(tree).__name__, *(exact(getattr(tree, name)) for name in names))

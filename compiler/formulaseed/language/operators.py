@@ -116,6 +116,7 @@ def comparison_failure(index: int, sign: str, bound: int, kind: FaultKind, messa
     limit = intervals.point(bound)
 
     def guard(operands: OperandFacts) -> tuple[int, str]:
+        """Return the test to propose: the opposite of the failure, or `>` if the operand is never below the bound."""
         if sign == "==" and operands.ranges[index].low >= bound:
             return index, f"> {bound}"
         return index, f"{NEGATED[sign]} {bound}"

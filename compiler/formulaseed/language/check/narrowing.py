@@ -41,6 +41,7 @@ class Narrowing:
         return self._split(condition, facts.compact())
 
     def _split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        """Split as `split` does, without making the facts compact first."""
         match condition:
             case typed.Not(operand):
                 return self._split(operand, facts)[::-1]

@@ -47,14 +47,17 @@ class _NamedOperand:
 
     @property
     def range(self) -> str:
+        """The range in words."""
         return describe(self.known)
 
     @property
     def low(self) -> str:
+        """The lower bound, as people write it."""
         return f"{self.known.low or 0:g}"
 
     @property
     def high(self) -> str:
+        """The upper bound, as people write it."""
         return f"{self.known.high or 0:g}"
 
 

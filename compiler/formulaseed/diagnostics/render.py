@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from formulaseed.diagnostics.codes import SEVERITIES
-from formulaseed.diagnostics.drawing import draw
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, draw
 from formulaseed.source.printing import display_width, number_of, printable
 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")

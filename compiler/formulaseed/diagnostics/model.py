@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, SEVERITIES, Severity
-from formulaseed.source.printing import columns, number_of, printable
+from formulaseed.source.printing import display_width, number_of, printable
 from formulaseed.source.text import Span, shorten
 
 MAX_QUOTATION = 80
@@ -203,8 +203,8 @@ def _excerpt(d: Diagnostic) -> tuple[str, str]:
     for start, end in _find_underlined_parts(d, line):
         if at <= start <= last:
             end = min(end, last)
-            width = max(1, columns(printable(line[start:end])))
-            underline += " " * columns(printable(line[at:start])) + "^" * width
+            width = max(1, display_width(printable(line[start:end])))
+            underline += " " * display_width(printable(line[at:start])) + "^" * width
             at = max(start, end)
     text = printable(line[first:last])
     if first:

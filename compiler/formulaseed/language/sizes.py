@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.catalogue import seed as seed_catalogue
+from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.source.text import Source, Span
 

@@ -446,7 +446,9 @@ def work(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("piece", ["i had hives ", "not ", "an ", "meal $1 ", "only one ", "x, "])
+@pytest.mark.parametrize(
+    "piece", ["i had hives ", "not ", "an ", pytest.param("meal $1 ", marks=pytest.mark.thorough), "only one ", "x, "]
+)
 def test_the_work_is_linear_in_the_text(piece: str) -> None:
     """Twice the tokens, twice the work at most; ten thousand repeated ones stay under 250 lines of code each."""
     once, twice = (work((piece * 10_000)[:length]) for length in (5_000, 10_000))

@@ -230,8 +230,8 @@ def test_a_usage_that_no_answer_has_is_refused_wherever_it_is_read(name: str, to
     }
     with Store(tmp_path / "s.sqlite") as store:
         with pytest.raises(DataError, match=f"`{name}` "):
-            store.take({**line, name: tokens})
-        assert store.take(line)
+            store.import_answer({**line, name: tokens})
+        assert store.import_answer(line)
 
 
 def test_an_answer_that_is_no_json_is_recorded_to_the_letter() -> None:

@@ -182,6 +182,7 @@ def test_run(kitchen: tuple[Kitchen, Loopback]) -> None:
     assert server.seen(False)["paths"][MESSAGES] == calls_made
 
 
+@pytest.mark.thorough
 def test_a_budget_stops_it_and_the_next_run_goes_on(kitchen: tuple[Kitchen, Loopback]) -> None:
     """The money is that of the whole run, over all rounds."""
     given, server = kitchen

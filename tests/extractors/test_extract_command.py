@@ -63,7 +63,9 @@ class Soups:
 
 
 @pytest.mark.parametrize(
-    "options", [AS_RECORDED, (), (*AS_RECORDED, "--sample", 20)], ids=["recorded", "lexical", "a sample"]
+    "options",
+    [pytest.param(AS_RECORDED, marks=pytest.mark.thorough), (), (*AS_RECORDED, "--sample", 20)],
+    ids=["recorded", "lexical", "a sample"],
 )
 def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], tmp_path: Path) -> None:
     """With counts and provenance; `run --rows-out` writes the same file, compressed too; so does standard output."""

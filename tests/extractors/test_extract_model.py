@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import formulaseed
@@ -15,22 +14,10 @@ from formulaseed.errors import ArgumentError
 from formulaseed.extractors import Anthropic
 from formulaseed.llm.connecting import NotReady
 from helpers import Outcome, command, needs, read_lines
-from loopback import Loopback, loopback
-from loopback_script import MESSAGES, Script
+from loopback import Loopback
+from loopback_script import MESSAGES
 
 needs("anthropic", "llm")
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Loopback]:
-    with loopback(Script()) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: Loopback) -> Loopback:
-    running.reset(**vars(Script(retry_after=0.01, retry_after_ms=True)))
-    return running
 
 
 @pytest.fixture

@@ -333,58 +333,46 @@ def test_nothing_is_said_of_no_reviews() -> None:
     assert LexicalExtractor((MINUTES,)).summary() == []
 
 
-def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) -> None:
-    """One line with the share, one that calls it a heuristic; a review that is not extracted is listed, status 3."""
-    kinds: dict[str, Any] = {"name": "kind", "type": "enum", "values": {"red": "Red ('red walls')", "blue": "Blue"}}
-    seed = {
-        "task_name": "walls",
-        "extract": {"fields": [kinds]},
-        "compute": [{"name": "N", "op": "count", "where": {"extraction.kind": "red"}}],
-        "output": ["N"],
-    }
-    review = {"user_id": "u", "stars": 4, "useful": 0, "funny": 0, "cool": 0, "date": "2024-01-02"}
-    texts = {"r1": "Nice red walls.", "r2": "Soup."}
-    context = {
-        "business_id": "b",
-        "business": {"name": "B"},
-        "reviews": [{**review, "review_id": name, "text": text} for name, text in texts.items()],
-    }
-    path, contexts = write_json(tmp_path / "seed.json", seed), write_lines(tmp_path / "contexts.jsonl", context)
-    found = formulaseed("run", path, "--contexts", contexts, "--on-error", "skip", "--quiet")
-    assert (found.status, found.results[0]["output"]) == (3, {"N": 1})
-    assert ": b: review r2: no word of the review speaks for `kind`; " in found.err
-    assert "lexical: spoke for 50% of 2 reviews; " in found.err
-    assert found.err.count("a heuristic for a first try") == 1
-    kinds["hint"] = "stars"
-    seed["extract"] = {"fields": [{**kinds, "values": {"red": "Liked ('red walls')", "blue": "Disliked"}}]}
-    found = formulaseed("run", write_json(path, seed), "--contexts", contexts, "--quiet")
-    assert (found.status, found.results[0]["output"]) == (0, {"N": 2})
-    kinds["hint"] = "date"
-    seed["extract"] = {"fields": [kinds]}
-    found = formulaseed("check", write_json(path, seed))
-    assert found.status == 1
-    assert "unknown hint `date`" in found.out
-
-
-def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:
-    """What the extractor abstains from is a failure of that review, and not measured."""
-    seed = {
-        "task_name": "walls",
-        "extract": {"fields": [{"name": "red", "type": "boolean", "description": "True if red ('red walls')"}]},
-        "compute": [{"name": "N", "op": "count", "where": {"extraction.red": True}}],
-        "output": ["N"],
-    }
+def write_walls(folder: Path, field: dict[str, Any]) -> tuple[Path, Path]:
+    """Write a seed with one field, which counts the red walls, and two reviews: one of red walls, one of soup."""
+    name, is_enum = field["name"], field["type"] == "enum"
+    steps = [{"name": "N", "op": "count", "where": {f"extraction.{name}": "red" if is_enum else True}}]
+    seed = {"task_name": "walls", "extract": {"fields": [field]}, "compute": steps, "output": ["N"]}
     review = {"user_id": "u", "stars": 4, "useful": 0, "funny": 0, "cool": 0, "date": "2024-01-02"}
     texts = {"r1": "Nice red walls.", "r2": "Soup."}
     reviews = [{**review, "review_id": name, "text": text} for name, text in texts.items()]
-    contexts = write_lines(tmp_path / "c.jsonl", {"business_id": "b", "business": {"name": "B"}, "reviews": reviews})
-    recorded = [{"business_id": "b", "review_id": name, "fields": {"red": True}} for name in texts]
+    context = {"business_id": "b", "business": {"name": "B"}, "reviews": reviews}
+    return write_json(folder / "seed.json", seed), write_lines(folder / "contexts.jsonl", context)
+
+
+def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) -> None:
+    """One line with the share, one that calls it a heuristic; a review that is not extracted is listed, status 3."""
+    kind: dict[str, Any] = {"name": "kind", "type": "enum", "values": {"red": "Red ('red walls')", "blue": "Blue"}}
+    path, contexts = write_walls(tmp_path, kind)
+    run = formulaseed("run", path, "--contexts", contexts, "--on-error", "skip", "--quiet")
+    assert (run.status, run.results[0]["output"]) == (3, {"N": 1})
+    assert ": b: review r2: no word of the review speaks for `kind`; " in run.err
+    assert "lexical: spoke for 50% of 2 reviews; " in run.err
+    assert run.err.count("a heuristic for a first try") == 1
+    write_walls(tmp_path, {**kind, "values": {"red": "Liked ('red walls')", "blue": "Disliked"}, "hint": "stars"})
+    run = formulaseed("run", path, "--contexts", contexts, "--quiet")
+    assert (run.status, run.results[0]["output"]) == (0, {"N": 2})
+    write_walls(tmp_path, {**kind, "hint": "date"})
+    check = formulaseed("check", path)
+    assert (check.status, "unknown hint `date`" in check.out) == (1, True)
+
+
+def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:
+    """A review that the extractor cannot extract is a failure, and not measured."""
+    path, contexts = write_walls(
+        tmp_path, {"name": "red", "type": "boolean", "description": "True if red ('red walls')"}
+    )
+    recorded = [{"business_id": "b", "review_id": name, "fields": {"red": True}} for name in ("r1", "r2")]
     extractions = write_lines(tmp_path / "e.jsonl", *recorded)
-    path = write_json(tmp_path / "seed.json", seed)
-    found = formulaseed("agreement", path, "--contexts", contexts, "--extractions", extractions)
-    assert found.status == 3
-    assert "1 review with a recorded extraction" in found.out
-    assert ": b: review r2: no word of the review speaks for `red`; " in found.err
+    agreement = formulaseed("agreement", path, "--contexts", contexts, "--extractions", extractions)
+    assert agreement.status == 3
+    assert "1 review with a recorded extraction" in agreement.out
+    assert ": b: review r2: no word of the review speaks for `red`; " in agreement.err
 
 
 # --- whatever a review says
@@ -446,7 +434,9 @@ def work(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("piece", ["i had hives ", "not ", "an ", "meal $1 ", "only one ", "x, "])
+@pytest.mark.parametrize(
+    "piece", ["i had hives ", "not ", "an ", pytest.param("meal $1 ", marks=pytest.mark.thorough), "only one ", "x, "]
+)
 def test_the_work_is_linear_in_the_text(piece: str) -> None:
     """Twice the tokens, twice the work at most; ten thousand repeated ones stay under 250 lines of code each."""
     once, twice = (work((piece * 10_000)[:length]) for length in (5_000, 10_000))

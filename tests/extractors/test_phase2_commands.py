@@ -9,37 +9,18 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import FIELDS, MODEL, Kitchen, questionnaire, restaurant, restaurants, seed
 from formulaseed.cli import output
 from helpers import command, needs, write_json, write_lines
-from loopback import Loopback, loopback
-from loopback_script import MESSAGES, Script
+from loopback import Loopback
+from loopback_script import MESSAGES
 
 needs("anthropic", "llm")
 
 MOOD = seed()["extract"]["fields"][0]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Loopback]:
-    with loopback(Script()) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: Loopback) -> Loopback:
-    running.reset(**vars(Script(retry_after=0.01, retry_after_ms=True)))
-    return running
-
-
-@pytest.fixture
-def kitchen(server: Loopback, tmp_path: Path) -> Kitchen:
-    return Kitchen(tmp_path, server)
 
 
 def paid(reported: str) -> float:
@@ -49,7 +30,7 @@ def paid(reported: str) -> float:
 # --- what it would cost, what it may cost
 
 
-@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("passes", [1, pytest.param(3, marks=pytest.mark.thorough)])
 def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
     kitchen: Kitchen, server: Loopback, passes: int
 ) -> None:
@@ -80,7 +61,7 @@ def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
     assert kitchen.run("--dry-run").out.endswith("calls to make: 0\n")
 
 
-@pytest.mark.parametrize("name", ["claude-haiku-5-5", "claude-opus-5-5"])
+@pytest.mark.parametrize("name", ["claude-haiku-5-5", pytest.param("claude-opus-5-5", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("minimum", [0, 1024])
 def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
     kitchen: Kitchen, server: Loopback, name: str, minimum: int
@@ -139,16 +120,14 @@ def test_a_model_without_a_price_costs_an_unknown_sum(kitchen: Kitchen, server: 
     assert (
         refused.status,
         "--max-usd needs a price, and there is none for new; the option `prices`" in refused.err,
-    ) == (
-        2,
-        True,
-    )
+    ) == (2, True)
     write_json(kitchen.folder / "prices.json", {"as_of": "2031-02-03", "models": {"new": {"input": 1000, "output": 0}}})
     reported = kitchen.run("--dry-run", "--model", "new", "--effort", "high", "--prices", "prices.json").out
     assert "(prices of 2031-02-03)" in reported
     assert kitchen.run("--prices", "nowhere.json").status == 2
 
 
+@pytest.mark.thorough
 def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen: Kitchen, server: Loopback) -> None:
     """Exit 3 before the limit, in one line; what is done is written; with more money the rest is asked, and no more."""
     kitchen.prepare(restaurants(40, 10))

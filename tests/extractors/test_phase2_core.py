@@ -133,37 +133,6 @@ def test_placeholders_are_filled_in_one_pass(text: str, stars: int, date: str) -
     )
 
 
-def test_a_key_changes_with_whatever_the_answer_may_depend_on_and_with_nothing_else() -> None:
-    """Fields, descriptions, prompt, model, effort, pass and text count; `compute`, ids and defaults do not."""
-
-    def key(text: str = "soup", of: dict[str, Any] | None = None, **options: Any) -> str:
-        return questionnaire(of or seed(), **options).build_questions(about(text))[-1].key
-
-    base = key()
-    assert len(base) < 64
-    assert base.isalnum()
-    fields = [{"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it"}}]
-    other = [
-        key("soups"),
-        key(model="claude-opus-5-5"),
-        key(effort="high"),
-        key(effort=None),
-        key(passes=2),
-        key(of=seed(extract={"validity": True})),
-        *(key(of=seed(extract={"fields": [{**fields[0], **change}]})) for change in (
-            {"description": "How"}, {"values": ["good", "bad"]}, {"evidence": True},
-        )),
-        key(of={**SEED_V1}),
-        key(of={**SEED_V1, "extraction_prompt": "Look: {review_text}"}),
-    ]  # fmt: skip
-    assert len({base, *other}) == len(other) + 1
-    assert key(of=seed(compute=[{"name": "X", "op": "const", "value": 1}], output=["X"])) == base
-    assert key(of=seed(filter={"keywords": ["soup"]}, task_name="Other")) == base
-    assert key(of=seed(extract={"fields": [{**fields[0], "default": "good", "sources": ["A sentence."]}]})) == base
-    twice = questionnaire(passes=3)
-    assert twice.build_questions(about("soup"))[0].key == questionnaire().build_questions(about("soup"))[0].key
-
-
 MOOD: dict[str, Any] = {
     "name": "mood", "type": "enum", "description": "What was felt", "evidence": True,
     "values": {"good": "Liked it", "bad": "Hated it", "none": "Says nothing"},
@@ -196,6 +165,8 @@ def variants() -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
         yield SEED_V1, {}, text
     for prompt in ("Look: {review_text}", "Look: {review_text} ", "Look:  {review_text}", "{review_text}"):
         yield {**SEED_V1, "extraction_prompt": prompt}, {}, "soup"
+    yield seed(extract={"fields": fields[0], "validity": True}), {}, "soup"
+    yield plain, {"passes": 3}, "soup"
     yield seed(extract={"fields": fields[0]}, filter={"keywords": ["soup"]}, task_name="Other", version="2"), {}, "soup"
     compute = [{"name": "X", "op": "const", "value": 1}]
     yield seed(extract={"fields": fields[0]}, compute=compute, output=["X"]), {}, "soup"
@@ -211,6 +182,8 @@ def test_two_questions_have_one_key_exactly_where_they_are_the_same_request_of_t
         for index, question in enumerate(asked.build_questions(about(text))):
             count += 1
             request = json.dumps([index, build_request(asked.build_call(question))])
+            assert len(question.key) < 64
+            assert question.key.isalnum(), "an id of the batch API"
             assert keys.setdefault(request, question.key) == question.key, (given_seed, options, text)
             assert requests.setdefault(question.key, request) == request, (given_seed, options, text)
     assert 15 < len(keys) < count - 10, "some of them are the same request, and some are not"
@@ -291,15 +264,8 @@ def test_what_is_no_message_is_reported() -> None:
     content = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "{"}, {"type": "text", "text": "}"}]
     whole = {"content": content, "stop_reason": "end_turn", "usage": usage}
     assert parse_answer(json.dumps(whole).encode(), "req") == Answer("{}", "end_turn", Usage(1, 0, 0, 2), "req")
-    for wrong in (
-        b"",
-        b"{}",
-        b"[]",
-        b'"x"',
-        b"\xff",
-        {**whole, "usage": None},
-        {**whole, "content": [{"type": "text"}]},
-    ):
+    texts = (b"", b"{}", b"[]", b'"x"', b"\xff")
+    for wrong in (*texts, {**whole, "usage": None}, {**whole, "content": [{"type": "text"}]}):
         with pytest.raises(ValueError, match="not a message"):
             parse_answer(wrong)
 

@@ -47,6 +47,7 @@ def moments(chance: random.Random, most: int) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
     """Killed, nothing but the calls in flight is lost, and these are reported; any other signal loses nothing at all.
 
@@ -160,7 +161,7 @@ def slowly_created(ask: Ask) -> Reply | None:
     return Reply(delay=0.5) if ask.path == BATCHES and ask.method == "POST" else None
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.thorough)])
 def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path, name: str) -> None:
     """Killed, the next run finds it among the batches of the API; any other signal waits for its id."""
     with loopback(Script(rule=slowly_created, works_on=True)) as server:
@@ -188,7 +189,9 @@ def together(kitchen: Kitchen, *options: object, count: int = 2) -> list[tuple[i
     return [(process.returncode, err) for process, err in zip(runs, reported, strict=True)]
 
 
-@pytest.mark.parametrize("options", [("--concurrency", 8), ("--batch", "--poll", 0.1)])
+@pytest.mark.parametrize(
+    "options", [("--concurrency", 8), pytest.param(("--batch", "--poll", 0.1), marks=pytest.mark.thorough)]
+)
 def test_two_processes_share_the_questions_of_a_store(tmp_path: Path, options: tuple[object, ...]) -> None:
     """Side by side from the store's first moment on: each question is paid once, by one of them."""
     with loopback(Script(delay=0.02, batch_seconds=0.5)) as server:
@@ -219,6 +222,7 @@ def test_what_a_killed_process_has_claimed_is_taken_over(tmp_path: Path) -> None
     assert kitchen.sql("SELECT status FROM attempts ORDER BY id") == [("lost",), ("200",)]
 
 
+@pytest.mark.thorough
 def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path) -> None:
     """`… | head -1` ends what is under way without a traceback."""
     with loopback(Script(delay=0.005)) as server:

@@ -129,6 +129,7 @@ def test_a_store_that_may_not_be_written_is_one_message(tmp_path: Path) -> None:
     assert (done.status, "readonly" in done.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_disk_that_is_full_ends_the_run_at_once(tmp_path: Path) -> None:
     """What cannot be kept is not asked for: the first failure to write ends it, with what was spent."""
     needs("anthropic", "llm")
@@ -247,6 +248,7 @@ def test_content_that_is_no_json_is_reported_as_a_broken_store(tmp_path: Path) -
             store.get("k")
 
 
+@pytest.mark.thorough
 def test_stores_that_are_opened_at_the_same_time_wait_for_one_another(tmp_path: Path) -> None:
     """Making the file, turning on its journal and bringing it up to date are safe beside others who do the same."""
     source = (

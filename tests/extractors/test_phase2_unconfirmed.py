@@ -112,7 +112,10 @@ def may_be_billed(done: Outcome) -> tuple[float, int]:
     return float(found[1]), len(listed)
 
 
-@pytest.mark.parametrize("fault", ["drop", "drop_body", "cut", "html", "http_500"])
+@pytest.mark.parametrize(
+    "fault",
+    ["html", "http_500", *(pytest.param(fault, marks=pytest.mark.thorough) for fault in ("drop", "drop_body", "cut"))],
+)
 def test_a_creation_that_is_always_cut_off_is_repeated_twice(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """The run ends with status 3 and says which batches may exist; a rerun looks for them and creates one more."""
     cut_off(server, fault)
@@ -205,10 +208,7 @@ def test_a_repetition_that_succeeds_counts_beside_what_was_cut_off(
     cut_off(server, times=2)
     lines: list[str] = []
     outcome = formulaseed.run(
-        "seed.json",
-        "contexts.jsonl",
-        extractor=Anthropic(batch=True, poll=0.01, store="a.sqlite"),
-        notify=lines.append,
+        "seed.json", "contexts.jsonl", extractor=Anthropic(batch=True, poll=0.01, store="a.sqlite"), notify=lines.append
     )
     assert (outcome.failures, creations(server)) == ((), 3)
     bound, count = may_be_billed(Outcome(0, "", "\n".join(lines)))

@@ -20,7 +20,9 @@ PATHS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", [(), ("--with-text",)], ids=["rows", "with text"])
+@pytest.mark.parametrize(
+    "options", [pytest.param((), marks=pytest.mark.thorough), ("--with-text",)], ids=["rows", "with text"]
+)
 def test_parquet_is_read_as_json_lines(options: tuple[str, ...], tmp_path: Path) -> None:
     """`evaluate` with steps and evidence, `score` on either engine: the same bytes; `run --rows-out` writes the same rows."""
     made = {}

@@ -89,14 +89,7 @@ def table_with_a_version(db: sqlite3.Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        table_of_another,
-        our_names_with_other_columns,
-        one_table_more,
-        empty_but_marked,
-        table_with_a_version,
-    ],
+    "make", [table_of_another, our_names_with_other_columns, one_table_more, empty_but_marked, table_with_a_version]
 )
 def test_a_database_of_another_application_is_refused_and_left_as_it_is(
     tmp_path: Path, make: Callable[[sqlite3.Connection], None]

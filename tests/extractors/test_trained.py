@@ -58,6 +58,7 @@ def test_the_order_of_the_answers_changes_nothing() -> None:
     assert Classifiers([STAFF], Random(1).sample(given, len(given))).predict(texts) == first
 
 
+@pytest.mark.thorough
 def test_noise_cannot_be_learned_and_confidence_says_so() -> None:
     """Contradicting answers: the same texts with values drawn by lot are predicted no better than chance, nor thought to be."""
     random = Random(3)
@@ -184,6 +185,7 @@ def test_less_confidence_is_left_out(folder: Path) -> None:
     assert [line["business_id"] for line in failed.results] == [line["business_id"] for line in every.results][:-1]
 
 
+@pytest.mark.thorough
 def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder: Path) -> None:
     """With intervals, baselines and calibration, as JSON and as a table; twice the same."""
     arguments = ("agreement", *ARGUMENTS)
@@ -237,6 +239,7 @@ def test_without_the_extra(folder: Path) -> None:
     assert "pip install 'formulaseed[train]'" in done.stderr
 
 
+@pytest.mark.thorough
 def test_many_reviews_in_bounded_memory(tmp_path: Path) -> None:
     """Many reviews are predicted in 3 GiB of address space, of which the libraries map most."""
     copies = 20 if IS_DEEP else 5
@@ -253,6 +256,7 @@ def test_many_reviews_in_bounded_memory(tmp_path: Path) -> None:
     assert f"100 reviews recorded, {1000 * copies - 100:,} predicted" in done.err
 
 
+@pytest.mark.thorough
 def test_stars_that_people_gave_are_learned_from_other_restaurants() -> None:
     """On real reviews, 500 answers of other restaurants are 0.20 of macro-F1 above the commonest value, on average."""
     if not (REAL / "philly" / "reviews.jsonl").is_file():

@@ -58,10 +58,7 @@ DAMAGED = {
     "no_usage": "a message without its usage",
 }
 """A 200 whose work is done and charged, and that is no message."""
-UNCOUNTED = {
-    "null_usage": "a usage whose numbers are null",
-    "negative_usage": "a usage whose numbers are negative",
-}
+UNCOUNTED = {"null_usage": "a usage whose numbers are null", "negative_usage": "a usage whose numbers are negative"}
 """A right answer that does not say what it cost."""
 BATCHED = {"expired": "the request expired in its batch", "canceled": "the request was canceled in its batch"}
 FAULTS = {f"http_{status}" for status in ERRORS}.union(LOST, STREAMED, ODD, DAMAGED, UNCOUNTED, BATCHED)

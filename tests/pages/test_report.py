@@ -156,6 +156,7 @@ def test_failures_are_there(tmp_path: Path) -> None:
         assert [text for text in texts if reason in text], (reason, texts)
 
 
+@pytest.mark.thorough
 def test_a_thousand_restaurants_fit() -> None:
     """The page of 1,000 restaurants whose names, ids and reviews differ has less than 5 MB; it grows with their number."""
     explainer = Explainer(load_seed(SEED).program, load_evaluator(SEED))
@@ -250,6 +251,7 @@ def test_contexts_are_refused_with_the_two_commands_to_run() -> None:
     assert "explain" not in command("evaluate", SEED, "--contexts", contexts).err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", sorted(path.name for path in TASKS.iterdir()))
 def test_every_task_has_a_report(task: str, tmp_path: Path) -> None:
     out = tmp_path / "report.html"

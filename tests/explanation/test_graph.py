@@ -47,8 +47,8 @@ def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
     names = edges_by_name(graph)
     for step in steps:
         own = f"${step.name}" if isinstance(step.operation, nodes.Filter) else step.name
-        found = {source for source, target in names if target == own}
-        assert found >= {str(symbol) for symbol in step.symbols()}
+        sources = {source for source, target in names if target == own}
+        assert sources >= {str(symbol) for symbol in step.symbols()}
 
 
 def test_the_example() -> None:

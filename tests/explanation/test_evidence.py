@@ -1,4 +1,4 @@
-"""What an explanation says of the reviews behind a value, and of those that would change the verdict."""
+"""Explanations of the reviews behind a value, and of reviews that would change the verdict."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
 
 
 def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_step_asks_for() -> None:
-    """Of those that a step counts the latest, else the latest of all, which is named; without reviews a row that is stated."""
+    """The latest that a step counts is copied, or else the latest of all, by name; without reviews a row that is stated."""
     rows = {row["review_id"]: row for row in LINES["nonna-pia"]["rows"]}
     high, low = (change for change in explain_line("nonna-pia").changes if change.kind == "more reviews")
     assert (high.verdict, low.verdict) == ("High Risk", "Low Risk")
@@ -119,7 +119,7 @@ def test_verdicts_between_two_others_are_found() -> None:
 
 
 def test_no_review_is_left_out_in_vain() -> None:
-    """Of those that were left out one after the other, those that the verdict does not need are put back."""
+    """Each review that a change leaves out is needed for its verdict."""
     for name in LINES:
         line = LINES[name]
         for change in (each for each in explain_line(name).changes if each.kind == "fewer reviews"):
@@ -263,6 +263,7 @@ def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> 
     assert "and 2 other steps" in join_words(explanation.text)
 
 
+@pytest.mark.thorough
 def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
     """Each of 600 steps uses the two before it: there are more ways through them than can be followed."""
     steps: list[Json] = [{"name": "S0", "op": "count"}, {"name": "S1", "op": "expr", "expr": "S0 + 1"}]
@@ -274,7 +275,7 @@ def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
 
 
 def test_one_rule_chooses_the_verdict() -> None:
-    """What `explain` explains is what `diff` counts, also where a number that rules choose is the last output."""
+    """The step that `explain` explains is that of `diff`, also where a number that rules choose is the last output."""
     rules = [{"when": "N > 0", "then": "some"}, {"else": "none"}]
     grades = [{"when": "N > 0", "then": 1}, {"else": 2}]
     compute = [{"name": "N", "op": "count"}, {"name": "V", "op": "case", "rules": rules}]

@@ -154,6 +154,7 @@ def test_a_step_that_failed_is_explained() -> None:
         load_evaluator(seed).evaluate([{"review_id": "r", "extraction": {"n": 0}}], {})
 
 
+@pytest.mark.thorough
 @given(seeds(), st.data())
 def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     """For random seeds and rows every value is the interpreter's, in every format, and nothing but data errors is raised."""
@@ -350,7 +351,7 @@ def test_a_sum_with_factors_is_shown_in_values() -> None:
 
 @pytest.mark.parametrize(("formula", "followed"), [("RUDE - 2 * LONG", "LONG"), ("3 * RUDE - 2 * LONG", "RUDE")])
 def test_a_sum_goes_on_with_the_term_that_decides_its_sign(formula: str, followed: str) -> None:
-    """Of a negative sum the reader is told what is subtracted, of a positive one what is added."""
+    """A negative sum goes on with a subtracted term, a positive one with an added term."""
     steps = [*POLICY["compute"][:2], {"name": "SCORE", "op": "expr", "expr": formula}]
     because = explain({**POLICY, "compute": steps, "output": ["SCORE"]}, WAITS, {}, "b", output="SCORE").because
     assert because[-1].startswith(f"{followed} is 2: 2 of 3 reviews meet ")
@@ -358,7 +359,7 @@ def test_a_sum_goes_on_with_the_term_that_decides_its_sign(formula: str, followe
 
 
 def test_a_review_that_is_shown_again_has_the_fields_of_the_step() -> None:
-    """What was shown above is what another step asked for."""
+    """The fields above are those of another step."""
     text = explain(POLICY, WAITS, {}, "b").text
     assert "  - m1: rude true; " in text
     assert "  - m1 (see above): wait long\n" in text

@@ -63,7 +63,7 @@ def test_the_example() -> None:
 
 
 def test_hoisted_parts_are_in_their_step() -> None:
-    """What a formula of a seed v1 counts is an edge to the step that its author wrote."""
+    """The input that a formula of a seed v1 counts is an edge to the step that its author wrote."""
     formula = "len([e for e in extractions if e['year'] >= 2023]) / (len(extractions) + 1)"
     seed = {
         "task_name": "T", "extraction_fields": [{"name": "k", "values": ["a", "b"]}],

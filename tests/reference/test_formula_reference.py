@@ -119,7 +119,7 @@ def test_the_schema_of_references(document: dict[str, Any]) -> None:
 
 @pytest.mark.skipif(not REAL.is_file(), reason="the real formula reference is not here")
 def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> None:
-    """What is published has the keys of a real reference, section by section; so has the real one read and published."""
+    """A published reference has the keys of a real reference, section by section; so has the real one read and published."""
     real = json.loads(REAL.read_text(encoding="utf-8"))
     again = build_document(load_reference(REAL))
     for ours in (document, again):
@@ -279,7 +279,7 @@ def test_a_foreign_key_to_a_table_that_there_is_not(tmp_path: Path) -> None:
 
 
 def test_a_lookup_table_is_an_enum(tmp_path: Path) -> None:
-    """What a table of ids and names lists are the values of its name; a longer table, or one with more columns, is data."""
+    """The names in a table of ids and names are the values of an enum; a longer table, or one with more columns, is data."""
     url = make_database(
         tmp_path / "x.db",
         "CREATE TABLE breed (id INTEGER PRIMARY KEY, name TEXT NOT NULL)",
@@ -404,7 +404,7 @@ def test_names_that_mean_two_things(source: str, clashes: dict[str, Path], tmp_p
 
 
 def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path], tmp_path: Path) -> None:
-    """What is given under the name alone is the entity: a number there is refused, not read as null."""
+    """A value under the name alone is the entity's: a number there is refused, not read as null."""
     formula = compile_formula("listing.shop or 0", reference=clashes["schema"])
     rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "listing.shop or 0"}])
     loaded = checked(analyse_rules(rules, clashes["schema"]))
@@ -526,7 +526,7 @@ def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the extra is not installed, the command says what to install."""
+    """If the extra is not installed, the command says what to install."""
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(DataError, match=r"pip install 'formulaseed\[database\]'"):
         reflect_database(f"sqlite:///{DATABASE}", DatabaseLayout())

@@ -193,7 +193,7 @@ def test_lists_unquoted_strings_and_duplicates(listing: Reference) -> None:
     ],
 )  # fmt: skip
 def test_types(text: str, code: str, message: str, listing: Reference) -> None:
-    """What does not fit a field's type is refused in the stage of types."""
+    """A value that does not fit a field's type is refused in the stage of types."""
     diagnostics = refuse(text, listing)[0]
     assert (diagnostics.code, diagnostics.message, find_stage(diagnostics)) == (code, message, "types")
 
@@ -245,7 +245,7 @@ def test_values_that_do_not_fit(values: dict[str, Any], message: str, listing: R
 
 @pytest.mark.parametrize("values", [5, "ram_gb", [("ram_gb", 1)], {1: 2}, {"cpu": {3: 4}}])
 def test_values_that_are_none(values: Any, listing: Reference) -> None:
-    """What is no object at all, or has keys that are no names, gives no value."""
+    """Values that are no object, or have keys that are no names, are refused."""
     with pytest.raises(DataError):
         compile_formula("ram_gb", reference=listing).evaluate(values)
 
@@ -297,7 +297,7 @@ def test_a_name_that_the_reference_does_not_know(values: dict[Any, Any], message
 
 
 def test_names_that_the_formula_does_not_use(listing: Reference) -> None:
-    """What the reference knows may be given whether it is used or not; what a JSON field holds is not checked."""
+    """Any field of the reference may be given whether it is used or not; what a JSON field holds is not checked."""
     values = {**FULL, "other_urls": {"any": {"thing": 1}}, "gpu": None, "gpu.custom_fields": None, "custom_fields": {}}
     assert compile_formula("price_usd", reference=listing).evaluate(values) == 899.0
     everything = dict.fromkeys(listing.types)

@@ -46,7 +46,7 @@ def find_errors(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]
 
 @pytest.mark.parametrize("operator", [name for group in BY_KIND.values() for name in group])
 def test_operators(operator: str) -> None:
-    """Where it alone is listed it can be used; where all others are listed it cannot."""
+    """An operator can be used if it alone is listed, and cannot if all others are."""
     unlisted = list_operators(*(USES.keys() - {operator}))
     assert find_errors(USES[operator], schema(operators=list_operators(operator))) == []
     message = f"the reference does not list the operator `{operator}`"
@@ -101,7 +101,7 @@ def test_what_the_language_lacks(sections: dict[str, Any], code: str, message: s
 
 
 def test_stages_and_rules(tmp_path: Path) -> None:
-    """What is not listed fails the security stage; a file of rules is checked in the same way."""
+    """An unlisted function fails the security stage; a file of rules is checked in the same way."""
     reference = write_json(tmp_path / "formula_reference.json", schema(functions={}, operators=list_operators("+")))
     done = command("formula", "sqrt(4) + x", "--reference", reference, "--format", "json")
     stages = json.loads(done.out)["stages"]

@@ -98,6 +98,7 @@ def test_a_module_stands_alone(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["basic_ram_valuation"] == 80.0
 
 
+@pytest.mark.thorough
 def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> None:
     """mypy's strict mode finds nothing, whatever the formulas are like."""
     path = tmp_path / "documented.py"
@@ -192,7 +193,7 @@ def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
     ids=lambda value: json.dumps(value)[:60],
 )  # fmt: skip
 def test_the_format(document: Any, expected: list[str], tmp_path: Path) -> None:
-    """What a file of rules may look like; without a reference its names are the restaurant's."""
+    """A file of rules has a list or an object; without a reference its names are the restaurant's."""
     assert codes(write_json(tmp_path / "rules.json", document), None) == expected
 
 

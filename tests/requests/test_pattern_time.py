@@ -58,7 +58,7 @@ def test_an_ambiguous_repeat_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", SLOW)
 def test_a_pattern_of_too_many_steps_is_refused(pattern: str) -> None:
-    """What takes cubic time, or a product of bounded repeats, is refused as a whole."""
+    """A pattern that takes cubic time, or a product of bounded repeats, is refused as a whole."""
     source, (diagnostic,) = parsed(pattern)
     assert (source, diagnostic.code) == (None, "FS803")
     assert "`.{0,100}` for `.*`" in diagnostic.help

@@ -87,7 +87,7 @@ texts = st.text(st.sampled_from(LETTERS), max_size=12)
 @settings(max_examples=6 * settings.default.max_examples)
 @given(patterns, st.lists(texts, min_size=1, max_size=10))
 def test_matching_means_what_re_means(pattern: str, examples: list[str]) -> None:
-    """What is accepted matches where `re.search` with the pattern as it was written does."""
+    """An accepted pattern matches if and only if `re.search` with the pattern as it was written does."""
     source, diagnostics = parsed(pattern)
     assert {diagnostic.code for diagnostic in diagnostics} <= {"FS803"}
     expected = re.compile(pattern, re.IGNORECASE)

@@ -290,7 +290,7 @@ def test_a_million_levels_are_refused_at_once(opening: str, tmp_path: Path) -> N
 
 
 def test_limits() -> None:
-    """What is over a limit is one diagnostic."""
+    """Each excess over a limit is one diagnostic."""
     leaf = request()["structure"]["args"][0]
     wide = {"op": "OR", "args": [leaf] * (limits.CONDITIONS + 1)}
     assert "FS510" in {d.code for d in diagnose(request(structure=wide))}

@@ -177,7 +177,7 @@ def test_places_in_a_json_string_are_those_of_the_file() -> None:
     ],
 )  # fmt: skip
 def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value: str) -> None:
-    """What `repr` prints is read back; a pattern's backslash needs no second one."""
+    """The result of `repr` is read back; a pattern's backslash needs no second one."""
     assert parse(f"1HOP([{written}], {written})") == Hop(NOWHERE, 1, (value,), value)
 
 
@@ -423,7 +423,7 @@ def test_a_junction_of_one_argument_is_that_argument() -> None:
 
 
 def test_the_command_prints_the_canonical_form() -> None:
-    """As text, as a tree, from standard input."""
+    """It prints text or a tree, also from standard input."""
     messy = 'AND( a,OR(b ,  1HOP(["Alice"],"cozy") ) )'
     canonical = "AND(a, OR(b, 1HOP(['Alice'], 'cozy')))"
     assert formulaseed("shorthand", messy).out == f"{canonical}\n"

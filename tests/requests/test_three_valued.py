@@ -22,7 +22,7 @@ NOBODY = Background()
 
 
 def evaluate_meta(value: object, path: tuple[str, ...] = ("attributes", "X"), **rules: Any) -> int:
-    """What `item_meta` gives for an attribute of that value; for one that is absent where the value is `...`."""
+    """Return the value of `item_meta` for an attribute `value`; `...` is an absent attribute."""
     attributes = {} if value is ... else {"X": value}
     evidence = ir.ItemMeta(path, tuple(ir.Expectation(name, expected) for name, expected in rules.items()))  # type: ignore[arg-type]
     return evaluate_condition(evidence, Candidate({"attributes": attributes}, ()), NOBODY)
@@ -142,7 +142,7 @@ def test_review_text() -> None:
 
 
 def test_judgements_are_asked_in_place_of_the_text() -> None:
-    """Where judgements are given the texts count for nothing; what was not recorded is not mentioned."""
+    """With judgements the texts do not count; an aspect without a judgement is not mentioned."""
     judged = Background({("1", "band"): "positive", ("2", "band"): "negative", ("3", "jazz"): "positive"})
     assert evaluate_reviews(text("band"), review("1", ""), background=judged) == 1
     assert evaluate_reviews(text("band"), review("2", "the band"), background=judged) == -1
@@ -276,7 +276,7 @@ def test_sentiment(sentiment: Any, least: int, judged: str, truth: int) -> None:
 
 
 def test_social_rating() -> None:
-    """So many reviews of so many stars by the circle; a review without stars gives none."""
+    """Enough reviews with enough stars are by the circle; a review without stars gives none."""
     reviews = [review("1", stars=4.0), review("2", stars=3.5, name="Ben"), review("3", stars=5.0, name="Zoe")]
     near = Background(friends=FRIENDS)
     assert evaluate_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == 1
@@ -307,7 +307,7 @@ truths = st.sampled_from(TRUTHS)
 
 @given(st.lists(truths, min_size=1, max_size=6))
 def test_and_is_the_minimum_and_or_the_maximum(values: list[Truth]) -> None:
-    """Of which commutativity, associativity, distributivity and De Morgan's laws follow."""
+    """Commutativity, associativity, distributivity and De Morgan's laws follow from this."""
     assert evaluation.and_(*values) == min(values)
     assert evaluation.or_(*values) == max(values)
 

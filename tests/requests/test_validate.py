@@ -12,7 +12,6 @@ import click
 import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
-from formulaseed.requests.validate import determine_status
 from helpers import EXAMPLES, Outcome, command, formulaseed, on_terminal, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
@@ -118,20 +117,8 @@ def test_statuses(files: tuple[Path, Path]) -> None:
     assert [line["matches"] for line in done.results] == [["ant"], ["ant", "bee"], ["ant"], [], ["cow"], ["ant", "bee"]]
 
 
-@pytest.mark.parametrize(
-    ("matches", "status"),
-    [
-        ([], "no_match"), (["g"], "ok"), (["g", "x"], "multi_match"), (["x", "g"], "multi_match"),
-        (["x"], "gold_not_match"), (["x", "y"], "gold_not_match"),
-    ],
-)  # fmt: skip
-def test_status_of(matches: list[str], status: str) -> None:
-    """The definition."""
-    assert determine_status("g", matches) == status
-
-
 def test_reasons(files: tuple[Path, Path]) -> None:
-    """What is not ok says which condition decides, who rivals, and what datum is missing."""
+    """A request that is not ok has its decisive condition, its rivals, and the missing data."""
     lines = [line.strip() for line in validate_files(files).out.splitlines()]
     assert lines[0] == "G01 Simple AND: 1 of 6 ok"
     assert lines[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
@@ -194,7 +181,7 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
 
 
 def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """What is proposed for a request makes it ok: a condition more, one less, or one in place of another."""
+    """A suggestion for a request makes it ok: a condition more, one less, or one in place of another."""
     done = validate_files(files, "--suggest")
     proposed = [line.split("suggestion: ")[1] for line in done.out.splitlines() if "suggestion" in line]
     assert proposed == ["add `dogs`", "leave out `wifi`", "replace `tv` by `kids`"]
@@ -204,7 +191,7 @@ def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_two_conditions_are_proposed_where_one_does_not_do(tmp_path: Path) -> None:
-    """Where every single condition leaves a rival, a pair that leaves none is proposed."""
+    """If every single condition leaves a rival, a pair that leaves none is proposed."""
     places = [
         restaurant("ant", TV="True", WiFi="True", Dogs="True"),
         restaurant("bee", TV="True", WiFi="True"),
@@ -374,7 +361,7 @@ def test_groups_of_invalid_requests_are_chosen_too(mixed: tuple[Path, Path]) -> 
 
 
 def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, Path]) -> None:
-    """What `check` says of its line, and of no other; a valid request with the same id is explained beside it."""
+    """The output has the diagnostics of its line, and of no other; a valid request with the same id is explained beside it."""
     done = validate_files(mixed, "--explain", "R07", "--explain", "R03")
     assert done.status == 1
     lines = done.out.splitlines()
@@ -519,6 +506,8 @@ def test_from_python(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert validation.matrix["R01"] == {"ant": 1, "bee": -1, "cow": -1}
     assert not validation.ok
     assert validate_requests(LINES[:1], restaurants=PLACES).ok
+    second = validate_requests([{**LINES[1], "gold_restaurant": "bee"}], restaurants=PLACES)
+    assert second.results[0].status == "multi_match"
     spoiled = validate_requests(LINES[:1], restaurants=[*PLACES, 3])  # type: ignore[list-item]
     assert not spoiled.ok
     assert spoiled.failures == ("<restaurants>:4: it must be an object, not int",)

@@ -1,4 +1,4 @@
-"""What an explanation says of the reviews behind a value, and of those that would change the verdict."""
+"""Explanations of the reviews behind a value, and of reviews that would change the verdict."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ LINES = {
 
 
 @cache
-def explained(name: str) -> Explanation:
+def explain_line(name: str) -> Explanation:
     line = LINES[name]
     return explain(G1A, line["rows"], line["context"], name)
 
 
-def evidence(found: Explanation, step: str) -> Evidence:
-    return next(each for each in found.evidence if each.step == step)
+def find_evidence(found: Explanation, step: str) -> Evidence:
+    return next(part for part in found.evidence if part.step == step)
 
 
-def seed_of(compute: list[Json], *output: str) -> Json:
+def make_seed(compute: list[Json], *output: str) -> Json:
     fields = [{"name": "topic", "type": "string", "default": "none"}]
     return {"task_name": "Made", "extract": {"fields": fields}, "compute": compute, "output": [*output]}
 
 
-def words(text: str) -> str:
+def join_words(text: str) -> str:
     return " ".join(text.split())
 
 
 @pytest.mark.parametrize("name", LINES)
 def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
     """A field that a sentence does not name can have any other value, and the verdict is the same."""
-    line, found = LINES[name], explained(name)
-    for change in (each for each in found.changes if each.kind == "more reviews"):
+    line, explanation = LINES[name], explain_line(name)
+    for change in (part for part in explanation.changes if part.kind == "more reviews"):
         assert change.row is not None
         for section, key, other in (("meta", "funny", 99), ("meta", "cool", 99), ("meta", "month", None)):
             assert key not in change.text
@@ -64,44 +64,44 @@ def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
 
 
 def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_step_asks_for() -> None:
-    """Of those that a step counts the latest, else the latest of all, which is named; without reviews a row that is stated."""
+    """The latest that a step counts is copied, or else the latest of all, by name; without reviews a row that is stated."""
     rows = {row["review_id"]: row for row in LINES["nonna-pia"]["rows"]}
-    high, low = (change for change in explained("nonna-pia").changes if change.kind == "more reviews")
+    high, low = (change for change in explain_line("nonna-pia").changes if change.kind == "more reviews")
     assert (high.verdict, low.verdict) == ("High Risk", "Low Risk")
     assert high.row == low.row == rows["nonna-pia-06"]
     assert high.text.startswith("with 4 more reviews like nonna-pia-06 (incident_severity none, account_type none, ")
     for name in ("hanks-blue-plate", "slice-parade", "rusty-anchor"):
         latest = max(LINES[name]["rows"], key=lambda row: row["meta"]["date"])
-        added = [change for change in explained(name).changes if change.kind == "more reviews"]
+        added = [change for change in explain_line(name).changes if change.kind == "more reviews"]
         assert len(added) == 2
         for change in added:
             assert f"(otherwise as in {latest['review_id']}: " in change.text
             assert change.row is not None
             assert change.row["meta"] == latest["meta"] | {"date": f"{latest['meta']['date'][:7]}-01"}
-    found = explain(G1A, [], {"categories": "Thai"}, "b")
-    assert all("(assumed, as there is no review to go by: " in change.text for change in found.changes)
-    assert "stars 3, useful 0, year 2025)" in found.changes[0].text
+    explanation = explain(G1A, [], {"categories": "Thai"}, "b")
+    assert all("(assumed, as there is no review to go by: " in change.text for change in explanation.changes)
+    assert "stars 3, useful 0, year 2025)" in explanation.changes[0].text
     compute: list[Json] = [
         {"name": "N", "op": "count", "where": {"meta.stars": {">": 2}}},
         {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": "some"}, {"else": "none"}]},
     ]
-    (more,) = explain(seed_of(compute, "V"), [], {}, "b").changes
+    (more,) = explain(make_seed(compute, "V"), [], {}, "b").changes
     assert more.text == "with 1 more review (assumed, as there is no review to go by: stars 3)"
 
 
 def test_each_verdict_is_reached_or_said_not_to_be() -> None:
     """Also one for which more reviews have to be left out than for another one; what was searched is said first."""
-    carp = explained("golden-carp")
+    carp = explain_line("golden-carp")
     assert [(change.verdict, change.number, change.kind) for change in carp.changes] == [
         ("High Risk", 5, "fewer reviews"), ("Low Risk", 6, "fewer reviews"),
     ]  # fmt: skip
-    assert "golden-carp-11, golden-carp-04, golden-carp-12 did not count" in words(carp.text)
-    lotus = explained("lotus-garden")
+    assert "golden-carp-11, golden-carp-04, golden-carp-12 did not count" in join_words(carp.text)
+    lotus = explain_line("lotus-garden")
     assert lotus.not_found == ["High Risk"]
-    said = words(lotus.text)
+    text = join_words(lotus.text)
     searched = "Tried: each review left out, some combinations of up to 10, up to 64 reviews of one kind added, each parameter."
     assert (
-        said.index(searched) < said.index("- Low Risk if reviews") < said.index("High Risk: none of these leads there")
+        text.index(searched) < text.index("- Low Risk if reviews") < text.index("High Risk: none of these leads there")
     )
     assert all("none of these leads there" in form for form in (lotus.html, lotus.markdown))
 
@@ -113,32 +113,34 @@ def test_verdicts_between_two_others_are_found() -> None:
         {"name": "N", "op": "count", "where": {"meta.stars": 1}},
         {"name": "V", "op": "case", "rules": rules},
     ]
-    found = explain(seed_of(compute, "V"), [{"review_id": "r", "meta": {"stars": 5}}], {}, "b")
-    assert [(change.verdict, change.number) for change in found.changes] == [("some", 10), ("many", 12)]
-    assert found.not_found == []
+    explanation = explain(make_seed(compute, "V"), [{"review_id": "r", "meta": {"stars": 5}}], {}, "b")
+    assert [(change.verdict, change.number) for change in explanation.changes] == [("some", 10), ("many", 12)]
+    assert explanation.not_found == []
 
 
 def test_no_review_is_left_out_in_vain() -> None:
-    """Of those that were left out one after the other, those that the verdict does not need are put back."""
+    """Each review that a change leaves out is needed for its verdict."""
     for name in LINES:
         line = LINES[name]
-        for change in (each for each in explained(name).changes if each.kind == "fewer reviews"):
-            for kept in change.review_ids:
-                rows = [r for r in line["rows"] if r["review_id"] not in change.review_ids or r["review_id"] == kept]
+        for change in (each for each in explain_line(name).changes if each.kind == "fewer reviews"):
+            for review_id in change.review_ids:
+                rows = [
+                    r for r in line["rows"] if r["review_id"] not in change.review_ids or r["review_id"] == review_id
+                ]
                 assert reference_evaluate(G1A, rows, line["context"])["VERDICT"] != change.verdict
 
 
 def test_a_default_is_not_shown_as_a_value_of_the_data() -> None:
     """The year of the last incident where there is none: in the evidence, in the tree, and in what would change it."""
-    found = explained("slice-parade")
-    year = evidence(found, "MOST_RECENT_YEAR")
+    explanation = explain_line("slice-parade")
+    year = find_evidence(explanation, "MOST_RECENT_YEAR")
     assert (year.value, year.is_default, year.number, year.reviews) == (2020, True, 0, [])
-    said = words(found.text)
-    assert "MOST_RECENT_YEAR = 2020, the default: none of 5 reviews meets $IS_INCIDENT" in said
-    assert "MOST_RECENT_YEAR = 2020, the default, as no review counts: max of meta.year" in said
-    assert "MOST_RECENT_YEAR 2020 (the default) to 2022" in said
-    assert "the default, as no review counts" in found.html
-    assert "MOST_RECENT_YEAR 2017 to 2020 (the default)" in words(explained("nonna-pia").text)
+    text = join_words(explanation.text)
+    assert "MOST_RECENT_YEAR = 2020, the default: none of 5 reviews meets $IS_INCIDENT" in text
+    assert "MOST_RECENT_YEAR = 2020, the default, as no review counts: max of meta.year" in text
+    assert "MOST_RECENT_YEAR 2020 (the default) to 2022" in text
+    assert "the default, as no review counts" in explanation.html
+    assert "MOST_RECENT_YEAR 2017 to 2020 (the default)" in join_words(explain_line("nonna-pia").text)
 
 
 def test_a_value_that_equals_the_default_is_no_default_where_a_review_counts() -> None:
@@ -147,57 +149,57 @@ def test_a_value_that_equals_the_default_is_no_default_where_a_review_counts() -
         {"name": "LAST", "op": "max", "field": "meta.year", "where": {"meta.stars": 1}, "default": 2020},
         {"name": "V", "op": "case", "rules": [{"when": "LAST > 2020", "then": "new"}, {"else": "old"}]},
     ]
-    seed = seed_of(compute, "V")
+    seed = make_seed(compute, "V")
     rows = [
         {"review_id": f"r{stars}", "meta": {"stars": stars, "year": year}} for stars, year in ((1, 2020), (5, 2021))
     ]
-    found = explain(seed, rows, {}, "b")
-    assert [step.is_default for step in found.steps] == [False, False]
-    (more,) = found.changes
+    explanation = explain(seed, rows, {}, "b")
+    assert [step.is_default for step in explanation.steps] == [False, False]
+    (more,) = explanation.changes
     assert (more.effects["LAST"].default, more.effects["LAST"].after) == (None, 2021)
 
 
 def test_of_a_maximum_those_that_have_it_are_shown() -> None:
     """And how many others count."""
-    found = explained("lotus-garden")
-    year = evidence(found, "MOST_RECENT_YEAR")
+    explanation = explain_line("lotus-garden")
+    year = find_evidence(explanation, "MOST_RECENT_YEAR")
     assert (year.number, [review.review_id for review in year.reviews]) == (5, ["lotus-garden-15"])
-    said = words(found.text)
-    assert "MOST_RECENT_YEAR = 2022: the highest meta.year of the 5 of 14 reviews that meet $IS_INCIDENT" in said
-    assert "4 others have less" in said
+    text = join_words(explanation.text)
+    assert "MOST_RECENT_YEAR = 2022: the highest meta.year of the 5 of 14 reviews that meet $IS_INCIDENT" in text
+    assert "4 others have less" in text
 
 
 def test_what_reviews_add_to_a_sum_is_said() -> None:
     """The amounts make up the sum."""
-    weight = evidence(explained("lotus-garden"), "TOTAL_WEIGHT")
+    weight = find_evidence(explain_line("lotus-garden"), "TOTAL_WEIGHT")
     assert sum(review.amount or 0 for review in weight.reviews) == pytest.approx(weight.value)
-    assert "lotus-garden-04, adds 6.7081" in explained("lotus-garden").text
+    assert "lotus-garden-04, adds 6.7081" in explain_line("lotus-garden").text
 
 
 def test_a_filter_is_explained_where_it_is_first_named() -> None:
     """In the computation and in the reviews once each, with the filters that it names."""
     meaning = "$IS_INCIDENT: extraction.account_type == 'firsthand' and extraction.incident_severity in"
-    said = words(explained("nonna-pia").text)
-    assert said.count(meaning) == 2
-    assert said.index(meaning) < said.index("MOST_RECENT_YEAR = 2017: max of")
-    assert words(explained("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 2
+    text = join_words(explain_line("nonna-pia").text)
+    assert text.count(meaning) == 2
+    assert text.index(meaning) < text.index("MOST_RECENT_YEAR = 2017: max of")
+    assert join_words(explain_line("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 2
     compute: list[Json] = [
         {"name": "LOW", "op": "define_filter", "meta": {"stars": {"<": 3}}},
         {"name": "OLD_LOW", "op": "define_filter", "where": {"$LOW": True, "meta.year": {"<": 2020}}},
         {"name": "N", "op": "count", "where": {"$OLD_LOW": True}},
     ]
-    seed = seed_of(compute, "N")
-    found = explain(seed, [{"review_id": "r", "meta": {"stars": 5, "year": 2019}}], {}, "b")
-    assert found.evidence[0].filters == {"OLD_LOW": "$LOW and meta.year < 2020", "LOW": "meta.stars < 3"}
-    assert [each.conditions for each in found.evidence[0].excluded] == [["meta.stars < 3"]]
-    assert found.because == [
+    seed = make_seed(compute, "N")
+    explanation = explain(seed, [{"review_id": "r", "meta": {"stars": 5, "year": 2019}}], {}, "b")
+    assert explanation.evidence[0].filters == {"OLD_LOW": "$LOW and meta.year < 2020", "LOW": "meta.stars < 3"}
+    assert [part.conditions for part in explanation.evidence[0].excluded] == [["meta.stars < 3"]]
+    assert explanation.because == [
         "N is 0: none of 1 review meets $OLD_LOW ($OLD_LOW: $LOW and meta.year < 2020; $LOW: meta.stars < 3)."
     ]
 
 
 def test_every_condition_that_a_review_does_not_meet_is_named() -> None:
     """The groups are disjoint."""
-    recent = evidence(explained("nonna-pia"), "N_RECENT")
+    recent = find_evidence(explain_line("nonna-pia"), "N_RECENT")
     line = LINES["nonna-pia"]
     rows = {row["review_id"]: row for row in line["rows"]}
     tests = {
@@ -207,36 +209,36 @@ def test_every_condition_that_a_review_does_not_meet_is_named() -> None:
         ),
         "meta.year >= 2023": lambda row: row["meta"]["year"] >= 2023,
     }
-    listed = [name for each in recent.excluded for name in each.review_ids]
+    listed = [name for exclusion in recent.excluded for name in exclusion.review_ids]
     assert sorted(listed) == sorted(rows)
-    for each in recent.excluded:
+    for exclusion in recent.excluded:
         assert all(
-            [text for text, test in tests.items() if not test(rows[name])] == each.conditions
-            for name in each.review_ids
+            [text for text, test in tests.items() if not test(rows[name])] == exclusion.conditions
+            for name in exclusion.review_ids
         )
 
 
 def test_reviews_that_one_condition_leaves_out_are_named() -> None:
     """With what they have instead, but for those that another step counts by the same field; the numbers add up."""
-    found = explained("golden-carp")
-    severe = evidence(found, "N_SEVERE")
-    assert [each.near for each in severe.excluded if each.near] == [
+    explanation = explain_line("golden-carp")
+    severe = find_evidence(explanation, "N_SEVERE")
+    assert [exclusion.near for exclusion in severe.excluded if exclusion.near] == [
         ["golden-carp-12: account_type is 'secondhand', not 'firsthand'"]
     ]
-    assert [len(each.conditions) for each in severe.excluded if each.near] == [1]
+    assert [len(exclusion.conditions) for exclusion in severe.excluded if exclusion.near] == [1]
     assert [*describe_exclusions(severe)] == [
         "not counted: golden-carp-12: account_type is 'secondhand', not 'firsthand'",
         "5 other reviews do not count: neither extraction.incident_severity == 'severe' nor extraction.account_type == "
         "'firsthand' holds for 3; extraction.incident_severity == 'severe' does not hold for 2",
     ]
-    mild = evidence(explained("nonna-pia"), "N_MILD")
+    mild = find_evidence(explain_line("nonna-pia"), "N_MILD")
     assert mild.number == 0
-    said = words(explained("nonna-pia").text)
-    assert "N_RECENT, N_MILD and N_SEVERE are 0: none of 11 reviews counts" in said
-    assert "N_RECENT: not counted: nonna-pia-07: meta.year is 2017, not >= 2023" in said
+    text = join_words(explain_line("nonna-pia").text)
+    assert "N_RECENT, N_MILD and N_SEVERE are 0: none of 11 reviews counts" in text
+    assert "N_RECENT: not counted: nonna-pia-07: meta.year is 2017, not >= 2023" in text
     compute: list[Json] = [{"name": "N", "op": "count", "where": {"meta.stars": 1, "meta.useful": {">": 3}}}]
     rows = [{"review_id": f"r{n}", "meta": {"stars": 1 + n // 8, "useful": 0}} for n in range(12)]
-    few = evidence(explain(seed_of(compute, "N"), rows, {}, "b"), "N")
+    few = find_evidence(explain(make_seed(compute, "N"), rows, {}, "b"), "N")
     assert [*describe_exclusions(few)] == [
         "not counted: " + "; ".join(f"r{n}: meta.useful is 0, not > 3" for n in range(5)),
         "7 other reviews do not count: neither meta.stars == 1 nor meta.useful > 3 holds for 4; "
@@ -253,32 +255,33 @@ def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> 
         {"name": "TOTAL", "op": "expr", "expr": " + ".join(names)},
         {"name": "V", "op": "case", "rules": [{"when": "TOTAL > 0", "then": "some"}, {"else": "none"}]},
     ]
-    seed = seed_of(compute, "V", "ASIDE")
-    found = explain(seed, [{"review_id": "r", "meta": {"stars": 1}}], {}, "b", output="V")
-    fewer: Change = found.changes[0]
+    seed = make_seed(compute, "V", "ASIDE")
+    explanation = explain(seed, [{"review_id": "r", "meta": {"stars": 1}}], {}, "b", output="V")
+    fewer: Change = explanation.changes[0]
     assert [*fewer.effects] == ["TOTAL", *names]
-    assert "TOTAL 12 to 0, N0 1 to 0" in words(found.text)
-    assert "and 2 other steps" in words(found.text)
+    assert "TOTAL 12 to 0, N0 1 to 0" in join_words(explanation.text)
+    assert "and 2 other steps" in join_words(explanation.text)
 
 
+@pytest.mark.thorough
 def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
     """Each of 600 steps uses the two before it: there are more ways through them than can be followed."""
     steps: list[Json] = [{"name": "S0", "op": "count"}, {"name": "S1", "op": "expr", "expr": "S0 + 1"}]
     steps += [{"name": f"S{i}", "op": "expr", "expr": f"min(9, S{i - 1} + S{i - 2})"} for i in range(2, 600)]
-    found = explain(seed_of(steps, "S599"), [], {}, "b")
-    places = {step.name: place for place, step in enumerate(found.steps)}
+    explanation = explain(make_seed(steps, "S599"), [], {}, "b")
+    places = {step.name: place for place, step in enumerate(explanation.steps)}
     assert len(places) == 600
-    assert all(places[step.name] < places[used] for step in found.steps for used in step.uses)
+    assert all(places[step.name] < places[used] for step in explanation.steps for used in step.uses)
 
 
 def test_one_rule_chooses_the_verdict() -> None:
-    """What `explain` explains is what `diff` counts, also where a number that rules choose is the last output."""
+    """The step that `explain` explains is that of `diff`, also where a number that rules choose is the last output."""
     rules = [{"when": "N > 0", "then": "some"}, {"else": "none"}]
     grades = [{"when": "N > 0", "then": 1}, {"else": 2}]
     compute = [{"name": "N", "op": "count"}, {"name": "V", "op": "case", "rules": rules}]
-    seed = seed_of([*compute, {"name": "GRADE", "op": "case", "rules": grades}], "N", "V", "GRADE")
-    found = diff(seed, seed, [{"business_id": "b", "context": {}, "rows": []}])
-    assert explain(seed, [], {}, "b").step == found.json["data"]["verdict"] == "V"
+    seed = make_seed([*compute, {"name": "GRADE", "op": "case", "rules": grades}], "N", "V", "GRADE")
+    difference = diff(seed, seed, [{"business_id": "b", "context": {}, "rows": []}])
+    assert explain(seed, [], {}, "b").step == difference.json["data"]["verdict"] == "V"
 
 
 def test_rows_with_dates_alone_are_added_to() -> None:
@@ -286,8 +289,10 @@ def test_rows_with_dates_alone_are_added_to() -> None:
     line = copy.deepcopy(LINES["slice-parade"])
     for row in line["rows"]:
         del row["meta"]["year"], row["meta"]["month"]
-    found = explain(G1A, line["rows"], line["context"], "slice-parade")
-    assert [change.text for change in found.changes] == [change.text for change in explained("slice-parade").changes]
+    explanation = explain(G1A, line["rows"], line["context"], "slice-parade")
+    assert [change.text for change in explanation.changes] == [
+        change.text for change in explain_line("slice-parade").changes
+    ]
 
 
 def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> None:
@@ -303,14 +308,14 @@ def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> 
             line["quotes"] = {"safety_interaction": "words that nobody wrote"}
     path = tmp_path / "recorded.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in recorded), encoding="utf-8")
-    given = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", path)
+    arguments = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", path)
     seed, rows = TASKS / "g1a_v2" / "seed.json", tmp_path / "rows.jsonl"
-    assert formulaseed("extract", seed, *given, "--with-text", "--out", rows).status == 0
+    assert formulaseed("extract", seed, *arguments, "--with-text", "--out", rows).status == 0
     done = formulaseed("explain", seed, "--rows", rows, "--id", "nonna-pia", "--format", "json")
-    found = Explanation.model_validate_json(done.out)
-    assert [review.quote for review in evidence(found, "N_MODERATE").reviews] == ["my face had puffed up"]
-    assert [review.quoted_by for review in evidence(found, "N_POSITIVE").reviews] == ["whole"]
-    rows = formulaseed("extract", seed, *given, "--with-text").out.splitlines()
+    explanation = Explanation.model_validate_json(done.out)
+    assert [review.quote for review in find_evidence(explanation, "N_MODERATE").reviews] == ["my face had puffed up"]
+    assert [review.quoted_by for review in find_evidence(explanation, "N_POSITIVE").reviews] == ["whole"]
+    rows = formulaseed("extract", seed, *arguments, "--with-text").out.splitlines()
     (row,) = [row for line in rows for row in json.loads(line)["rows"] if row["review_id"] == "nonna-pia-07"]
     assert (row["quotes"]["incident_severity"]["verified"], row["reasons"]) == (
         True,
@@ -331,18 +336,18 @@ def test_a_verdict_that_a_formula_passes_on_is_explained() -> None:
         },
     ]
     rows = [{"review_id": "r", "meta": {"stars": 1}}]
-    found = explain(seed_of(compute, "V"), rows, {"is_open": 1, "review_count": 5}, "b")
-    assert [(rule.result, rule.state) for rule in found.rules] == [
+    explanation = explain(make_seed(compute, "V"), rows, {"is_open": 1, "review_count": 5}, "b")
+    assert [(rule.result, rule.state) for rule in explanation.rules] == [
         ("closed", "false"), ("new", "false"), ("good", "taken"),
     ]  # fmt: skip
-    assert found.because == [
+    assert explanation.because == [
         "V is 'good' because no other rule holds: context.is_open is 1, other than 0; context.review_count is 5, at least 3.",
         "BAND is 'good' because no other rule holds: LOW is 1, under 2.",
         "LOW is 1: 1 of 1 review meets meta.stars < 3.",
     ]
-    (more,) = found.changes
+    (more,) = explanation.changes
     assert (more.verdict, more.number) == ("bad", 1)
-    assert words(found.text).count("bad with 1 more review") == 1
+    assert join_words(explanation.text).count("bad with 1 more review") == 1
 
 
 def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
@@ -353,7 +358,7 @@ def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
         {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": "some"}, {"else": "none"}]},
     ]
     row = {"review_id": "r", "meta": {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}}
-    (more,) = explain(seed_of(compute, "V"), [row], {}, "b").changes
+    (more,) = explain(make_seed(compute, "V"), [row], {}, "b").changes
     assert more.text == "with 1 more review where stars is 1, date is '2020-01-01' (otherwise as in r: funny 0, cool 0)"
 
 
@@ -363,11 +368,11 @@ def test_what_hides_or_lays_out_text_is_shown_in_every_format() -> None:
     line["context"]["categories"] = "Italian &lt;b&gt; \u202eevil\x9b2J"
     for row in line["rows"]:
         row["review_id"] = f"- {row['review_id']}"
-    found = explain(G1A, line["rows"], line["context"], "nonna-pia")
-    assert "Italian \\&lt;b\\&gt;" in found.markdown
-    assert "- \\- nonna-pia-07" in found.markdown
-    assert found.json.isascii() or not {"\u202e", "\x9b"} & set(found.json)
-    assert json.loads(found.json)["lookups"][0]["text"] == line["context"]["categories"]
+    explanation = explain(G1A, line["rows"], line["context"], "nonna-pia")
+    assert "Italian \\&lt;b\\&gt;" in explanation.markdown
+    assert "- \\- nonna-pia-07" in explanation.markdown
+    assert explanation.json.isascii() or not {"\u202e", "\x9b"} & set(explanation.json)
+    assert json.loads(explanation.json)["lookups"][0]["text"] == line["context"]["categories"]
 
 
 def test_conditions_behind_a_guard_against_null_are_explained() -> None:
@@ -381,48 +386,48 @@ def test_conditions_behind_a_guard_against_null_are_explained() -> None:
         },
         {"name": "W", "op": "case", "rules": [{"when": "N > 0", "then": "long"}, {"else": "short"}]},
     ]
-    seed = seed_of(compute, "V", "W") | {"context": [{"name": "tier", "type": "integer", "nullable": True}]}
+    seed = make_seed(compute, "V", "W") | {"context": [{"name": "tier", "type": "integer", "nullable": True}]}
     seed["extract"] = {"fields": [], "meta": [{"name": "wait", "type": "integer", "nullable": True}]}
-    found = explain(seed, [], {"tier": None}, "b", output="V")
-    assert found.because == [
+    explanation = explain(seed, [], {"tier": None}, "b", output="V")
+    assert explanation.because == [
         "V is 'cheap' because no other rule holds: context.tier is null, equal to null and not over 2."
     ]
     rows = [{"review_id": str(wait), "meta": {"wait": wait}} for wait in (None, 5, 20)]
-    found = explain(seed, rows, {"tier": 3}, "b", output="W")
-    assert [each.review_ids for each in evidence(found, "N").excluded] == [["None"], ["5"]]
-    assert all((found.html, found.markdown))
+    explanation = explain(seed, rows, {"tier": 3}, "b", output="W")
+    assert [part.review_ids for part in find_evidence(explanation, "N").excluded] == [["None"], ["5"]]
+    assert all((explanation.html, explanation.markdown))
 
 
 def test_of_all_reviews_those_with_the_maximum_are_shown() -> None:
     """A maximum without a condition has its reviews, too."""
-    seed = seed_of([{"name": "M", "op": "max", "field": "meta.stars", "default": 0}], "M")
-    found = explain(seed, [{"review_id": f"r{n}", "meta": {"stars": n}} for n in (4, 2, 3)], {}, "b")
-    assert "M = 4: the highest meta.stars of 3 reviews\n  - r4 (4 stars)\n  - 2 others have less" in found.text
+    seed = make_seed([{"name": "M", "op": "max", "field": "meta.stars", "default": 0}], "M")
+    explanation = explain(seed, [{"review_id": f"r{n}", "meta": {"stars": n}} for n in (4, 2, 3)], {}, "b")
+    assert "M = 4: the highest meta.stars of 3 reviews\n  - r4 (4 stars)\n  - 2 others have less" in explanation.text
 
 
 def test_the_first_lines_say_the_score_its_limits_and_the_counts() -> None:
     """The value before a limit, and which limits there are; counts that are not zero with the score without their reviews."""
-    assert explained("golden-carp").because[1:3] == [
+    assert explain_line("golden-carp").because[1:3] == [
         "FINAL_RISK_SCORE is 20, its maximum; RAW_RISK is 178.7328.",
         "Counts, and what RAW_RISK is without their reviews: N_TOTAL_INCIDENTS 5 (4.85), N_BETRAYAL 4 (13.9857), "
         "N_SEVERE 3 (16.1089), N_RECENT 1 (57.7279), N_NEGATIVE 3 (231.822), N_MODERATE 1 (159.7482), "
         "N_MILD 1 (180.7113); all others are 0.",
     ]
-    assert explained("saigon-lantern").because[1] == "FINAL_RISK_SCORE is 0, its minimum; RAW_RISK is -0.0178."
-    assert explained("slice-parade").because[1:3] == [
+    assert explain_line("saigon-lantern").because[1] == "FINAL_RISK_SCORE is 0, its minimum; RAW_RISK is -0.0178."
+    assert explain_line("slice-parade").because[1:3] == [
         "FINAL_RISK_SCORE is 2.25, which is RAW_RISK within its limits, 0 to 20.",
         "All 8 counts are 0.",
     ]
     line = LINES["golden-carp"]
     for name, without in ("N_BETRAYAL", 13.9857), ("N_SEVERE", 16.1089), ("N_RECENT", 57.7279), ("N_NEGATIVE", 231.822):
-        counted = {review.review_id for review in evidence(explained("golden-carp"), name).reviews}
+        counted = {review.review_id for review in find_evidence(explain_line("golden-carp"), name).reviews}
         rows = [row for row in line["rows"] if row["review_id"] not in counted]
         assert round(reference_evaluate(G1A, rows, line["context"])["RAW_RISK"], 4) == without
 
 
 def test_limits_of_every_kind_are_said() -> None:
     """One limit only, clamp, and rounding."""
-    for formula, said in (
+    for formula, message in (
         ("max(N, 0)", "S is 3, which is N within its limits, at least 0."),
         ("min(N, 9)", "S is 3, which is N within its limits, at most 9."),
         ("clamp(N, 4, 9)", "S is 4, its minimum; N is 3."),
@@ -434,28 +439,28 @@ def test_limits_of_every_kind_are_said() -> None:
             {"name": "H", "op": "expr", "expr": "N / 2"},
             {"name": "S", "op": "expr", "expr": formula},
         ]
-        found = explain(seed_of(compute, "S"), [{"review_id": str(n)} for n in range(3)], {}, "b")
-        assert found.because[0] == said
+        explanation = explain(make_seed(compute, "S"), [{"review_id": str(n)} for n in range(3)], {}, "b")
+        assert explanation.because[0] == message
 
 
 def test_a_case_lists_its_rules_and_a_change_names_what_moves_the_score() -> None:
     """Also where none holds; the terms of the score and the steps that rules choose come before the counts."""
-    said = words(explained("boulevard-smoke").text)
+    text = join_words(explain_line("boulevard-smoke").text)
     rules = "1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0"
-    assert f"TRAJECTORY_MULTIPLIER = 1, as no rule holds: {rules}" in said
-    assert [*explained("boulevard-smoke").changes[0].effects][:4] == [
+    assert f"TRAJECTORY_MULTIPLIER = 1, as no rule holds: {rules}" in text
+    assert [*explain_line("boulevard-smoke").changes[0].effects][:4] == [
         "FINAL_RISK_SCORE", "INCIDENT_IMPACT", "TRAJECTORY_MULTIPLIER", "N_MILD",
     ]  # fmt: skip
-    assert "TRAJECTORY_MULTIPLIER 1 to 1.3" in said
+    assert "TRAJECTORY_MULTIPLIER 1 to 1.3" in text
 
 
 def test_of_a_conditional_the_branch_that_was_taken_is_shown() -> None:
     """With the values of no other one; a step over a default says that it is."""
-    said = words(explained("boulevard-smoke").text)
-    assert "else 1.0 = 1.0, as N_TOTAL_INCIDENTS > 0 does not hold" in said
-    assert "INCIDENT_AGE = 5 (from a default: no review counts): 2025 - MOST_RECENT_YEAR = 2025 - 2020" in said
-    (cuisine,) = [step for step in explained("desert-bloom").steps if step.name == "CUISINE_IMPACT"]
+    text = join_words(explain_line("boulevard-smoke").text)
+    assert "else 1.0 = 1.0, as N_TOTAL_INCIDENTS > 0 does not hold" in text
+    assert "INCIDENT_AGE = 5 (from a default: no review counts): 2025 - MOST_RECENT_YEAR = 2025 - 2020" in text
+    (cuisine,) = [step for step in explain_line("desert-bloom").steps if step.name == "CUISINE_IMPACT"]
     assert cuisine.from_defaults == ["CUISINE_MODIFIER"]
-    (silence,) = [step for step in explained("desert-bloom").steps if step.name == "SILENCE_PENALTY"]
+    (silence,) = [step for step in explain_line("desert-bloom").steps if step.name == "SILENCE_PENALTY"]
     assert silence.from_defaults == []
-    assert "from a default: no review counts" in explained("boulevard-smoke").html
+    assert "from a default: no review counts" in explain_line("boulevard-smoke").html

@@ -27,7 +27,7 @@ LINES = {
 SCHEMA = Draft202012Validator(explanation_schema())
 
 
-def explained(name: str) -> Explanation:
+def explain_line(name: str) -> Explanation:
     line = LINES[name]
     return explain(G1A, line["rows"], line["context"], name)
 
@@ -35,31 +35,33 @@ def explained(name: str) -> Explanation:
 @pytest.mark.parametrize("name", LINES)
 def test_each_part_of_an_explanation_is_so(name: str) -> None:
     """Values are those of the evaluator, one rule is taken, counts are the numbers of their reviews, nothing is lost."""
-    line, found = LINES[name], explained(name)
+    line, explanation = LINES[name], explain_line(name)
     evaluator = load_evaluator(G1A)
     steps = evaluator.trace(line["rows"], line["context"])
     evidence = evaluator.evidence(line["rows"], line["context"])
-    assert {step.name: step.value for step in found.steps} == {step.name: steps[step.name] for step in found.steps}
-    assert (found.verdict, found.step) == (steps["VERDICT"], "VERDICT")
-    assert [rule.result for rule in found.rules if rule.state == "taken"] == [found.verdict]
-    for each in found.evidence:
-        assert each.number + sum(excluded.number for excluded in each.excluded) == len(line["rows"])
-        if each.condition is not None and each.step != "MOST_RECENT_YEAR":
-            assert [review.review_id for review in each.reviews] == evidence[each.step]
-        if each.step.startswith("N_"):
-            assert each.number == each.value
-    for step in found.steps:
-        assert set(step.uses) <= {other.name for other in found.steps}
+    assert {step.name: step.value for step in explanation.steps} == {
+        step.name: steps[step.name] for step in explanation.steps
+    }
+    assert (explanation.verdict, explanation.step) == (steps["VERDICT"], "VERDICT")
+    assert [rule.result for rule in explanation.rules if rule.state == "taken"] == [explanation.verdict]
+    for part in explanation.evidence:
+        assert part.number + sum(excluded.number for excluded in part.excluded) == len(line["rows"])
+        if part.condition is not None and part.step != "MOST_RECENT_YEAR":
+            assert [review.review_id for review in part.reviews] == evidence[part.step]
+        if part.step.startswith("N_"):
+            assert part.number == part.value
+    for step in explanation.steps:
+        assert set(step.uses) <= {other.name for other in explanation.steps}
 
 
 @pytest.mark.parametrize("name", LINES)
 def test_each_change_leads_to_the_verdict_that_it_names(name: str) -> None:
     """Made by hand and evaluated by the interpreter, a change gives the other verdict; one review fewer or more does not."""
-    line, found = LINES[name], explained(name)
-    assert found.changes
-    for change in found.changes:
-        assert change.verdict != found.verdict
-        steps = reference_evaluate(G1A, changed(line["rows"], change), line["context"])
+    line, explanation = LINES[name], explain_line(name)
+    assert explanation.changes
+    for change in explanation.changes:
+        assert change.verdict != explanation.verdict
+        steps = reference_evaluate(G1A, apply_change(line["rows"], change), line["context"])
         assert steps["VERDICT"] == change.verdict
         assert all(steps[step] == effect.after != effect.before for step, effect in change.effects.items())
         if change.kind == "more reviews" and change.number > 1:
@@ -68,11 +70,11 @@ def test_each_change_leads_to_the_verdict_that_it_names(name: str) -> None:
             assert reference_evaluate(G1A, fewer, line["context"])["VERDICT"] != change.verdict
 
 
-def changed(given: list[Json], change: Any) -> list[Json]:
+def apply_change(rows_before: list[Json], change: Any) -> list[Json]:
     if change.kind == "more reviews":
-        return [*given, *[change.row] * int(change.number)]
+        return [*rows_before, *[change.row] * int(change.number)]
     assert change.kind == "fewer reviews"
-    return [row for row in given if row["review_id"] not in change.review_ids]
+    return [row for row in rows_before if row["review_id"] not in change.review_ids]
 
 
 def test_the_nearest_value_of_a_parameter_is_found() -> None:
@@ -87,26 +89,26 @@ def test_the_nearest_value_of_a_parameter_is_found() -> None:
         ],
         "output": ["V"],
     }
-    found = explain(seed, [{"review_id": "r", "extraction": {"n": 7}}], {}, "b")
-    (change,) = [change for change in found.changes if change.kind == "parameter"]
+    explanation = explain(seed, [{"review_id": "r", "extraction": {"n": 7}}], {}, "b")
+    (change,) = [change for change in explanation.changes if change.kind == "parameter"]
     assert (change.parameter, change.number, change.verdict) == ("LIMIT", 7, "high")
     seed["parameters"]["LIMIT"]["minimum"] = 8
-    found = explain(seed, [{"review_id": "r", "extraction": {"n": 7}}], {}, "b")
-    assert "parameter" not in {change.kind for change in found.changes}
+    explanation = explain(seed, [{"review_id": "r", "extraction": {"n": 7}}], {}, "b")
+    assert "parameter" not in {change.kind for change in explanation.changes}
 
 
 def test_the_story_of_one_restaurant() -> None:
     """Verdict and reasons come first, then rules, what would change it, the computation, and the reviews."""
-    said = explained("nonna-pia").text
-    assert said.startswith("Trattoria Nonna Pia (nonna-pia): Critical Risk\n")
+    text = explain_line("nonna-pia").text
+    assert text.startswith("Trattoria Nonna Pia (nonna-pia): Critical Risk\n")
     order = [
         "FINAL_RISK_SCORE is 11.1634", "The rules of VERDICT", "What would change it", "How it was computed",
         "The reviews behind it",
     ]  # fmt: skip
-    assert sorted(order, key=said.index) == order
-    assert "Low Risk if review nonna-pia-07 did not count" in said
-    assert "'Italian, Wine Bars, Restaurants', which has Italian" in said
-    assert all(len(row) <= 100 for row in said.splitlines())
+    assert sorted(order, key=text.index) == order
+    assert "Low Risk if review nonna-pia-07 did not count" in text
+    assert "'Italian, Wine Bars, Restaurants', which has Italian" in text
+    assert all(len(row) <= 100 for row in text.splitlines())
 
 
 def test_a_quote_is_the_extractors_where_it_gave_one() -> None:
@@ -116,16 +118,16 @@ def test_a_quote_is_the_extractors_where_it_gave_one() -> None:
     row["text"] = "Nice room. My lips swelled and I had hives all over. We left."
 
     def quote() -> tuple[str | None, str | None]:
-        found = explain(G1A, line["rows"], line["context"], "nonna-pia")
-        (review,) = next(each for each in found.evidence if each.step == "N_MODERATE").reviews
+        explanation = explain(G1A, line["rows"], line["context"], "nonna-pia")
+        (review,) = next(diagnostic for diagnostic in explanation.evidence if diagnostic.step == "N_MODERATE").reviews
         return review.quote, review.quoted_by
 
     assert quote() == ("My lips swelled and I had hives all over.", "words")
     row["text"] = "Nice room. I had the tacos. We left, and I was sick."
     assert quote() == (row["text"], "whole")
     row["text"] = "Nice room, and a long wait for a table. " * 20
-    said, kind = quote()
-    assert (kind, said and said[-2:]) == ("beginning", " …")
+    words, kind = quote()
+    assert (kind, words and words[-2:]) == ("beginning", " …")
     row["quotes"] = {"incident_severity": {"text": "hives all over", "verified": True, "start": 33, "end": 47}}
     assert quote() == ("hives all over", "extractor")
     del row["quotes"], row["text"]
@@ -143,15 +145,16 @@ def test_a_step_that_failed_is_explained() -> None:
         ],
         "output": ["RATIO"],
     }
-    found = explain(seed, [{"review_id": "r", "extraction": {"n": 0}}], {}, "b")
-    assert found.error is not None
-    assert (found.error.step, found.error.kind, found.verdict) == ("RATIO", "division_by_zero", None)
-    assert [(step.name, step.value) for step in found.steps] == [("RATIO", None), ("TOTAL", 0)]
-    assert "RATIO failed" in found.text
+    explanation = explain(seed, [{"review_id": "r", "extraction": {"n": 0}}], {}, "b")
+    assert explanation.error is not None
+    assert (explanation.error.step, explanation.error.kind, explanation.verdict) == ("RATIO", "division_by_zero", None)
+    assert [(step.name, step.value) for step in explanation.steps] == [("RATIO", None), ("TOTAL", 0)]
+    assert "RATIO failed" in explanation.text
     with pytest.raises(EvaluationError):
         load_evaluator(seed).evaluate([{"review_id": "r", "extraction": {"n": 0}}], {})
 
 
+@pytest.mark.thorough
 @given(seeds(), st.data())
 def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     """For random seeds and rows every value is the interpreter's, in every format, and nothing but data errors is raised."""
@@ -160,11 +163,11 @@ def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
         steps = reference_evaluate(seed, given_rows, context)
     except (EvaluationError, DataError):
         assume(False)
-    found = explain(seed, given_rows, context, "b")
-    assert {step.name: step.value for step in found.steps if step.name in steps}.items() <= steps.items()
-    assert Explanation.model_validate_json(found.json) == found
-    SCHEMA.validate(json.loads(found.json))
-    assert all((found.text, found.markdown, found.html))
+    explanation = explain(seed, given_rows, context, "b")
+    assert {step.name: step.value for step in explanation.steps if step.name in steps}.items() <= steps.items()
+    assert Explanation.model_validate_json(explanation.json) == explanation
+    SCHEMA.validate(json.loads(explanation.json))
+    assert all((explanation.text, explanation.markdown, explanation.html))
 
 
 def test_what_is_missing_is_said() -> None:
@@ -196,22 +199,22 @@ def test_what_is_missing_is_said() -> None:
     reviews = [
         {"review_id": f"r{n}", "meta": meta} for n, meta in enumerate(({}, {"age": 70}, {"age": 0, "visits": 0}))
     ]
-    found = explain(seed, reviews, {"given": 0}, "b")
-    assert {each.name: each.reviews for each in found.missing} == {
+    explanation = explain(seed, reviews, {"given": 0}, "b")
+    assert {diagnostic.name: diagnostic.reviews for diagnostic in explanation.missing} == {
         "context.tier": None,
         "meta.visits": 2,
         "meta.age": 1,
     }
-    for said in (
+    for sentence in (
         "context.tier is missing.",
         "meta.visits is missing in 2 of 3 reviews.",
         "meta.age is missing in 1 of 3 reviews.",
     ):
-        assert said in found.text
-        assert said in found.markdown
-        assert said in found.html
-    assert "context.given is" not in found.text
-    assert "elsewhere" not in found.text
+        assert sentence in explanation.text
+        assert sentence in explanation.markdown
+        assert sentence in explanation.html
+    assert "context.given is" not in explanation.text
+    assert "elsewhere" not in explanation.text
 
 
 def test_the_schema_of_explanations_is_published() -> None:
@@ -220,8 +223,8 @@ def test_the_schema_of_explanations_is_published() -> None:
     assert committed.read_text(encoding="utf-8") == layout(explanation_schema())
     for part in (SCHEMA.schema, *SCHEMA.schema["$defs"].values()):
         assert [name for name, key in part["properties"].items() if not {"description", "$ref"} & {*key}] == []
-    found = json.loads(explained("nonna-pia").json)
-    for wrong in ({**found, "more": 1}, {name: value for name, value in found.items() if name != "changes"}):
+    document = json.loads(explain_line("nonna-pia").json)
+    for wrong in ({**document, "more": 1}, {name: value for name, value in document.items() if name != "changes"}):
         assert not SCHEMA.is_valid(wrong)
     again = formulaseed("schema", "--of", "explanation", "--check", committed)
     assert (again.status, again.out) == (0, f"{committed}: current\n")
@@ -234,23 +237,23 @@ def test_what_data_say_is_text_in_every_format(tmp_path: Any) -> None:
     line["context"]["name"] = nasty
     for row in line["rows"]:
         row["text"] = nasty
-    found = explain(G1A, line["rows"], line["context"], "nonna-pia")
-    assert "<script>" not in found.html
-    assert "&lt;script&gt;" in found.html
-    assert "<script>" not in found._repr_html_()
-    assert "\\<script\\>" in found.markdown
+    explanation = explain(G1A, line["rows"], line["context"], "nonna-pia")
+    assert "<script>" not in explanation.html
+    assert "&lt;script&gt;" in explanation.html
+    assert "<script>" not in explanation._repr_html_()
+    assert "\\<script\\>" in explanation.markdown
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(line), encoding="utf-8")
-    said = formulaseed("explain", TASKS / "g1a_v2" / "seed.json", "--rows", path)
-    assert said.status == 0
-    assert "\x1b" not in said.out
+    done = formulaseed("explain", TASKS / "g1a_v2" / "seed.json", "--rows", path)
+    assert done.status == 0
+    assert "\x1b" not in done.out
 
 
 def test_the_command(tmp_path: Any) -> None:
     """It takes a seed or a module, names the restaurant or asks which, and writes each format."""
     seed, rows_file = TASKS / "g1a_v2" / "seed.json", EXAMPLES / "rows-g1a_v2.jsonl"
     one = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia")
-    assert (one.status, one.out) == (0, explained("nonna-pia").text)
+    assert (one.status, one.out) == (0, explain_line("nonna-pia").text)
     whole = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia", "--format", "json")
     assert json.loads(whole.out)["verdict"] == "Critical Risk"
     page = tmp_path / "page.html"
@@ -270,18 +273,18 @@ def test_the_command(tmp_path: Any) -> None:
 def test_a_notebook_shows_tables_and_pages() -> None:
     """A seed is a table of its steps, results are a table with what failed, an explanation is its page; all without scripts."""
     seed = load_seed(TASKS / "g1a_v2" / "seed.json")
-    shown = {
+    pages = {
         "seed": seed._repr_html_(),  # type: ignore[misc, operator]
         "results": run(seed, EXAMPLES / "contexts.jsonl")._repr_html_(),
         "rows": extract(seed, EXAMPLES / "contexts.jsonl", limit=2)._repr_html_(),
         "explanation": explain(seed, [], {"categories": "Thai"}, "nobody")._repr_html_(),
     }
-    assert "FINAL_RISK_SCORE" in shown["seed"]
-    assert shown["seed"].count("<tr>") == len(seed.program.steps) + 1
-    assert shown["results"].count("<tr>") == 15
-    assert "<td>Lotus Garden" in shown["results"]
-    assert shown["rows"].count("<tr>") == 3
-    assert not any("<script" in text for text in shown.values())
+    assert "FINAL_RISK_SCORE" in pages["seed"]
+    assert pages["seed"].count("<tr>") == len(seed.program.steps) + 1
+    assert pages["results"].count("<tr>") == 15
+    assert "<td>Lotus Garden" in pages["results"]
+    assert pages["rows"].count("<tr>") == 3
+    assert not any("<script" in text for text in pages.values())
     failed = Outcome(
         [{"business_id": "<b>", "error": {"step": "X", "kind": "null", "message": "null"}}], ["<b>: X: null"]
     )
@@ -293,9 +296,9 @@ def test_what_a_notebook_shows_is_short() -> None:
     assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 5 warnings, 4 notes)"
     evaluator = load_evaluator(G1A)
     assert repr(evaluator).startswith("Evaluator('G1a-v2', output N_TOTAL_INCIDENTS, ")
-    said = str(G1A.diagnostics[0])
-    assert said.startswith(f"note[{G1A.diagnostics[0].code}]")
-    assert "^" in said
+    text = str(G1A.diagnostics[0])
+    assert text.startswith(f"note[{G1A.diagnostics[0].code}]")
+    assert "^" in text
     with pytest.raises(DataError, match="a row has `extraction` and `meta`: put `incident_severity` into `extraction`"):
         evaluator.evaluate([{"review_id": "r", "incident_severity": "none", "stars": 3}], {"categories": "Thai"})
 
@@ -348,7 +351,7 @@ def test_a_sum_with_factors_is_shown_in_values() -> None:
 
 @pytest.mark.parametrize(("formula", "followed"), [("RUDE - 2 * LONG", "LONG"), ("3 * RUDE - 2 * LONG", "RUDE")])
 def test_a_sum_goes_on_with_the_term_that_decides_its_sign(formula: str, followed: str) -> None:
-    """Of a negative sum the reader is told what is subtracted, of a positive one what is added."""
+    """A negative sum goes on with a subtracted term, a positive one with an added term."""
     steps = [*POLICY["compute"][:2], {"name": "SCORE", "op": "expr", "expr": formula}]
     because = explain({**POLICY, "compute": steps, "output": ["SCORE"]}, WAITS, {}, "b", output="SCORE").because
     assert because[-1].startswith(f"{followed} is 2: 2 of 3 reviews meet ")
@@ -356,7 +359,7 @@ def test_a_sum_goes_on_with_the_term_that_decides_its_sign(formula: str, followe
 
 
 def test_a_review_that_is_shown_again_has_the_fields_of_the_step() -> None:
-    """What was shown above is what another step asked for."""
-    said = explain(POLICY, WAITS, {}, "b").text
-    assert "  - m1: rude true; " in said
-    assert "  - m1 (see above): wait long\n" in said
+    """The fields above are those of another step."""
+    text = explain(POLICY, WAITS, {}, "b").text
+    assert "  - m1: rude true; " in text
+    assert "  - m1 (see above): wait long\n" in text

@@ -47,8 +47,8 @@ def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
     names = edges_by_name(graph)
     for step in steps:
         own = f"${step.name}" if isinstance(step.operation, nodes.Filter) else step.name
-        found = {source for source, target in names if target == own}
-        assert found >= {str(symbol) for symbol in step.symbols()}
+        sources = {source for source, target in names if target == own}
+        assert sources >= {str(symbol) for symbol in step.symbols()}
 
 
 def test_the_example() -> None:
@@ -63,7 +63,7 @@ def test_the_example() -> None:
 
 
 def test_hoisted_parts_are_in_their_step() -> None:
-    """What a formula of a seed v1 counts is an edge to the step that its author wrote."""
+    """The input that a formula of a seed v1 counts is an edge to the step that its author wrote."""
     formula = "len([e for e in extractions if e['year'] >= 2023]) / (len(extractions) + 1)"
     seed = {
         "task_name": "T", "extraction_fields": [{"name": "k", "values": ["a", "b"]}],

@@ -55,8 +55,8 @@ SCHEMA: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     """The published reference of the example's database."""
-    found: dict[str, Any] = json.loads(REFERENCE.read_text(encoding="utf-8"))
-    return found
+    published: dict[str, Any] = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    return published
 
 
 def problems_of(value: object) -> tuple[list[str], Any]:
@@ -65,9 +65,9 @@ def problems_of(value: object) -> tuple[list[str], Any]:
     tree, faults = read_json(Source("reference.json", json.dumps(value)))
     assert tree is not None
     assert not faults
-    found = lower_reference(tree, problems)
+    reference = lower_reference(tree, problems)
     lower_layout(tree, problems)
-    return [d.code for d in problems.sorted()], found
+    return [d.code for d in problems.sorted()], reference
 
 
 # --- what it holds
@@ -76,8 +76,8 @@ def problems_of(value: object) -> tuple[list[str], Any]:
 def test_the_example_is_current() -> None:
     """examples/formula_reference.json is what the example's database and its schema file give."""
     sources = ("--database", f"sqlite:///{DATABASE}", "--schema", LISTING_SCHEMA)
-    found = command("reference", *sources, "--out", REFERENCE, "--check")
-    assert (found.status, found.out) == (0, f"{REFERENCE}: current, version 1.1.0\n")
+    done = command("reference", *sources, "--out", REFERENCE, "--check")
+    assert (done.status, done.out) == (0, f"{REFERENCE}: current, version 1.1.0\n")
 
 
 def test_the_schema_of_references(document: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ def test_the_schema_of_references(document: dict[str, Any]) -> None:
 
 @pytest.mark.skipif(not REAL.is_file(), reason="the real formula reference is not here")
 def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> None:
-    """What is published has the keys of a real reference, section by section; so has the real one read and published."""
+    """A published reference has the keys of a real reference, section by section; so has the real one read and published."""
     real = json.loads(REAL.read_text(encoding="utf-8"))
     again = build_document(load_reference(REAL))
     for ours in (document, again):
@@ -166,24 +166,24 @@ def test_the_example_database_is_made_the_same(tmp_path: Path) -> None:
         import make_listing
     finally:
         sys.path.remove(str(EXAMPLES))
-    made = tmp_path / "listing.db"
-    make_listing.make(made)
+    copy = tmp_path / "listing.db"
+    make_listing.make(copy)
     dumps = []
-    for path in (DATABASE, made):
+    for path in (DATABASE, copy):
         with contextlib.closing(sqlite3.connect(path)) as db:
             dumps.append(list(db.iterdump()))
     before, after = dumps
     assert before == after
     if sqlite3.sqlite_version_info >= (3, 40):
-        assert made.read_bytes() == DATABASE.read_bytes()
+        assert copy.read_bytes() == DATABASE.read_bytes()
 
 
 def test_a_schema_file() -> None:
     """The short form: types alone, the root by name; the rest follows."""
-    made = build_document(load_reference(SCHEMA))
-    assert made["entities"]["shop"]["access_pattern"] == "Direct field access (e.g., shop.price or just price)"
-    assert made["entities"]["owner"]["note"] == "There may be no owner: then all its fields are null"
-    assert made["entities"]["shop"]["fields"]["price"] == {
+    published = build_document(load_reference(SCHEMA))
+    assert published["entities"]["shop"]["access_pattern"] == "Direct field access (e.g., shop.price or just price)"
+    assert published["entities"]["owner"]["note"] == "There may be no owner: then all its fields are null"
+    assert published["entities"]["shop"]["fields"]["price"] == {
         "type": "float", "description": "", "nullable": False, "example": "shop.price",
     }  # fmt: skip
 
@@ -248,38 +248,38 @@ def test_a_database_of_another_domain(tmp_path: Path) -> None:
             },
         },
     )  # fmt: skip
-    found = command("reference", "--database", url, "--schema", schema)
-    assert found.status == 0
-    made = json.loads(found.out)
-    assert made["description"] == "Herds"
-    assert list(made["entities"]) == ["herd", "owner", "hand", "mother", "place"]
-    herd = made["entities"]["herd"]["fields"]
+    done = command("reference", "--database", url, "--schema", schema)
+    assert done.status == 0
+    published = json.loads(done.out)
+    assert published["description"] == "Herds"
+    assert list(published["entities"]) == ["herd", "owner", "hand", "mother", "place"]
+    herd = published["entities"]["herd"]["fields"]
     assert {name: field["type"] for name, field in herd.items()} == {
         "head": "integer", "fed": "boolean", "photo": "json", "weight": "float", "grade": "enum", "owner_id": "integer",
         "helper_id": "integer", "mother_id": "integer", "pa": "integer", "pb": "integer",
     }  # fmt: skip
     assert (herd["fed"]["default"], herd["grade"]["values"], herd["grade"]["enum_type"]) == (True, ["a", "b"], "Grade")
-    owner = made["entities"]["owner"]
+    owner = published["entities"]["owner"]
     assert (owner["description"], owner["nullable"]) == ("Who has it", False)
     assert {name: field["type"] for name, field in owner["fields"].items()} == {"born": "datetime", "money": "float"}
-    assert made["entities"]["place"]["fields"]["name"]["default"] == "x'y"
-    (brand,) = made["custom_fields"]["herd"]
+    assert published["entities"]["place"]["fields"]["name"]["default"] == "x'y"
+    (brand,) = published["custom_fields"]["herd"]
     assert (brand["field_type"], brand["options"], brand["required"]) == ("enum", ["a", "b"], True)
-    left_out = {line.split(": ")[1].split(",")[0] for line in found.err.splitlines()}
+    left_out = {line.split(": ")[1].split(",")[0] for line in done.err.splitlines()}
     assert left_out == {"herd.odd name", "mother.odd name", "herd.custom_fields.odd name", "barn.custom_fields.x"}
 
 
 def test_a_foreign_key_to_a_table_that_there_is_not(tmp_path: Path) -> None:
     """Its entity is left out by name, and the rest of the database is read: SQLite lets tables be dropped."""
     statement = "CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER, a_id REFERENCES gone)"
-    found = command("reference", "--database", make_database(tmp_path / "x.db", statement))
-    assert found.status == 0
-    assert list(json.loads(found.out)["entities"]) == ["item"]
-    assert found.err == "left out: the entity of item.a_id → gone, as there is no table `gone`\n"
+    done = command("reference", "--database", make_database(tmp_path / "x.db", statement))
+    assert done.status == 0
+    assert list(json.loads(done.out)["entities"]) == ["item"]
+    assert done.err == "left out: the entity of item.a_id → gone, as there is no table `gone`\n"
 
 
 def test_a_lookup_table_is_an_enum(tmp_path: Path) -> None:
-    """What a table of ids and names lists are the values of its name; a longer table, or one with more columns, is data."""
+    """The names in a table of ids and names are the values of an enum; a longer table, or one with more columns, is data."""
     url = make_database(
         tmp_path / "x.db",
         "CREATE TABLE breed (id INTEGER PRIMARY KEY, name TEXT NOT NULL)",
@@ -296,7 +296,7 @@ def test_a_lookup_table_is_an_enum(tmp_path: Path) -> None:
     entities = json.loads(out.read_text())["entities"]
     name = entities["breed"]["fields"]["name"]
     assert (name["type"], name["values"]) == ("enum", ["Holstein", "Jersey"])
-    assert [entities[each]["fields"]["name"]["type"] for each in ("owner", "barn")] == ["string", "string"]
+    assert [entities[table]["fields"]["name"]["type"] for table in ("owner", "barn")] == ["string", "string"]
     wrong = command("formula", "1 if breed.name == 'Holstien' else 0", "--reference", out)
     assert "did you mean `'Holstein'`?" in wrong.err
     for example in json.loads(out.read_text())["examples"].values():
@@ -316,8 +316,8 @@ def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
         "CREATE VIEW sizes AS SELECT size FROM drive",
         "CREATE VIEW broken AS SELECT gone FROM nowhere",
     )
-    made = build_document(reflect_database(url, DatabaseLayout())[0])
-    assert list(made["custom_fields"]) == ["first", "second"]
+    published = build_document(reflect_database(url, DatabaseLayout())[0])
+    assert list(published["custom_fields"]) == ["first", "second"]
     view = build_document(reflect_database(url, DatabaseLayout(root="sizes"))[0])
     assert list(view["entities"]["sizes"]["fields"]) == ["size"]
 
@@ -373,15 +373,15 @@ def clashes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ]
     published = command("reference", "--schema", write_json(folder / "schema.json", schema))
     hidden = [
-        f"hidden: listing.{name}, as `{name}` alone is {what}; write it with its prefix"
-        for name, what in (
+        f"hidden: listing.{name}, as `{name}` alone is {meaning}; write it with its prefix"
+        for name, meaning in (
             ("shop", "the entity"), ("listing", "the entity"), ("null", "a word of the language"),
             ("in", "a word of the language"), ("max", "the entity"),
         )
     ]  # fmt: skip
     assert published.err.splitlines() == reflected.err.splitlines()[4:] == hidden
-    for name, found in (("database", reflected), ("published", published)):
-        (folder / f"{name}.json").write_text(found.out, encoding="utf-8")
+    for name, outcome in (("database", reflected), ("published", published)):
+        (folder / f"{name}.json").write_text(outcome.out, encoding="utf-8")
     return {name: folder / f"{name}.json" for name in ("database", "published", "schema")}
 
 
@@ -404,7 +404,7 @@ def test_names_that_mean_two_things(source: str, clashes: dict[str, Path], tmp_p
 
 
 def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path], tmp_path: Path) -> None:
-    """What is given under the name alone is the entity: a number there is refused, not read as null."""
+    """A value under the name alone is the entity's: a number there is refused, not read as null."""
     formula = compile_formula("listing.shop or 0", reference=clashes["schema"])
     rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "listing.shop or 0"}])
     loaded = require_valid(analyse_rules(rules, clashes["schema"]))
@@ -420,20 +420,23 @@ def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path
 def test_what_a_clash_publishes_is_right(source: str, clashes: dict[str, Path]) -> None:
     """The reference says which fields need their prefix, for people and for models; all that it shows checks."""
     reference = load_reference(clashes[source])
-    made = build_document(reference)
+    published = build_document(reference)
     needed = "only with its prefix: listing.shop, listing.listing, listing.null, listing.in, listing.max"
-    assert made["entities"]["listing"]["access_pattern"].endswith(f"; {needed}")
-    assert f"also without its prefix; {needed}\n" in render_prompt(made)
-    assert needed in render_markdown(made)
+    assert published["entities"]["listing"]["access_pattern"].endswith(f"; {needed}")
+    assert f"also without its prefix; {needed}\n" in render_prompt(published)
+    assert needed in render_markdown(published)
     check_examples(reference)
-    assert build_document(load_reference(made)) == made
+    assert build_document(load_reference(published)) == published
 
 
 def test_an_entity_that_is_always_there_hides_a_field() -> None:
     """A name that is such an entity has no value; the help names the field that it hides."""
     always = {"root": "a", "entities": {"a": {"fields": {"b": "integer"}}, "b": {"fields": {"c": "integer"}}}}
-    (found,) = analyse_formula("b * 2", load_reference(always)).diagnostics
-    assert (found.code, found.help) == ("FS204", "name one of its fields, such as `b.c`; the field of `a` is `a.b`")
+    (diagnostic,) = analyse_formula("b * 2", load_reference(always)).diagnostics
+    assert (diagnostic.code, diagnostic.help) == (
+        "FS204",
+        "name one of its fields, such as `b.c`; the field of `a` is `a.b`",
+    )
 
 
 @pytest.mark.parametrize("name", ["in", "and", "not", "if", "true", "None", "null"])
@@ -477,14 +480,14 @@ def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
 )  # fmt: skip
 def test_keys_of_every_kind(statements: Any, entities: list[str], left_out: list[str], tmp_path: Path) -> None:
     """Keys to the table itself, two to one table, cycles: each is an entity, or is said to be none, and never lost."""
-    found, dropped = reflect_database(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
-    made = build_document(found)
-    assert list(made["entities"]) == entities
+    reference, dropped = reflect_database(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
+    published = build_document(reference)
+    assert list(published["entities"]) == entities
     assert len(dropped) == len(left_out)
-    for reason, said in zip(dropped, left_out, strict=True):
-        assert said in reason
-    assert build_document(load_reference(made)) == made
-    assert render_prompt(made)
+    for reason, message in zip(dropped, left_out, strict=True):
+        assert message in reason
+    assert build_document(load_reference(published)) == published
+    assert render_prompt(published)
 
 
 @pytest.mark.parametrize(
@@ -512,9 +515,9 @@ def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database at all, whatever it is called" * 100, encoding="utf-8")
     files = [f"sqlite:///{tmp_path}/{name}.db" for name in ("none", "text")]
     for url in ("", "nonsense", "sqlite", "what://host/x", *files):
-        found = command("reference", "--database", url)
-        assert found.status in (1, 2), url
-        assert len(found.err.splitlines()) == 1
+        done = command("reference", "--database", url)
+        assert done.status in (1, 2), url
+        assert len(done.err.splitlines()) == 1
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(UnreadableError):
         reflect_database(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
@@ -523,7 +526,7 @@ def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the extra is not installed, the command says what to install."""
+    """If the extra is not installed, the command says what to install."""
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(DataError, match=r"pip install 'formulaseed\[database\]'"):
         reflect_database(f"sqlite:///{DATABASE}", DatabaseLayout())
@@ -551,14 +554,14 @@ def test_postgresql() -> None:
         with engine.begin() as connection:
             for statement in statements:
                 connection.execute(sqlalchemy.text(statement))
-        found, dropped = reflect_database(POSTGRES, DatabaseLayout(schema=schema))
-        made = build_document(found)
+        reference, dropped = reflect_database(POSTGRES, DatabaseLayout(schema=schema))
+        published = build_document(reference)
     finally:
         with engine.begin() as connection:
             connection.execute(sqlalchemy.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
         engine.dispose()
     assert dropped == ()
-    fields = made["entities"]["listing"]["fields"]
+    fields = published["entities"]["listing"]["fields"]
     assert {name: field["type"] for name, field in fields.items()} == {
         "price": "float", "kind": "enum", "state": "string", "seen": "datetime", "extra": "json", "tags": "json",
         "cpu_id": "integer", "ok": "boolean",
@@ -566,15 +569,15 @@ def test_postgresql() -> None:
     assert (fields["kind"]["enum_type"], fields["kind"]["values"]) == ("Medium", ["nvme", "hdd"])
     assert fields["state"]["default"] == "new"
     assert (fields["price"]["default"], fields["ok"]["default"]) == (1.5, True)
-    assert made["entities"]["cpu"]["description"] == "Processors"
-    assert made["entities"]["cpu"]["fields"]["cores"]["description"] == "Number of cores"
-    assert made["custom_fields"]["cpu"][0]["options"] == ["a", "b"]
+    assert published["entities"]["cpu"]["description"] == "Processors"
+    assert published["entities"]["cpu"]["fields"]["cores"]["description"] == "Number of cores"
+    assert published["custom_fields"]["cpu"][0]["options"] == ["a", "b"]
 
 
 # --- versions
 
 
-def changed(document: dict[str, Any], *path: str, to: object = None) -> dict[str, Any]:
+def replace_at(document: dict[str, Any], *path: str, to: object = None) -> dict[str, Any]:
     """A copy with the value at a path replaced, or removed."""
     copy = deepcopy(document)
     inner: Any = copy
@@ -613,18 +616,18 @@ FIELD = {"type": "integer", "description": "", "nullable": False, "example": "cp
 )
 def test_versions(path: Any, to: object, kind: str, version: str, document: dict[str, Any]) -> None:
     """A reworded reference gets a patch, one with something new a minor, one that may break a formula a major version."""
-    after = load_reference(changed(document, *path, to=to))
-    found = compare_references(load_reference(document), document, after, build_document(after))
-    assert (found.kind, next_version("1.0.0", found.kind)) == (kind, version)
-    assert found.reasons
+    after = load_reference(replace_at(document, *path, to=to))
+    change = compare_references(load_reference(document), document, after, build_document(after))
+    assert (change.kind, next_version("1.0.0", change.kind)) == (kind, version)
+    assert change.reasons
 
 
 def test_functions_count_too(document: dict[str, Any]) -> None:
     """A function or operator that the file does not have yet is new; one that is gone breaks formulas."""
     reference = load_reference(document)
-    fewer = changed(changed(document, "functions", "log"), "operators", "comparison", "in")
+    fewer = replace_at(replace_at(document, "functions", "log"), "operators", "comparison", "in")
     assert compare_references(reference, fewer, reference, document).reasons == ("in added", "log added")
-    more = changed(document, "functions", "median", to={"signature": "median(a)"})
+    more = replace_at(document, "functions", "median", to={"signature": "median(a)"})
     assert str(compare_references(reference, more, reference, document)) == "major: median removed"
 
 
@@ -639,12 +642,12 @@ def test_out_writes_versions(tmp_path: Path) -> None:
     assert command(*arguments).out == f"{out}: current, version 1.0.0\n"
     assert command(*arguments, "--generated-at").out == f"{out}: current, version 1.0.0\n"
     assert out.read_bytes() == written
-    write_json(schema, changed(SCHEMA, "entities", "owner", "fields", "age"))
+    write_json(schema, replace_at(SCHEMA, "entities", "owner", "fields", "age"))
     stale = command(*arguments, "--check")
     assert (stale.status, stale.out) == (1, f"{out}: stale, 1.0.0 is to become 2.0.0 (major: owner.age removed)\n")
     assert out.read_bytes() == written
     assert command(*arguments).out == f"{out}: 1.0.0 became 2.0.0 (major: owner.age removed)\n"
-    write_json(schema, changed(SCHEMA, "entities", "shop", "fields", "size", to="integer"))
+    write_json(schema, replace_at(SCHEMA, "entities", "shop", "fields", "size", to="integer"))
     assert command(*arguments).out == f"{out}: 2.0.0 became 2.1.0 (minor: owner.age added, shop.size added)\n"
 
 
@@ -652,9 +655,9 @@ def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:
     """A file that holds something else is not overwritten."""
     other = write_json(tmp_path / "notes.json", {"notes": ["mine"]})
     before = other.read_bytes()
-    found = command("reference", "--out", other)
-    assert found.status == 1
-    assert "the formula reference has no `entities`" in found.err
+    done = command("reference", "--out", other)
+    assert done.status == 1
+    assert "the formula reference has no `entities`" in done.err
     assert other.read_bytes() == before
 
 
@@ -737,8 +740,11 @@ def test_checking_a_reference(tmp_path: Path) -> None:
     """`check` reads a reference too, and the formulas that it shows; there is nothing in it to compile."""
     ours = json.loads(command("check", REFERENCE, "--format", "json").out)
     assert {(d["code"], d["severity"]) for d in ours} == {("FS305", "warning")}
-    shown = {"examples": {"e": {"formula": "prize * 2"}}, "syntax_patterns": {"p": {"examples": ["owner.age", "1 +"]}}}
-    path = write_json(tmp_path / "reference.json", {**SCHEMA, **shown, "extra": 1})
+    examples = {
+        "examples": {"e": {"formula": "prize * 2"}},
+        "syntax_patterns": {"p": {"examples": ["owner.age", "1 +"]}},
+    }
+    path = write_json(tmp_path / "reference.json", {**SCHEMA, **examples, "extra": 1})
     reported = json.loads(command("check", path, "--format", "json").out)
     assert [(d["code"], d["pointer"]) for d in reported] == [
         ("FS204", "/examples/e/formula"),
@@ -762,9 +768,9 @@ def test_any_damage_to_a_reference_is_reported(data: st.DataObject) -> None:
     codes, reference = problems_of(value)
     assert "FS901" not in codes
     if reference is not None and not codes:
-        made = build_document(reference)
-        assert json.loads(format_document(made)) == made
-        assert render_prompt(made)
+        published = build_document(reference)
+        assert json.loads(format_document(published)) == published
+        assert render_prompt(published)
         for text in ("ram_gb * 2", "cpu.cores if cpu else 0", "condition == 'new'"):
             assert "FS901" not in {d.code for d in analyse_formula(text, reference).diagnostics}
 
@@ -772,9 +778,9 @@ def test_any_damage_to_a_reference_is_reported(data: st.DataObject) -> None:
 def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -> None:
     """A formula over a reference with errors gets the reference's diagnostics."""
     path = write_json(tmp_path / "reference.json", {"entities": {"a": {"fields": {"x": "whole"}}}})
-    found = command("formula", "x + 1", "--reference", path)
-    assert (found.status, found.out) == (1, "")
-    assert "error[FS509]" in found.err
+    done = command("formula", "x + 1", "--reference", path)
+    assert (done.status, done.out) == (1, "")
+    assert "error[FS509]" in done.err
     with pytest.raises(SeedError):
         load_reference(path)
 

@@ -29,17 +29,17 @@ def listing() -> Reference:
     return load_reference(REFERENCE)
 
 
-def refused(text: str, reference: Reference | None = None, **options: Any) -> tuple[Diagnostic, ...]:
+def refuse(text: str, reference: Reference | None = None, **options: Any) -> tuple[Diagnostic, ...]:
     """The diagnostics of a formula that has errors."""
-    with pytest.raises(SeedError) as found:
+    with pytest.raises(SeedError) as refusal:
         compile_formula(text, reference=reference, **options)
-    return found.value.diagnostics
+    return refusal.value.diagnostics
 
 
 def only(text: str, reference: Reference) -> Diagnostic:
     """The one diagnostic that a formula has."""
-    (found,) = analyse_formula(text, reference).diagnostics
-    return found
+    (diagnostic,) = analyse_formula(text, reference).diagnostics
+    return diagnostic
 
 
 def outcome(formula: Formula, values: dict[str, Any]) -> float | str:
@@ -56,9 +56,9 @@ def outcome(formula: Formula, values: dict[str, Any]) -> float | str:
 def test_documented_formula(documented: Documented, listing: Reference) -> None:
     """A formula of the documentation gives its value, with everything there, with nulls and with zeros; never a guess."""
     formula = compile_formula(documented.formula, reference=listing)
-    found = [outcome(formula, values) for values in LISTINGS]
-    assert all(isinstance(value, float | str) for value in found)
-    for value, expected in zip(found, documented.values, strict=True):
+    outcomes = [outcome(formula, values) for values in LISTINGS]
+    assert all(isinstance(value, float | str) for value in outcomes)
+    for value, expected in zip(outcomes, documented.values, strict=True):
         assert value == expected or (isinstance(expected, float) and math.isclose(float(value), expected, rel_tol=1e-9))
     assert tuple(sorted({d.code for d in formula.diagnostics})) == documented.warnings
     assert all(d.severity == "warning" for d in formula.diagnostics)
@@ -70,7 +70,7 @@ def test_strings_and_assignments_of_the_documentation(listing: Reference) -> Non
         formula = compile_formula(text, reference=listing)
         assert (formula.evaluate(FULL), outcome(formula, BARE)) == (value, "null")
     for text, expected in REFUSED.items():
-        (fault,) = refused(text, listing)
+        (fault,) = refuse(text, listing)
         assert (fault.code, find_stage(fault)) == expected
 
 
@@ -96,7 +96,7 @@ def test_the_real_reference() -> None:
     for pattern in reference.patterns:
         for text in pattern.examples:
             if ".custom_fields." in text:  # the file's examples name custom fields that it does not define
-                assert refused(text, reference)[0].code == "FS204"
+                assert refuse(text, reference)[0].code == "FS204"
             else:
                 assert compile_formula(text, reference=reference).evaluate(known) is not None
     assert only("condition == 'nwe'", reference).help == "did you mean `'new'`?"
@@ -160,16 +160,16 @@ def test_other_tests_are_no_guards(listing: Reference) -> None:
 )  # fmt: skip
 def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str, listing: Reference) -> None:
     """A name that there is not is refused in the stage of fields, with what was probably meant."""
-    found = refused(text, listing)[0]
-    assert (found.code, found.message, found.help) == ("FS204", message, help)
-    assert find_stage(found) == "fields"
+    diagnostics = refuse(text, listing)[0]
+    assert (diagnostics.code, diagnostics.message, diagnostics.help) == ("FS204", message, help)
+    assert find_stage(diagnostics) == "fields"
 
 
 def test_lists_unquoted_strings_and_duplicates(listing: Reference) -> None:
     """A dissimilar name gets a list, an unquoted string is recognized, and each wrong name is reported once."""
     assert only("zzz", listing).help.startswith("fields: `title`, `price_usd`, ")
     assert only("condition == nwe", listing).help == "did you mean `'new'`? a string is in quotes"
-    messages = [d.message for d in refused("ram_gbs + ram_gbs + cpu.coers + condition", listing) if d.code == "FS204"]
+    messages = [d.message for d in refuse("ram_gbs + ram_gbs + cpu.coers + condition", listing) if d.code == "FS204"]
     assert messages == ["no field is called `ram_gbs`", "`cpu` has no field `coers`"]
 
 
@@ -193,9 +193,9 @@ def test_lists_unquoted_strings_and_duplicates(listing: Reference) -> None:
     ],
 )  # fmt: skip
 def test_types(text: str, code: str, message: str, listing: Reference) -> None:
-    """What does not fit a field's type is refused in the stage of types."""
-    found = refused(text, listing)[0]
-    assert (found.code, found.message, find_stage(found)) == (code, message, "types")
+    """A value that does not fit a field's type is refused in the stage of types."""
+    diagnostics = refuse(text, listing)[0]
+    assert (diagnostics.code, diagnostics.message, find_stage(diagnostics)) == (code, message, "types")
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_types(text: str, code: str, message: str, listing: Reference) -> None:
 )  # fmt: skip
 def test_nothing_but_the_language(text: str, listing: Reference) -> None:
     """Syntax and functions that the language does not have are refused before anything is looked up."""
-    found = refused(text, listing)
-    assert {find_stage(d) for d in found} <= {"syntax", "security", "fields"}
-    assert all("seed" not in d.help and "step" not in d.help for d in found)
+    diagnostics = refuse(text, listing)
+    assert {find_stage(d) for d in diagnostics} <= {"syntax", "security", "fields"}
+    assert all("seed" not in d.help and "step" not in d.help for d in diagnostics)
 
 
 # --- values
@@ -238,14 +238,14 @@ def test_nothing_but_the_language(text: str, listing: Reference) -> None:
 def test_values_that_do_not_fit(values: dict[str, Any], message: str, listing: Reference) -> None:
     """A value that is not what the reference says is refused by name."""
     formula = compile_formula("ram_gb + (cpu.cores or 0) if condition == 'new' else 1", reference=listing)
-    with pytest.raises(DataError) as found:
+    with pytest.raises(DataError) as refusal:
         formula.evaluate({"condition": "new", **values})
-    assert str(found.value) == message
+    assert str(refusal.value) == message
 
 
 @pytest.mark.parametrize("values", [5, "ram_gb", [("ram_gb", 1)], {1: 2}, {"cpu": {3: 4}}])
 def test_values_that_are_none(values: Any, listing: Reference) -> None:
-    """What is no object at all, or has keys that are no names, gives no value."""
+    """Values that are no object, or have keys that are no names, are refused."""
     with pytest.raises(DataError):
         compile_formula("ram_gb", reference=listing).evaluate(values)
 
@@ -291,13 +291,13 @@ def test_a_field_of_the_root_in_either_place(listing: Reference) -> None:
 def test_a_name_that_the_reference_does_not_know(values: dict[Any, Any], message: str, listing: Reference) -> None:
     """A typo in a value's name is refused with the nearest name, and never becomes a null that a guard hides."""
     formula = compile_formula("(cpu.cores or 0) * 2 + (listing.custom_fields.warranty_months or 0)", reference=listing)
-    with pytest.raises(DataError) as found:
+    with pytest.raises(DataError) as refusal:
         formula.evaluate(values)
-    assert str(found.value) == message
+    assert str(refusal.value) == message
 
 
 def test_names_that_the_formula_does_not_use(listing: Reference) -> None:
-    """What the reference knows may be given whether it is used or not; what a JSON field holds is not checked."""
+    """Any field of the reference may be given whether it is used or not; what a JSON field holds is not checked."""
     values = {**FULL, "other_urls": {"any": {"thing": 1}}, "gpu": None, "gpu.custom_fields": None, "custom_fields": {}}
     assert compile_formula("price_usd", reference=listing).evaluate(values) == 899.0
     everything = dict.fromkeys(listing.types)
@@ -339,7 +339,7 @@ def test_numbers_are_read_as_python_reads_them(text: str) -> None:
     try:
         expected = ast.literal_eval(text)
     except SyntaxError:
-        refused(text)
+        refuse(text)
         return
     if isinstance(expected, int) or math.isfinite(expected):
         assert compile_formula(text).evaluate() == expected
@@ -354,8 +354,8 @@ def test_numbers_are_read_as_python_reads_them(text: str) -> None:
 )  # fmt: skip
 def test_other_spellings_of_numbers(text: str, help: str) -> None:
     """They are refused with the number to write, which is read."""
-    (found,) = refused(f"{text} * 2")
-    assert (found.code, found.help) == ("FS101", help)
+    (diagnostic,) = refuse(f"{text} * 2")
+    assert (diagnostic.code, diagnostic.help) == ("FS101", help)
     compile_formula(f"{help.removeprefix('write ')} * 2")
 
 
@@ -366,14 +366,14 @@ def test_variables() -> None:
     assert compile_formula("a + b.c", variables={"a": 1, "b": {"c": 2.5}}).evaluate({"a": 1, "b": {"c": 1}}) == 2.0
     kind = {"type": "enum", "values": ["x", "y"], "nullable": True}
     assert compile_formula("1 if kind == 'x' else 0", variables={"kind": kind}).evaluate({}) == 0.0
-    assert refused("1 if kind == 'z' else 0", variables={"kind": kind})[0].code == "FS302"
-    assert refused("a + c", variables=["a"])[0].message == "no field is called `c`"
+    assert refuse("1 if kind == 'z' else 0", variables={"kind": kind})[0].code == "FS302"
+    assert refuse("a + c", variables=["a"])[0].message == "no field is called `c`"
 
 
 def test_dotted_variables() -> None:
     """Values that are given with dots and as objects make one entity."""
-    found = formulaseed("formula", "a.b + a.c", "--vars", '{"a.b": 1, "a": {"c": 2}}')
-    assert (found.status, found.out) == (0, "3.0\n")
+    done = formulaseed("formula", "a.b + a.c", "--vars", '{"a.b": 1, "a": {"c": 2}}')
+    assert (done.status, done.out) == (0, "3.0\n")
     within = compile_formula("ram_gb + rate", reference=REFERENCE, variables={"listing": {"rate": "number"}})
     assert within.evaluate({"listing": {"ram_gb": 1, "rate": 2}}) == 3.0
 
@@ -416,9 +416,9 @@ def test_custom_fields_of_variables() -> None:
 )
 def test_variables_that_would_mean_something_else(variables: Any, message: str, listing: Reference) -> None:
     """A variable is not called like a word of the language, an entity, or a field that is something else."""
-    with pytest.raises(DataError) as found:
+    with pytest.raises(DataError) as refusal:
         compile_formula("1", reference=listing, variables=variables)
-    assert str(found.value) == message
+    assert str(refusal.value) == message
 
 
 def test_only_declared_variables_have_values(listing: Reference) -> None:
@@ -443,7 +443,7 @@ def test_variables_that_are_none(variables: Any) -> None:
 def test_the_restaurant_is_the_domain_where_none_is_given() -> None:
     """With neither reference nor variables, names are the restaurant's fields."""
     assert compile_formula("5 - stars + context.review_count").evaluate({"stars": 4.5, "review_count": 10}) == 10.5
-    assert refused("starts")[0].help == "did you mean `stars`?"
+    assert refuse("starts")[0].help == "did you mean `stars`?"
 
 
 @pytest.mark.parametrize(
@@ -461,25 +461,25 @@ def test_what_is_no_formula(text: Any, reference: Any) -> None:
 
 def test_the_command_prints_the_value() -> None:
     """The value stands alone on standard output, as JSON; warnings on standard error."""
-    found = formulaseed("formula", "cpu.cores * 2", "--reference", REFERENCE, "--vars", '{"cpu": {"cores": 8}}')
-    assert (found.status, found.out) == (0, "16.0\n")
-    assert "warning[FS305]" in found.err
+    done = formulaseed("formula", "cpu.cores * 2", "--reference", REFERENCE, "--vars", '{"cpu": {"cores": 8}}')
+    assert (done.status, done.out) == (0, "16.0\n")
+    assert "warning[FS305]" in done.err
     assert formulaseed("formula", "1 + 2").out == "3.0\n"
     assert formulaseed("formula", "'a' if x > 1 else 'b'", "--vars", '{"x": 5}').out == '"a"\n'
 
 
 def test_the_command_checks_where_there_are_no_values() -> None:
     """A formula that reads fields is only checked without --vars."""
-    found = formulaseed("formula", "ram_gb * 2", "--reference", REFERENCE)
+    done = formulaseed("formula", "ram_gb * 2", "--reference", REFERENCE)
     stages = "no problems; syntax passed, security passed, fields passed, types passed, execution not reached\n"
-    assert (found.status, found.out, found.err) == (0, "", stages)
+    assert (done.status, done.out, done.err) == (0, "", stages)
 
 
 def test_the_command_names_the_stages() -> None:
     """--format json holds the value, a word for each of the five stages, and diagnostics that name theirs."""
-    found = formulaseed("formula", "ram_gbs * 2", "--reference", REFERENCE, "--format", "json")
-    reported = json.loads(found.out)
-    assert found.status == 1
+    done = formulaseed("formula", "ram_gbs * 2", "--reference", REFERENCE, "--format", "json")
+    reported = json.loads(done.out)
+    assert done.status == 1
     assert tuple(reported["stages"]) == STAGES
     assert list(reported["stages"].values()) == ["passed", "passed", "failed", "not reached", "not reached"]
     assert [(d["code"], d["stage"], d["help"]) for d in reported["diagnostics"]] == [
@@ -508,9 +508,9 @@ def test_the_command_names_the_stages() -> None:
 def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
     """Whatever is wrong is reported with the right exit status, and without a traceback."""
     raw = [argument.encode("utf-8", "surrogateescape") for argument in arguments]
-    found = formulaseed("formula", *(argument.decode("utf-8", "surrogateescape") for argument in raw))
-    assert found.status == status
-    assert found.err
+    done = formulaseed("formula", *(argument.decode("utf-8", "surrogateescape") for argument in raw))
+    assert done.status == status
+    assert done.err
 
 
 # --- stages
@@ -535,7 +535,7 @@ def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
 )  # fmt: skip
 def test_the_stage_of_a_fault(text: str, stage: str, listing: Reference) -> None:
     """A typo in a function is an unknown name and `=` is syntax; security is for what formulas must not do."""
-    first = next(found for found in refused(text, listing) if found.severity == "error")
+    first = next(diagnostic for diagnostic in refuse(text, listing) if diagnostic.severity == "error")
     assert find_stage(first) == stage
 
 
@@ -572,7 +572,7 @@ def test_a_file_of_rules_as_values(tmp_path: Any) -> None:
         {"name": "ram", "formula": "ram_gb * 2.5"},
         {"name": "share", "formula": "100 / ram_gb", "description": "Fails for none"},
     ])  # fmt: skip
-    found = formulaseed("formula", "--file", rules, "--reference", REFERENCE, "--vars", json.dumps(BARE))
-    assert found.status == 1
-    assert json.loads(found.out) == {"ram": 0.0}
-    assert f"formulaseed: share: division_by_zero: 100 / 0 ({rules}:8:17)" in found.err
+    done = formulaseed("formula", "--file", rules, "--reference", REFERENCE, "--vars", json.dumps(BARE))
+    assert done.status == 1
+    assert json.loads(done.out) == {"ram": 0.0}
+    assert f"formulaseed: share: division_by_zero: 100 / 0 ({rules}:8:17)" in done.err

@@ -31,11 +31,11 @@ def schema(**sections: Any) -> dict[str, Any]:
     return {"root": "shop", "entities": {"shop": {"fields": FIELDS}}, **sections}
 
 
-def of_kinds(*names: str) -> dict[str, dict[str, str]]:
+def list_operators(*names: str) -> dict[str, dict[str, str]]:
     return {kind: {name: "" for name in group if name in names} for kind, group in OPERATORS_BY_KIND.items()}
 
 
-def faults(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]]:
+def find_errors(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]]:
     """The code and message of each error of a formula over a reference."""
     try:
         compile_formula(formula, reference=reference)
@@ -46,35 +46,35 @@ def faults(formula: str, reference: dict[str, Any]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("operator", [name for group in OPERATORS_BY_KIND.values() for name in group])
 def test_operators(operator: str) -> None:
-    """Where it alone is listed it can be used; where all others are listed it cannot."""
-    others = of_kinds(*(USES.keys() - {operator}))
-    assert faults(USES[operator], schema(operators=of_kinds(operator))) == []
+    """An operator can be used if it alone is listed, and cannot if all others are."""
+    unlisted = list_operators(*(USES.keys() - {operator}))
+    assert find_errors(USES[operator], schema(operators=list_operators(operator))) == []
     message = f"the reference does not list the operator `{operator}`"
-    assert faults(USES[operator], schema(operators=others)) == [("FS103", message)]
+    assert find_errors(USES[operator], schema(operators=unlisted)) == [("FS103", message)]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions(function: str) -> None:
     example = FUNCTIONS[function].example
-    assert faults(example, schema(functions={function: {}})) == []
-    others = {name: {} for name in FUNCTIONS if name != function}
+    assert find_errors(example, schema(functions={function: {}})) == []
+    unlisted = {name: {} for name in FUNCTIONS if name != function}
     message = f"the reference does not list the function `{function}`"
-    assert faults(example, schema(functions=others)) == [("FS207", message)]
+    assert find_errors(example, schema(functions=unlisted)) == [("FS207", message)]
 
 
 def test_sections() -> None:
     """A section that is missing allows the whole language, an empty one nothing; a choice between values is syntax."""
     formula = "sqrt(max(x, 0)) * 2 % 3"
-    assert faults(formula, schema()) == []
-    assert {code for code, _ in faults(formula, schema(functions={}))} == {"FS207"}
-    assert {code for code, _ in faults(formula, schema(operators={}))} == {"FS103"}
-    few = schema(functions={"max": {}}, operators=of_kinds("+"))
-    assert [message.rpartition(" ")[2] for _, message in faults(formula, few)] == ["`sqrt`", "`*`", "`%`"]
-    assert faults("max(x + 1, 2) if flag else x", few) == []
+    assert find_errors(formula, schema()) == []
+    assert {code for code, _ in find_errors(formula, schema(functions={}))} == {"FS207"}
+    assert {code for code, _ in find_errors(formula, schema(operators={}))} == {"FS103"}
+    few = schema(functions={"max": {}}, operators=list_operators("+"))
+    assert [message.rpartition(" ")[2] for _, message in find_errors(formula, few)] == ["`sqrt`", "`*`", "`%`"]
+    assert find_errors("max(x + 1, 2) if flag else x", few) == []
 
 
 def test_the_help_names_what_is_listed() -> None:
-    few = schema(functions={"max": {}, "min": {}}, operators=of_kinds("+"))
+    few = schema(functions={"max": {}, "min": {}}, operators=list_operators("+"))
     with pytest.raises(SeedError) as error:
         compile_formula("sqrtt(x) + abs(x) + x * 2", reference=few)
     assert [d.help for d in error.value.diagnostics if d.severity == "error"] == [
@@ -101,10 +101,10 @@ def test_what_the_language_lacks(sections: dict[str, Any], code: str, message: s
 
 
 def test_stages_and_rules(tmp_path: Path) -> None:
-    """What is not listed fails the security stage; a file of rules is checked in the same way."""
-    reference = write_json(tmp_path / "formula_reference.json", schema(functions={}, operators=of_kinds("+")))
-    found = command("formula", "sqrt(4) + x", "--reference", reference, "--format", "json")
-    stages = json.loads(found.out)["stages"]
+    """An unlisted function fails the security stage; a file of rules is checked in the same way."""
+    reference = write_json(tmp_path / "formula_reference.json", schema(functions={}, operators=list_operators("+")))
+    done = command("formula", "sqrt(4) + x", "--reference", reference, "--format", "json")
+    stages = json.loads(done.out)["stages"]
     assert (stages["syntax"], stages["security"]) == ("passed", "failed")
     formulas = {"a": "x + 1", "b": "x * 2"}
     rules = write_json(tmp_path / "rules.json", [{"name": key, "formula": text} for key, text in formulas.items()])
@@ -115,11 +115,11 @@ def test_stages_and_rules(tmp_path: Path) -> None:
 
 def test_published_references() -> None:
     """A reference that is published again lists the same, its own formulas use nothing else, and an overlay's lists win."""
-    few = load_reference(schema(functions={"max": {}}, operators=of_kinds("+", ">=")))
-    made = build_document(few)
-    assert list(made["functions"]) == ["max"]
-    assert {name for group in made["operators"].values() for name in group} == {"+", ">="}
-    check_examples(load_reference(made))
+    few = load_reference(schema(functions={"max": {}}, operators=list_operators("+", ">=")))
+    document = build_document(few)
+    assert list(document["functions"]) == ["max"]
+    assert {name for group in document["operators"].values() for name in group} == {"+", ">="}
+    check_examples(load_reference(document))
     whole = load_reference(schema())
     assert apply_overlay(whole, few).functions == ("max",)
     assert apply_overlay(few, whole).operators == ("+", ">=")

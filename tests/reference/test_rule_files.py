@@ -26,7 +26,7 @@ RULES = EXAMPLES / "rules.json"
 GENERATED = ROOT / "generated" / "rules.py"
 
 
-def compiled(path: Path, reference: Path = REFERENCE) -> Any:
+def compile_rules(path: Path, reference: Path = REFERENCE) -> Any:
     """The module of a file of rules, imported."""
     return module_from_source(pipeline.compile(require_valid(analyse_rules(path, reference))), path.stem)
 
@@ -48,12 +48,12 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_modules_agree_with_the_interpreter(documented: Path) -> None:
     """Each rule's function gives what the interpreter gives, or fails with the same kind, for every listing."""
     program = require_valid(analyse_rules(documented, REFERENCE)).program
-    module = compiled(documented)
+    module = compile_rules(documented)
     assert len(module.RULES) == len(DOCUMENTED)
     for index, values in enumerate(LISTINGS):
         record = module.parse_record(values)
-        for number, each in enumerate(DOCUMENTED):
-            expected = each.values[index]
+        for number, documented_formula in enumerate(DOCUMENTED):
+            expected = documented_formula.values[index]
             function = getattr(module, f"rule_{number}")
             if isinstance(expected, str):
                 with pytest.raises(module.EvaluationError) as failed:
@@ -68,7 +68,7 @@ def test_modules_agree_with_the_interpreter(documented: Path) -> None:
 
 def test_records_are_read_like_values() -> None:
     """A module takes the same JSON as a formula, with fields of the root inside its entity or not, and refuses the same."""
-    module = compiled(RULES)
+    module = compile_rules(RULES)
     direct = module.evaluate(module.parse_record(FULL))
     prefixed = {"listing": {**FULL["listing"], **{k: v for k, v in FULL.items() if not isinstance(v, dict)}}}
     related = {k: v for k, v in FULL.items() if isinstance(v, dict) and k != "listing"}
@@ -98,6 +98,7 @@ def test_a_module_stands_alone(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["basic_ram_valuation"] == 80.0
 
 
+@pytest.mark.thorough
 def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> None:
     """mypy's strict mode finds nothing, whatever the formulas are like."""
     path = tmp_path / "documented.py"
@@ -135,7 +136,7 @@ def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
 def test_any_name_makes_a_function(name: str, tmp_path: Path) -> None:
     """Whatever a rule is called, the module has a function for it that hides nothing of the module's own."""
     rules = [{"name": name, "formula": "ram_gb * 2"}, {"name": "other", "formula": "log(ram_gb + 1)"}]
-    module = compiled(write_json(tmp_path / "rules.json", rules))
+    module = compile_rules(write_json(tmp_path / "rules.json", rules))
     assert module.evaluate(module.parse_record({"ram_gb": 3})) == {name: 6.0, "other": math.log(4)}
 
 
@@ -146,14 +147,14 @@ def test_odd_fields_make_a_record(tmp_path: Path) -> None:
     reference = write_json(tmp_path / "reference.json", {"root": "thing", "entities": {"thing": {"fields": fields}}})
     formula = " + ".join(f"thing.{name}" for name in names)
     path = write_json(tmp_path / "rules.json", [{"name": "sum", "formula": formula}])
-    module = compiled(path, reference)
+    module = compile_rules(path, reference)
     assert module.evaluate(module.parse_record(dict.fromkeys(names, 1))) == {"sum": float(len(names))}
 
 
 def test_modules_are_the_same_every_time(tmp_path: Path) -> None:
     """The same rules give the same bytes, in any process."""
-    made = {command("compile", "examples/rules.json", "--stdout", env={"PYTHONHASHSEED": seed}).out for seed in "12"}
-    assert made == {GENERATED.read_text(encoding="utf-8")}
+    sources = {command("compile", "examples/rules.json", "--stdout", env={"PYTHONHASHSEED": seed}).out for seed in "12"}
+    assert sources == {GENERATED.read_text(encoding="utf-8")}
 
 
 # --- diagnostics
@@ -167,9 +168,9 @@ def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
         {"name": "", "formula": "1"}, {"name": "i", "formula": 5},
     ]  # fmt: skip
     path = write_json(tmp_path / "rules.json", rules)
-    found = command("check", path, "--reference", REFERENCE, "--format", "json")
-    assert found.status == 1
-    reported = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
+    done = command("check", path, "--reference", REFERENCE, "--format", "json")
+    assert done.status == 1
+    reported = [(d["code"], d["pointer"]) for d in json.loads(done.out)]
     assert reported == [
         ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS305", "/1/formula"), ("FS102", "/2/formula"),
         ("FS501", "/3/formulas"), ("FS502", "/4"), ("FS301", "/5/formula"), ("FS503", "/6"),
@@ -192,7 +193,7 @@ def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
     ids=lambda value: json.dumps(value)[:60],
 )  # fmt: skip
 def test_the_format(document: Any, expected: list[str], tmp_path: Path) -> None:
-    """What a file of rules may look like; without a reference its names are the restaurant's."""
+    """A file of rules has a list or an object; without a reference its names are the restaurant's."""
     assert codes(write_json(tmp_path / "rules.json", document), None) == expected
 
 
@@ -243,7 +244,7 @@ def test_a_misspelt_field_of_a_record_is_refused(tmp_path: Path) -> None:
     fields = {"price": "float", "cond": {"type": "enum", "values": ["new", "old"], "nullable": True}, "bond": "float"}
     schema = write_json(tmp_path / "schema.json", {"root": "listing", "entities": {"listing": {"fields": fields}}})
     rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "1 if cond == 'new' else 2"}])
-    module = compiled(rules, schema)
+    module = compile_rules(rules, schema)
     for record in ({"cnd": "new"}, {"Cond": "new"}, {"listing": {"cnd": "new"}}, {"listng": {"cond": "new"}}):
         with pytest.raises(module.DataError, match="is missing, but there is"):
             module.parse_record(record)

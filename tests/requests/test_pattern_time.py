@@ -46,21 +46,21 @@ SLOW = (
 @pytest.mark.parametrize("pattern", AMBIGUOUS)
 def test_an_ambiguous_repeat_is_refused(pattern: str) -> None:
     """The repeat at fault is underlined, with the reason and what to write instead."""
-    found, (diagnostic,) = parsed(pattern)
-    shown, reason = AMBIGUOUS[pattern]
-    assert found is None
+    source, (diagnostic,) = parsed(pattern)
+    repeat, reason = AMBIGUOUS[pattern]
+    assert source is None
     assert diagnostic.code == "FS803"
     underlined = diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
-    assert underlined.replace("\\\\", "\\") == shown
+    assert underlined.replace("\\\\", "\\") == repeat
     assert reason in diagnostic.message
     assert diagnostic.help
 
 
 @pytest.mark.parametrize("pattern", SLOW)
 def test_a_pattern_of_too_many_steps_is_refused(pattern: str) -> None:
-    """What takes cubic time, or a product of bounded repeats, is refused as a whole."""
-    found, (diagnostic,) = parsed(pattern)
-    assert (found, diagnostic.code) == (None, "FS803")
+    """A pattern that takes cubic time, or a product of bounded repeats, is refused as a whole."""
+    source, (diagnostic,) = parsed(pattern)
+    assert (source, diagnostic.code) == (None, "FS803")
     assert "`.{0,100}` for `.*`" in diagnostic.help
 
 
@@ -79,7 +79,7 @@ def test_of_two_gaps_the_first_is_searched_without_going_back(pattern: str) -> N
     parts = re.split(r"[^a-z5 ]+", pattern)
     lines = [" ".join(parts), " ".join(reversed(parts)), "".join(parts * 2), "\n".join(parts), " ".join(parts[:-1])]
     for text in [*lines, "abac", "abbc", "ac", "ab\nc", "great great service again", "5 stars if I could"]:
-        slow, fast = (re.search(each, text, re.IGNORECASE) for each in (pattern, source))
+        slow, fast = (re.search(item, text, re.IGNORECASE) for item in (pattern, source))
         assert (slow is None) == (fast is None)
 
 
@@ -100,16 +100,16 @@ def backtracks(source: str, text: str) -> int:
             return [end for option in part.parts for end in ways(option, at)]
         if part.kind == "all":
             ends = [at]
-            for each in part.parts:
-                ends = [end for start in ends for end in ways(each, start)]
+            for item in part.parts:
+                ends = [end for start in ends for end in ways(item, start)]
             return ends
-        found, ends = [at] if part.minimum == 0 else [], [at]
+        results, ends = [at] if part.minimum == 0 else [], [at]
         for count in range(1, (len(text) + 1 if part.maximum is None else part.maximum) + 1):
             ends = [end for start in ends for end in ways(part.parts[0], start) if end > start]
-            found += ends if count >= part.minimum else []
+            results += ends if count >= part.minimum else []
             if not ends:
                 break
-        return found
+        return results
 
     for start in range(len(text) + 1):
         ways(node, start)

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 
-def reported(pattern: str) -> tuple[str, str]:
+def report_place(pattern: str) -> tuple[str, str]:
     """The code and the underlined characters of a pattern without backslashes."""
     _, (diagnostic,) = parsed(pattern)
     return diagnostic.code, diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
@@ -42,7 +42,7 @@ def reported(pattern: str) -> tuple[str, str]:
 def test_what_is_no_pattern_is_reported_at_its_place(pattern: str, code: str, place: str) -> None:
     """One diagnostic with the characters at fault underlined, on the JSON's line, and a help that is not empty."""
     _, (diagnostic,) = parsed(pattern)
-    assert reported(pattern) == (code, place)
+    assert report_place(pattern) == (code, place)
     assert diagnostic.help
     assert diagnostic.message[-1] not in ".!"
 
@@ -87,13 +87,13 @@ texts = st.text(st.sampled_from(LETTERS), max_size=12)
 @settings(max_examples=6 * settings.default.max_examples)
 @given(patterns, st.lists(texts, min_size=1, max_size=10))
 def test_matching_means_what_re_means(pattern: str, examples: list[str]) -> None:
-    """What is accepted matches where `re.search` with the pattern as it was written does."""
-    found, diagnostics = parsed(pattern)
+    """An accepted pattern matches if and only if `re.search` with the pattern as it was written does."""
+    source, diagnostics = parsed(pattern)
     assert {diagnostic.code for diagnostic in diagnostics} <= {"FS803"}
     expected = re.compile(pattern, re.IGNORECASE)
-    assume(found is not None)
-    assert found is not None
-    run = re.compile(found, re.IGNORECASE)
+    assume(source is not None)
+    assert source is not None
+    run = re.compile(source, re.IGNORECASE)
     for text in examples:
         assert (run.search(text) is None) == (expected.search(text) is None)
 
@@ -110,19 +110,19 @@ lines = st.text(st.sampled_from("abc \n"), max_size=14)
 def test_two_gaps_mean_what_re_means(a: str, first: str, b: str, second: str, c: str, examples: list[str]) -> None:
     """A gap that is searched without going back finds what going back finds; or the pattern is refused."""
     pattern = f"{a}{first}{b}{second}{c}"
-    found, _ = parsed(pattern)
-    for text in examples if found is not None else ():
-        slow, fast = (re.search(each, text, re.IGNORECASE) for each in (pattern, found))
-        assert (slow is None) == (fast is None), (found, text)
+    source, _ = parsed(pattern)
+    for text in examples if source is not None else ():
+        slow, fast = (re.search(expression, text, re.IGNORECASE) for expression in (pattern, source))
+        assert (slow is None) == (fast is None), (source, text)
 
 
 @settings(max_examples=6 * settings.default.max_examples)
 @given(st.text(st.sampled_from("ab|()[]{}*+?^$\\-,12&~:=!<>iPwdbBZnxu"), max_size=12))
 def test_any_text_is_refused_or_read_as_re_reads_it(pattern: str) -> None:
     """No text crashes the parser; what it accepts, `re` accepts without a warning and reads in the same way."""
-    found, diagnostics = parsed(pattern)
-    assert (found is None) == bool(diagnostics)
-    if found is not None:
-        expected, run = (re.compile(each, re.IGNORECASE) for each in (pattern, found))
+    source, diagnostics = parsed(pattern)
+    assert (source is None) == bool(diagnostics)
+    if source is not None:
+        expected, run = (re.compile(expression, re.IGNORECASE) for expression in (pattern, source))
         for text in ("", "a", "ab1", "b\n", "a-b 2[]{}", "\\nx,&~:=!<>"):
             assert (run.search(text) is None) == (expected.search(text) is None)

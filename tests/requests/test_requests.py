@@ -38,16 +38,16 @@ def request(id: str = "R01", evidence: dict[str, Any] | None = None, **changes: 
     return {**line, **changes}
 
 
-def reported(*lines: object) -> tuple[Diagnostic, ...]:
+def diagnose(*lines: object) -> tuple[Diagnostic, ...]:
     return analyse_requests([line for line in lines if isinstance(line, dict)]).diagnostics
 
 
-def lowered(evidence: dict[str, Any]) -> ir.Evidence:
+def lower(evidence: dict[str, Any]) -> ir.Evidence:
     """The evidence of a request that has nothing wrong but, perhaps, its group."""
     id = "R81" if evidence.get("social_filter", {}).get("hops") == 1 else "R31"
-    found = load_requests([request(id, evidence)])
-    assert {d.code for d in found.diagnostics} <= {"FS813"}
-    (only,) = found.program.evidence()
+    loaded = load_requests([request(id, evidence)])
+    assert {d.code for d in loaded.diagnostics} <= {"FS813"}
+    (only,) = loaded.program.evidence()
     return only
 
 
@@ -137,15 +137,15 @@ CIRCLE = {"friends": ["Ana", "Ben"], "hops": 1}
 )  # fmt: skip
 def test_evidence(evidence: dict[str, Any], node: ir.Evidence) -> None:
     """Every kind, with its defaults and with everything given."""
-    found = lowered(evidence)
-    assert (found, type(found)) == (node, type(node))
+    lowered_evidence = lower(evidence)
+    assert (lowered_evidence, type(lowered_evidence)) == (node, type(node))
 
 
 def test_examples_use_every_kind_and_every_group() -> None:
     """Our own requests have nothing wrong, not even a warning, and leave out nothing that there is."""
-    found = load_requests(EXAMPLES / "requests.jsonl")
-    assert found.diagnostics == ()
-    program = found.program
+    loaded = load_requests(EXAMPLES / "requests.jsonl")
+    assert loaded.diagnostics == ()
+    program = loaded.program
     assert program.name == "requests"
     assert {request.group for request in program.requests} == set(GROUPS)
     assert len(program.requests) >= 20
@@ -157,9 +157,9 @@ def test_structure_and_places(tmp_path: Path) -> None:
     lines = [json.dumps(request("R01")), "", "  ", json.dumps(request("R02", shorthand="AND(no_tv)"))]
     path = tmp_path / "two.v1.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
-    found = load_requests(path)
-    assert found.program.name == "two"
-    first, second = found.program.requests
+    loaded = load_requests(path)
+    assert loaded.program.name == "two"
+    first, second = loaded.program.requests
     assert (first.line, second.line) == (1, 4)
     assert json.loads(second.span.source.text[second.span.start : second.span.end]) == request("R02")
     assert isinstance(first.structure, ir.Junction)
@@ -167,20 +167,20 @@ def test_structure_and_places(tmp_path: Path) -> None:
     assert isinstance(condition, ir.Condition)
     text = condition.span.source.text[condition.span.start : condition.span.end]
     assert json.loads(text)["aspect"] == condition.aspect == "no_tv"
-    assert len(found.program.evidence()) == 1
+    assert len(loaded.program.evidence()) == 1
 
 
 def test_places_are_those_of_the_file(tmp_path: Path) -> None:
     """A diagnostic names line and column of the file, and the pointer into its line."""
     wrong = request("R02", {"kind": "item_meta", "path": ["attributes", "WiFi"], "contain": "frée"})
     path = write_lines(tmp_path / "requests.jsonl", request("R01"), wrong)
-    (found,) = analyse_file(path).diagnostics
+    (diagnostic,) = analyse_file(path).diagnostics
     line = path.read_text(encoding="utf-8").splitlines()[1]
-    assert (found.code, found.line, found.end_line) == ("FS501", 2, 2)
-    assert line[found.column - 1 : found.end_column - 1] == '"contain"'
-    assert found.pointer == "/structure/args/0/evidence/contain"
-    assert found.suggestion is not None
-    assert found.suggestion.replacement == '"contains"'
+    assert (diagnostic.code, diagnostic.line, diagnostic.end_line) == ("FS501", 2, 2)
+    assert line[diagnostic.column - 1 : diagnostic.end_column - 1] == '"contain"'
+    assert diagnostic.pointer == "/structure/args/0/evidence/contain"
+    assert diagnostic.suggestion is not None
+    assert diagnostic.suggestion.replacement == '"contains"'
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_errors_carry_their_diagnostics() -> None:
     assert load_requests(loaded) is loaded
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nest(levels: int) -> dict[str, Any]:
     node: dict[str, Any] = request()["structure"]["args"][0]
     for _ in range(levels):
         node = {"op": "AND", "args": [node]}
@@ -272,8 +272,8 @@ def nested(levels: int) -> dict[str, Any]:
 
 def test_forty_levels_are_read() -> None:
     """A structure may be nested as deep as anybody writes it, and is refused where it is deeper, not crashed upon."""
-    assert load_requests([request(structure=nested(40))]).program.requests
-    codes = {d.code for d in reported(request(structure=nested(60)))}
+    assert load_requests([request(structure=nest(40))]).program.requests
+    codes = {d.code for d in diagnose(request(structure=nest(60)))}
     assert codes == {"FS004"}
 
 
@@ -290,24 +290,24 @@ def test_a_million_levels_are_refused_at_once(opening: str, tmp_path: Path) -> N
 
 
 def test_limits() -> None:
-    """What is over a limit is one diagnostic."""
+    """Each excess over a limit is one diagnostic."""
     leaf = request()["structure"]["args"][0]
     wide = {"op": "OR", "args": [leaf] * (limits.CONDITIONS + 1)}
-    assert "FS510" in {d.code for d in reported(request(structure=wide))}
+    assert "FS510" in {d.code for d in diagnose(request(structure=wide))}
     full = {"op": "OR", "args": [leaf] * limits.CONDITIONS}
     shorthand = f"OR({', '.join(['a'] * limits.CONDITIONS)})"
     assert load_requests([request(structure=full, shorthand=shorthand)]).program.requests
     many = {"op": "AND", "args": [full] * (limits.REQUEST_CONDITIONS // limits.CONDITIONS + 1)}
-    assert [d.code for d in reported(request(structure=many)) if d.code == "FS510"] == ["FS510"]
-    assert [d.code for d in reported(*[request()] * (limits.REQUESTS + 1))] == ["FS510"]
+    assert [d.code for d in diagnose(request(structure=many)) if d.code == "FS510"] == ["FS510"]
+    assert [d.code for d in diagnose(*[request()] * (limits.REQUESTS + 1))] == ["FS510"]
     long = {"kind": "review_text", "pattern": "a" * (limits.PATTERN_CHARACTERS + 1)}
-    assert "FS804" in {d.code for d in reported(request("R31", long))}
+    assert "FS804" in {d.code for d in diagnose(request("R31", long))}
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "[z-a]", "a{99999999999999999999}", "(?P<x>a)(?P<x>b)", "\\"])
 def test_patterns_that_are_none(pattern: str) -> None:
     """A pattern that `re` cannot read is an error of the request."""
-    assert [d.severity for d in reported(request("R31", {"kind": "review_text", "pattern": pattern}))] == ["error"]
+    assert [d.severity for d in diagnose(request("R31", {"kind": "review_text", "pattern": pattern}))] == ["error"]
 
 
 def condition(evidence: ir.Evidence | None = None) -> ir.Condition:
@@ -367,7 +367,7 @@ json_values = st.recursive(
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place in a JSON value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
+    return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
 
 
 @given(st.sampled_from(REQUESTS), st.data())

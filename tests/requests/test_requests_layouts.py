@@ -9,7 +9,7 @@ import pytest
 from formulaseed import SeedError, load_requests, validate_requests
 from formulaseed.documents import analyse_file, analyse_requests, read_requests
 from helpers import formulaseed
-from test_requests import reported, request
+from test_requests import diagnose, request
 
 TWO = [request("R01"), request("R02")]
 LAYOUTS = {
@@ -46,11 +46,11 @@ def test_diagnostics_have_their_place_in_any_layout(layout: str, tmp_path: Path)
     """The line and column of the second request's mistake; the first is valid."""
     path = tmp_path / "requests.json"
     path.write_text(LAYOUTS[layout].replace('"R02"', '" R2"'), encoding="utf-8")
-    (found,) = analyse_file(path).diagnostics
+    (diagnostic,) = analyse_file(path).diagnostics
     text = path.read_text(encoding="utf-8")
     before = text[: text.index('" R2"')]
-    assert (found.code, found.line) == ("FS811", before.count("\n") + 1)
-    assert found.column == len(before) - before.rfind("\n")
+    assert (diagnostic.code, diagnostic.line) == ("FS811", before.count("\n") + 1)
+    assert diagnostic.column == len(before) - before.rfind("\n")
     assert [type(line).__name__ for line in read_requests(path).parsed or ()] == ["Request", "InvalidRequest"]
 
 
@@ -66,8 +66,8 @@ def test_diagnostics_have_their_place_in_any_layout(layout: str, tmp_path: Path)
 def test_a_list_that_is_not_json_is_refused_as_a_whole(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "requests.jsonl"
     path.write_text(text, encoding="utf-8")
-    (found,) = analyse_file(path).diagnostics
-    assert (found.code, found.message) == ("FS001", message)
+    (diagnostic,) = analyse_file(path).diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("FS001", message)
     with pytest.raises(SeedError):
         read_requests(path)
 
@@ -90,14 +90,14 @@ def test_a_structure_alone(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         (note,) = analyse_file(path).diagnostics
         assert (note.code, note.severity) == ("FS818", "note")
-        (found,) = load_requests(path).program.requests
-        assert (found.id, found.group, found.gold_restaurant) == ("structure 1", None, None)
+        (diagnostic,) = load_requests(path).program.requests
+        assert (diagnostic.id, diagnostic.group, diagnostic.gold_restaurant) == ("structure 1", None, None)
         assert formulaseed("compile", path, "--out", tmp_path).status == 0
         (result,) = validate_requests(path, restaurants=[]).results
         assert (result.status, result.gold_restaurant) == ("no_match", None)
     path.write_text(json.dumps(structure["args"][0] | {"aspct": "x"}, indent=2), encoding="utf-8")
-    (found,) = [d for d in analyse_file(path).diagnostics if d.severity == "error"]
-    assert (found.code, found.pointer) == ("FS501", "/aspct")
+    (diagnostic,) = [d for d in analyse_file(path).diagnostics if d.severity == "error"]
+    assert (diagnostic.code, diagnostic.pointer) == ("FS501", "/aspct")
 
 
 def test_the_status_of_a_structure_alone() -> None:
@@ -116,12 +116,12 @@ def test_more_requests_than_may_be_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "requests.jsonl"
     for text in ("1 " * 100_000, "[" + "1," * 100_000 + "1]"):
         path.write_text(text, encoding="utf-8")
-        (found,) = analyse_file(path).diagnostics
-        assert (found.code, found.message) == ("FS510", "the file holds more than 1000 requests")
+        (diagnostic,) = analyse_file(path).diagnostics
+        assert (diagnostic.code, diagnostic.message) == ("FS510", "the file holds more than 1000 requests")
 
 
 def test_two_structures_and_an_id_that_is_taken() -> None:
     structure = TWO[0]["structure"]
     assert [line.id for line in analyse_requests([structure, structure]).parsed or ()] == ["structure 1", "structure 2"]
-    (found,) = [d for d in reported(request("structure 2"), structure) if d.severity == "error"]
-    assert (found.code, found.message) == ("FS203", "duplicate id `structure 2`, first on line 1")
+    (diagnostic,) = [d for d in diagnose(request("structure 2"), structure) if d.severity == "error"]
+    assert (diagnostic.code, diagnostic.message) == ("FS203", "duplicate id `structure 2`, first on line 1")

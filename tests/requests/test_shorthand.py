@@ -40,22 +40,22 @@ GOLDENS = Path(__file__).parent / "shorthands"
 NOWHERE = Span(Source("made", ""), 0, 0)
 
 
-def reported(text: str) -> tuple[Shorthand | None, tuple[Diagnostic, ...]]:
+def diagnose(text: str) -> tuple[Shorthand | None, tuple[Diagnostic, ...]]:
     problems = Problems()
     return parse_shorthand(Source("shorthand", text), problems), problems.sorted()
 
 
-def parsed(text: str) -> Shorthand:
-    tree, diagnostics = reported(text)
+def parse(text: str) -> Shorthand:
+    tree, diagnostics = diagnose(text)
     assert tree is not None, render_text(diagnostics)
     assert diagnostics == ()
     return tree
 
 
-def structure(tree: Shorthand) -> model.Node:
+def build_structure(tree: Shorthand) -> model.Node:
     """A structure that the shorthand could be of."""
     if isinstance(tree, JoinedNames):
-        return model.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
+        return model.Junction(tree.op, tuple(map(build_structure, tree.args)), NOWHERE)
     if isinstance(tree, AspectName):
         return model.Condition(tree.text, model.ItemMeta(("attributes", tree.text), ()), NOWHERE)
     circle = model.SocialFilter(tree.friends, tree.hops)
@@ -66,8 +66,8 @@ def structure(tree: Shorthand) -> model.Node:
     return model.Condition("said", model.ReviewText(tree.pattern, None, circle, 1, tree.pattern), NOWHERE)
 
 
-def differences(meant: str, said: str) -> list[Diagnostic]:
-    return find_disagreements(structure(parsed(meant)), parsed(said))
+def find_differences(meant: str, said: str) -> list[Diagnostic]:
+    return find_disagreements(build_structure(parse(meant)), parse(said))
 
 
 # --- trees, texts and structures at random
@@ -135,8 +135,8 @@ def test_goldens(name: str, request: pytest.FixtureRequest) -> None:
 
 def _outcome(name: str, text: str) -> str:
     if name == "good":
-        return f"```json\n{json.dumps(plain_tree(parsed(text)), ensure_ascii=False)}\n```\n"
-    tree, diagnostics = reported(text)
+        return f"```json\n{json.dumps(plain_tree(parse(text)), ensure_ascii=False)}\n```\n"
+    tree, diagnostics = diagnose(text)
     assert tree is None
     return f"```text\n{render_text(promote_warnings(diagnostics)).rstrip()}\n```\n"
 
@@ -144,7 +144,7 @@ def _outcome(name: str, text: str) -> str:
 def test_the_tree_of_a_shorthand() -> None:
     """Names, operators and circles, each with its place in the text."""
     text = "AND(wifi_'free', OR(cat_american_(traditional), 2HOP(['Bob', \"D'Angelo\"], 'boba')), 1HOP_STARS(['Kim']))"
-    tree = parsed(text)
+    tree = parse(text)
     assert isinstance(tree, JoinedNames)
     wifi, either, stars = tree.args
     assert (tree.op, wifi, stars) == ("AND", AspectName(NOWHERE, "wifi_'free'"), Hop(NOWHERE, 1, ("Kim",), None))
@@ -177,8 +177,8 @@ def test_places_in_a_json_string_are_those_of_the_file() -> None:
     ],
 )  # fmt: skip
 def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value: str) -> None:
-    """What `repr` prints is read back; a pattern's backslash needs no second one."""
-    assert parsed(f"1HOP([{written}], {written})") == Hop(NOWHERE, 1, (value,), value)
+    """The result of `repr` is read back; a pattern's backslash needs no second one."""
+    assert parse(f"1HOP([{written}], {written})") == Hop(NOWHERE, 1, (value,), value)
 
 
 @given(TREES, st.data())
@@ -186,7 +186,7 @@ def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value
 def test_printing_and_parsing_are_inverse(tree: Shorthand, data: st.DataObject | None) -> None:
     """A printed tree is read back, also with other white space and quotes."""
     canonical = print_shorthand(tree)
-    assert parsed(canonical) == tree
+    assert parse(canonical) == tree
     gaps = st.sampled_from(["", " ", "  ", "\n\t", "\r\n"])
 
     def join(*parts: str) -> str:
@@ -202,7 +202,7 @@ def test_printing_and_parsing_are_inverse(tree: Shorthand, data: st.DataObject |
             return join(f"{part.hops}HOP_STARS", "(", f"[{friends}]", ")")
         return join(f"{part.hops}HOP", "(", f"[{friends}]", ",", _quote(part.pattern), ")")
 
-    assert print_shorthand(parsed(write(tree))) == canonical
+    assert print_shorthand(parse(write(tree))) == canonical
 
 
 def _quote(text: str) -> str:
@@ -214,7 +214,7 @@ def _quote(text: str) -> str:
 def test_any_aspect_becomes_a_name(aspect: str) -> None:
     """A name stays as it is; whatever else is made one, and that is then a name."""
     name = convert_to_name(aspect)
-    assert parsed(name) == AspectName(NOWHERE, name)
+    assert parse(name) == AspectName(NOWHERE, name)
     assert convert_to_name(name) == name
 
 
@@ -247,7 +247,7 @@ HIDDEN_HELP = "remove it, or write it as an escape inside quotes"
 )
 def test_what_cannot_be_seen(text: str, message: str, help: str) -> None:
     """Nothing at all, and characters that show as nothing or as something else."""
-    tree, (found,) = reported(text)
+    tree, (found,) = diagnose(text)
     assert (tree, found.code, found.message, found.help) == (None, "FS821", message, help)
 
 
@@ -257,16 +257,16 @@ def test_what_cannot_be_seen(text: str, message: str, help: str) -> None:
 @example("1HOP(['" + "\\")
 def test_garbage_gives_diagnostics_only(text: str) -> None:
     """Any text is a tree, which is printed and read again, or has diagnostics with a place in it and help."""
-    tree, diagnostics = reported(text)
+    tree, diagnostics = diagnose(text)
     assert (tree is None) == bool(diagnostics)
-    assert tree is None or parsed(print_shorthand(tree)) == tree
-    for found in diagnostics:
-        assert found.code in {"FS821", "FS822"}
-        assert 0 <= found.span.start <= found.span.end <= len(text)
-        assert found.help
-        assert found.message.isprintable()
-        assert max(len(found.message), len(found.help)) <= 200
-        assert not found.message.endswith(".")
+    assert tree is None or parse(print_shorthand(tree)) == tree
+    for diagnostic in diagnostics:
+        assert diagnostic.code in {"FS821", "FS822"}
+        assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text)
+        assert diagnostic.help
+        assert diagnostic.message.isprintable()
+        assert max(len(diagnostic.message), len(diagnostic.help)) <= 200
+        assert not diagnostic.message.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -281,17 +281,17 @@ def test_garbage_gives_diagnostics_only(text: str) -> None:
 )
 def test_what_is_too_large_is_refused(text: str) -> None:
     """Length, nesting and terms have limits, and are reported as such."""
-    assert [found.code for found in reported(text)[1]] == ["FS823"]
+    assert [diagnostic.code for diagnostic in diagnose(text)[1]] == ["FS823"]
 
 
 def test_what_is_as_large_as_may_be_is_read() -> None:
     """The limits themselves are fine."""
     deep = limits.SHORTHAND_NESTING
-    assert print_shorthand(parsed("AND(" * deep + "a" + ")" * deep)).startswith("AND(AND(")
-    wide = parsed(f"AND({','.join('a' * limits.SHORTHAND_TERMS)})")
-    assert find_disagreements(structure(wide), wide) == []
+    assert print_shorthand(parse("AND(" * deep + "a" + ")" * deep)).startswith("AND(AND(")
+    wide = parse(f"AND({','.join('a' * limits.SHORTHAND_TERMS)})")
+    assert find_disagreements(build_structure(wide), wide) == []
     long = "a" * limits.SHORTHAND_CHARACTERS
-    assert parsed(long) == AspectName(NOWHERE, long)
+    assert parse(long) == AspectName(NOWHERE, long)
 
 
 @pytest.mark.parametrize("code", ["FS821", "FS822"])
@@ -299,9 +299,9 @@ def test_pages(code: str) -> None:
     """Every line of a page's example gives the code, and every line of the corrected one nothing."""
     example, instead = re.findall(r"```text\n(.*?)```", (PAGES / f"{code}.md").read_text(encoding="utf-8"), re.DOTALL)
     for line in example.splitlines():
-        assert [found.code for found in reported(line)[1]] == [code], line
+        assert [diagnostic.code for diagnostic in diagnose(line)[1]] == [code], line
     for line in instead.splitlines():
-        assert parsed(line)
+        assert parse(line)
 
 
 # --- against structures
@@ -310,10 +310,10 @@ def test_pages(code: str) -> None:
 @given(TREES)
 def test_the_shorthand_of_a_structure_agrees_with_it(tree: Shorthand) -> None:
     """It is read back as the tree it was printed from, and says what the structure says."""
-    node = structure(tree)
+    node = build_structure(tree)
     text = format_as_shorthand(node)
-    assert parsed(text) == build_shorthand(node)
-    assert find_disagreements(node, parsed(text)) == []
+    assert parse(text) == build_shorthand(node)
+    assert find_disagreements(node, parse(text)) == []
     assert find_disagreements(node, tree) == []
 
 
@@ -321,14 +321,14 @@ def test_the_shorthand_of_a_structure_agrees_with_it(tree: Shorthand) -> None:
 def test_order_and_names_are_free(tree: Shorthand, random: Any) -> None:
     """With arguments and friends shuffled and conditions renamed, circles too where no circle is named, it agrees."""
 
-    def changed(part: Shorthand) -> Shorthand:
+    def change(part: Shorthand) -> Shorthand:
         if isinstance(part, JoinedNames):
-            return JoinedNames(NOWHERE, part.op, tuple(map(changed, random.sample(part.args, len(part.args)))))
+            return JoinedNames(NOWHERE, part.op, tuple(map(change, random.sample(part.args, len(part.args)))))
         if isinstance(part, Hop) and random.random() < 0.7:
             return Hop(NOWHERE, part.hops, tuple(random.sample(part.friends, len(part.friends))), part.pattern)
         return AspectName(NOWHERE, random.choice("abc"))
 
-    assert find_disagreements(structure(tree), changed(tree)) == []
+    assert find_disagreements(build_structure(tree), change(tree)) == []
 
 
 @given(SMALL_TREES, SMALL_TREES, st.data())
@@ -341,7 +341,7 @@ def test_agreement_is_that_of_some_order(meant: Shorthand, random: Shorthand, da
         return data.draw(SHORT_NAMES | SHORT_HOPS)
 
     for other in (random, change(meant)):
-        assert (find_disagreements(structure(meant), other) == []) == _alike(meant, other)
+        assert (find_disagreements(build_structure(meant), other) == []) == _alike(meant, other)
 
 
 def _alike(meant: Shorthand, said: Shorthand) -> bool:
@@ -396,41 +396,43 @@ def _alike(meant: Shorthand, said: Shorthand) -> bool:
 )  # fmt: skip
 def test_a_difference_is_reported_with_its_place(meant: str, said: str, message: str, place: str) -> None:
     """One difference, in words that name the argument as the shorthand counts, with the shorthand's part underlined."""
-    (found,) = differences(meant, said)
-    assert found.message == message
-    assert said[found.span.start : found.span.end] == place
-    assert found.help.startswith("write `")
+    (diagnostic,) = find_differences(meant, said)
+    assert diagnostic.message == message
+    assert said[diagnostic.span.start : diagnostic.span.end] == place
+    assert diagnostic.help.startswith("write `")
 
 
 def test_all_differences_are_reported() -> None:
     """Two wrong parts give two messages, each with the part of the structure."""
-    found = differences("AND(OR(a, b), OR(c, AND(d, e)), f)", "AND(AND(a, b), OR(c, OR(d, e)), f)")
+    diagnostics = find_differences("AND(OR(a, b), OR(c, AND(d, e)), f)", "AND(AND(a, b), OR(c, OR(d, e)), f)")
     parts = ("OR(a, b)", "AND(d, e)")
-    assert [each.help for each in found] == [f"write `{part}` here, or change the structure" for part in parts]
+    assert [diagnostic.help for diagnostic in diagnostics] == [
+        f"write `{part}` here, or change the structure" for part in parts
+    ]
 
 
 def test_a_junction_of_one_argument_is_that_argument() -> None:
     """The shorthand of a single condition is that condition alone, and either way of writing it agrees."""
-    lone = model.Junction("AND", (structure(parsed("1HOP(['Ivy'], 'boba')")),), NOWHERE)
+    lone = model.Junction("AND", (build_structure(parse("1HOP(['Ivy'], 'boba')")),), NOWHERE)
     assert format_as_shorthand(lone) == "1HOP(['Ivy'], 'boba')"
     for text in ("1HOP(['Ivy'], 'boba')", "AND(1HOP(['Ivy'], 'boba'))", "OR(AND(boba_social))"):
-        assert find_disagreements(lone, parsed(text)) == []
+        assert find_disagreements(lone, parse(text)) == []
 
 
 # --- the command
 
 
 def test_the_command_prints_the_canonical_form() -> None:
-    """As text, as a tree, from standard input."""
+    """It prints text or a tree, also from standard input."""
     messy = 'AND( a,OR(b ,  1HOP(["Alice"],"cozy") ) )'
     canonical = "AND(a, OR(b, 1HOP(['Alice'], 'cozy')))"
     assert formulaseed("shorthand", messy).out == f"{canonical}\n"
     assert formulaseed("shorthand", "-", stdin=messy.encode()).out == f"{canonical}\n"
-    found = formulaseed("shorthand", messy, "--format", "json")
-    assert (found.status, found.err) == (0, "")
+    done = formulaseed("shorthand", messy, "--format", "json")
+    assert (done.status, done.err) == (0, "")
     circle = {"hops": 1, "friends": ["Alice"], "pattern": "cozy"}
     tree = {"op": "AND", "args": [{"name": "a"}, {"op": "OR", "args": [{"name": "b"}, circle]}]}
-    assert json.loads(found.out) == {"shorthand": canonical, "tree": tree}
+    assert json.loads(done.out) == {"shorthand": canonical, "tree": tree}
 
 
 def request_of(id: str, shorthand: str, *aspects: str) -> dict[str, Any]:
@@ -462,9 +464,9 @@ def test_shorthands_of_a_file_are_checked(files: tuple[Path, Path, Path]) -> Non
     """Each that disagrees with its structure, or cannot be read, is reported with its line; other errors are counted."""
     good, bad, other = files
     assert formulaseed("shorthand", "--check", good) == Outcome(0, f"{good}: no problems\n", "")
-    found = formulaseed("shorthand", "--check", bad)
-    assert (found.status, found.err) == (1, "")
-    assert f"{bad}: 2 errors\n" in found.out
+    done = formulaseed("shorthand", "--check", bad)
+    assert (done.status, done.err) == (1, "")
+    assert f"{bad}: 2 errors\n" in done.out
     listed = json.loads(formulaseed("shorthand", "--check", bad, "--format", "json").out)
     assert [(d["code"], d["line"], d["pointer"]) for d in listed] == [
         ("FS814", 2, "/shorthand"),
@@ -478,9 +480,9 @@ def test_shorthands_of_a_file_are_checked(files: tuple[Path, Path, Path]) -> Non
 
 def test_check_warns_of_shorthands(files: tuple[Path, Path, Path]) -> None:
     """The structure decides, so a shorthand that disagrees or cannot be read is a warning, unless --strict is given."""
-    found = formulaseed("check", files[1], "--format", "json")
-    assert found.status == 0
-    assert [(d["code"], d["severity"]) for d in json.loads(found.out)] == [("FS814", "warning"), ("FS821", "warning")]
+    done = formulaseed("check", files[1], "--format", "json")
+    assert done.status == 0
+    assert [(d["code"], d["severity"]) for d in json.loads(done.out)] == [("FS814", "warning"), ("FS821", "warning")]
     assert formulaseed("check", files[1], "--strict").status == 1
     structures = [request.structure for request in load_requests(files[1]).program.requests]
     assert structures == [load_requests(files[0]).program.requests[0].structure] * 3
@@ -502,9 +504,9 @@ def test_shorthands_of_structures_are_printed(files: tuple[Path, Path, Path]) ->
     """One a line behind its id, whatever the file's own say; as JSON, an object of them."""
     good, bad, other = files
     assert formulaseed("shorthand", "--print", good).out == "R01\tAND(quiet, books)\nR05\tquiet\n"
-    found = formulaseed("shorthand", "--print", bad, "--format", "json")
-    assert (found.status, found.err) == (0, "")
-    assert json.loads(found.out) == dict.fromkeys(("R01", "R02", "R03"), "AND(quiet, books)")
+    done = formulaseed("shorthand", "--print", bad, "--format", "json")
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(done.out) == dict.fromkeys(("R01", "R02", "R03"), "AND(quiet, books)")
     partial = formulaseed("shorthand", "--print", other)
     assert (partial.status, partial.out) == (1, "R01\tAND(quiet, books)\n")
 
@@ -515,7 +517,7 @@ def test_real_shorthands_agree_with_their_structures() -> None:
         pytest.skip(f"{REAL} is absent")
     shorthands = {line["id"]: line["shorthand"] for line in read_lines(REAL)}
     assert len(shorthands) == 50
-    assert all(print_shorthand(parsed(text)) == text for text in shorthands.values())
+    assert all(print_shorthand(parse(text)) == text for text in shorthands.values())
     assert formulaseed("shorthand", "--check", REAL).status == 0
     printed = json.loads(formulaseed("shorthand", "--print", REAL, "--format", "json").out)
     assert {id for id, text in shorthands.items() if printed[id] != text} == {"R81", "R89", "R97"}
@@ -523,29 +525,29 @@ def test_real_shorthands_agree_with_their_structures() -> None:
 
 def test_the_command_on_bad_input() -> None:
     """An error has status 1, underlined on standard error or listed on standard output; wrong usage has status 2."""
-    found = formulaseed("shorthand", "AND(a b)")
-    assert (found.status, found.out) == (1, "")
-    assert "error[FS821] invalid-shorthand: expected `,` or `)`, found `b`\n  --> <text>:1:7\n" in found.err
+    done = formulaseed("shorthand", "AND(a b)")
+    assert (done.status, done.out) == (1, "")
+    assert "error[FS821] invalid-shorthand: expected `,` or `)`, found `b`\n  --> <text>:1:7\n" in done.err
     listed = formulaseed("shorthand", "XOR(a)", "--format", "json")
-    assert [(each["code"], each["column"]) for each in json.loads(listed.out)] == [("FS822", 1)]
+    assert [(diagnostic["code"], diagnostic["column"]) for diagnostic in json.loads(listed.out)] == [("FS822", 1)]
     assert listed.status == 1
     for arguments in ("", "a --template G01", "a --check b", "--template G11", "a --format xml"):
-        found = formulaseed("shorthand", *arguments.split())
-        assert (found.status, found.out, "Error: " in found.err) == (2, "", True)
+        done = formulaseed("shorthand", *arguments.split())
+        assert (done.status, done.out, "Error: " in done.err) == (2, "", True)
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_template_is_a_request_of_its_group(group: str) -> None:
     """Standard output is the request alone, the advice goes to standard error. Unfilled it is refused; filled it passes."""
-    found = formulaseed("shorthand", "--template", group)
-    assert found.status == 0
-    (line,) = found.out.splitlines()
+    done = formulaseed("shorthand", "--template", group)
+    assert done.status == 0
+    (line,) = done.out.splitlines()
     request = json.loads(line)
     keys = ["id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant"]
     assert (list(request), request["group"]) == (keys, group)
-    assert request["shorthand"] == print_shorthand(parsed(GROUPS[group].template))
-    filled = json.loads(re.sub("<([^<>]*)>", "filled", found.out)) | {"id": f"R{int(group[1:]) * 10}"}
+    assert request["shorthand"] == print_shorthand(parse(GROUPS[group].template))
+    filled = json.loads(re.sub("<([^<>]*)>", "filled", done.out)) | {"id": f"R{int(group[1:]) * 10}"}
     assert analyse_requests([filled]).diagnostics == ()
     assert any(d.severity == "error" for d in analyse_requests([request]).diagnostics)
-    assert found.err.count("- [ ] ") == 8
-    assert "exactly one restaurant matches" in found.err
+    assert done.err.count("- [ ] ") == 8
+    assert "exactly one restaurant matches" in done.err

@@ -21,8 +21,8 @@ SPAN = Span(Source("requests.jsonl", ""), 0, 0)
 NOBODY = Background()
 
 
-def meta(value: object, path: tuple[str, ...] = ("attributes", "X"), **rules: Any) -> int:
-    """What `item_meta` gives for an attribute of that value; for one that is absent where the value is `...`."""
+def evaluate_meta(value: object, path: tuple[str, ...] = ("attributes", "X"), **rules: Any) -> int:
+    """Return the value of `item_meta` for an attribute `value`; `...` is an absent attribute."""
     attributes = {} if value is ... else {"X": value}
     evidence = ir.ItemMeta(path, tuple(ir.Expectation(name, expected) for name, expected in rules.items()))  # type: ignore[arg-type]
     return evaluate_condition(evidence, Candidate({"attributes": attributes}, ()), NOBODY)
@@ -41,8 +41,8 @@ def meta(value: object, path: tuple[str, ...] = ("attributes", "X"), **rules: An
 )  # fmt: skip
 def test_attributes_are_parsed_once_and_never_run(written: str, value: object) -> None:
     """Yelp's literals become values; whatever else stands there is a text, however odd."""
-    found = parse_attribute(written)
-    assert (found, type(found)) == (value, type(value))
+    parsed_value = parse_attribute(written)
+    assert (parsed_value, type(parsed_value)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_attributes_are_parsed_once_and_never_run(written: str, value: object) -
 )  # fmt: skip
 def test_item_meta(value: object, rules: dict[str, Any], truth: int) -> None:
     """The table of rules, in their order."""
-    assert meta(value, **rules) == truth
+    assert evaluate_meta(value, **rules) == truth
 
 
 def test_paths_go_into_parsed_texts() -> None:
     """A path may lead into what a text says; what stands there is not parsed once more."""
     parking = "{'valet': True, 'garage': False, 'note': 'None'}"
-    assert meta(parking, ("attributes", "X", "valet")) == 1
-    assert meta(parking, ("attributes", "X", "garage")) == -1
-    assert meta(parking, ("attributes", "X", "note"), true="none") == 1
-    assert meta(parking, ("attributes", "X", "boat")) == 0
-    assert meta("u'free'", ("attributes", "X", "more")) == 0
-    assert meta("True", ("attributes",), contains="True") == 1
+    assert evaluate_meta(parking, ("attributes", "X", "valet")) == 1
+    assert evaluate_meta(parking, ("attributes", "X", "garage")) == -1
+    assert evaluate_meta(parking, ("attributes", "X", "note"), true="none") == 1
+    assert evaluate_meta(parking, ("attributes", "X", "boat")) == 0
+    assert evaluate_meta("u'free'", ("attributes", "X", "more")) == 0
+    assert evaluate_meta("True", ("attributes",), contains="True") == 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def review(id: str, text: str = "", stars: float | None = 4.0, name: str = "Ana"
     return {"review_id": id, "text": text, "stars": stars, "user": user, **more}
 
 
-def of_reviews(evidence: ir.Evidence, *reviews: dict[str, Any], background: Background = NOBODY) -> int:
+def evaluate_reviews(evidence: ir.Evidence, *reviews: dict[str, Any], background: Background = NOBODY) -> int:
     return evaluate_condition(evidence, Candidate({}, reviews), background)
 
 
@@ -134,36 +134,38 @@ def text(pattern: str, **more: Any) -> ir.ReviewText:
 
 def test_review_text() -> None:
     """One matching text is enough, whatever its case; no match is not satisfied, no review at all unknown."""
-    assert of_reviews(text("live music|band"), review("1", "meh"), review("2", "LIVE MUSIC tonight")) == 1
-    assert of_reviews(text(r"\bband\b"), review("1", "disbanded")) == -1
-    assert of_reviews(text("band")) == 0
-    assert of_reviews(text("band"), review("1", "a band"), review("2", "band!")) == 1
-    assert of_reviews(text("band", least=2), review("1", "a band")) == -1
+    assert evaluate_reviews(text("live music|band"), review("1", "meh"), review("2", "LIVE MUSIC tonight")) == 1
+    assert evaluate_reviews(text(r"\bband\b"), review("1", "disbanded")) == -1
+    assert evaluate_reviews(text("band")) == 0
+    assert evaluate_reviews(text("band"), review("1", "a band"), review("2", "band!")) == 1
+    assert evaluate_reviews(text("band", least=2), review("1", "a band")) == -1
 
 
 def test_judgements_are_asked_in_place_of_the_text() -> None:
-    """Where judgements are given the texts count for nothing; what was not recorded is not mentioned."""
+    """With judgements the texts do not count; an aspect without a judgement is not mentioned."""
     judged = Background({("1", "band"): "positive", ("2", "band"): "negative", ("3", "jazz"): "positive"})
-    assert of_reviews(text("band"), review("1", ""), background=judged) == 1
-    assert of_reviews(text("band"), review("2", "the band"), background=judged) == -1
-    assert of_reviews(text("band"), review("3", "the band"), background=judged) == -1
+    assert evaluate_reviews(text("band"), review("1", ""), background=judged) == 1
+    assert evaluate_reviews(text("band"), review("2", "the band"), background=judged) == -1
+    assert evaluate_reviews(text("band"), review("3", "the band"), background=judged) == -1
 
 
 def test_review_text_in_a_circle() -> None:
     """Only the circle's reviews count; without reviews it is not satisfied, since no one of the circle has said it."""
     near = Background(friends=FRIENDS)
     circle = ir.SocialFilter(("Ana",), 1)
-    assert of_reviews(text("tea", circle=circle), review("1", "tea", name="Ben"), background=near) == 1
-    assert of_reviews(text("tea", circle=circle), review("1", "tea", name="Cleo"), background=near) == -1
+    assert evaluate_reviews(text("tea", circle=circle), review("1", "tea", name="Ben"), background=near) == 1
+    assert evaluate_reviews(text("tea", circle=circle), review("1", "tea", name="Cleo"), background=near) == -1
     assert (
-        of_reviews(text("tea", circle=ir.SocialFilter(("Ana",), 2)), review("1", "tea", name="Cleo"), background=near)
+        evaluate_reviews(
+            text("tea", circle=ir.SocialFilter(("Ana",), 2)), review("1", "tea", name="Cleo"), background=near
+        )
         == 1
     )
-    assert of_reviews(text("tea", circle=circle), background=near) == -1
+    assert evaluate_reviews(text("tea", circle=circle), background=near) == -1
     twice = text("tea", circle=circle, least=2)
-    assert of_reviews(twice, review("1", "tea"), review("2", "tea", name="Cleo"), background=near) == -1
-    assert of_reviews(twice, review("1", "tea"), review("2", "tea", name="Ben"), background=near) == 1
-    assert of_reviews(text("tea", circle=circle), {**review("1", "tea"), "user": None}, background=near) == -1
+    assert evaluate_reviews(twice, review("1", "tea"), review("2", "tea", name="Cleo"), background=near) == -1
+    assert evaluate_reviews(twice, review("1", "tea"), review("2", "tea", name="Ben"), background=near) == 1
+    assert evaluate_reviews(text("tea", circle=circle), {**review("1", "tea"), "user": None}, background=near) == -1
 
 
 def test_credible_users() -> None:
@@ -171,24 +173,24 @@ def test_credible_users() -> None:
     weight = ir.Weight(("user", "review_count"), 50.0, 2)
     counts = [0, 0, 10, 20, 30, 40]
 
-    def by(*matching: int) -> list[dict[str, Any]]:
+    def write_reviews(*matching: int) -> list[dict[str, Any]]:
         """A review a count; those of the given counts mention tea."""
         return [review(str(i), "tea" * (n in matching), review_count=n) for i, n in enumerate(counts)]
 
-    assert of_reviews(text("tea", weight=weight), *by(30, 40)) == 1
-    assert of_reviews(text("tea", weight=weight), *by(20, 40)) == -1
-    assert of_reviews(text("tea", weight=ir.Weight(weight.field, 25.0, 2)), *by(20, 40)) == 1
-    assert of_reviews(text("tea", weight=ir.Weight(weight.field, 100.0, 1)), *by(40)) == 1
-    assert of_reviews(text("tea", weight=ir.Weight(weight.field, 0.0, 2)), *by(0, 10)) == -1
-    assert of_reviews(text("tea", weight=weight), review("1", "tea"), review("2", "tea")) == -1
-    assert of_reviews(text("tea", weight=weight)) == 0
+    assert evaluate_reviews(text("tea", weight=weight), *write_reviews(30, 40)) == 1
+    assert evaluate_reviews(text("tea", weight=weight), *write_reviews(20, 40)) == -1
+    assert evaluate_reviews(text("tea", weight=ir.Weight(weight.field, 25.0, 2)), *write_reviews(20, 40)) == 1
+    assert evaluate_reviews(text("tea", weight=ir.Weight(weight.field, 100.0, 1)), *write_reviews(40)) == 1
+    assert evaluate_reviews(text("tea", weight=ir.Weight(weight.field, 0.0, 2)), *write_reviews(0, 10)) == -1
+    assert evaluate_reviews(text("tea", weight=weight), review("1", "tea"), review("2", "tea")) == -1
+    assert evaluate_reviews(text("tea", weight=weight)) == 0
     elite = ir.Weight(("user", "elite"), 50.0, 2)
     years = [
         review("1", "tea", elite="2019,2020"),
         review("2", "tea", elite=["2021", "2022"]),
         review("3", "", elite=""),
     ]
-    assert of_reviews(text("tea", weight=elite), *years) == 1
+    assert evaluate_reviews(text("tea", weight=elite), *years) == 1
 
 
 @pytest.mark.parametrize(
@@ -203,7 +205,7 @@ def test_credible_users() -> None:
 def test_review_meta(op: Any, value: Any, agg: Any, count: int, min_stars: float | None, truth: int) -> None:
     """Any, all or so many of the reviews with enough stars meet the test."""
     reviews = [review("1", useful=2, stars=3.0), review("2", useful=5), review("3", useful=10)]
-    assert of_reviews(ir.ReviewMeta(("useful",), op, value, agg, count, min_stars), *reviews) == truth
+    assert evaluate_reviews(ir.ReviewMeta(("useful",), op, value, agg, count, min_stars), *reviews) == truth
 
 
 @pytest.mark.parametrize(
@@ -213,9 +215,9 @@ def test_review_meta(op: Any, value: Any, agg: Any, count: int, min_stars: float
 def test_not_empty(value: object, truth: int) -> None:
     """Nothing, 0, empty texts and lists of such are empty; no reviews at all are unknown."""
     evidence = ir.ReviewMeta(("user", "elite"), "not_empty", None, "any", 1, None)
-    assert of_reviews(evidence, review("1", elite=value)) == truth
-    assert of_reviews(evidence, review("1")) == -1
-    assert of_reviews(evidence) == 0
+    assert evaluate_reviews(evidence, review("1", elite=value)) == truth
+    assert evaluate_reviews(evidence, review("1")) == -1
+    assert evaluate_reviews(evidence) == 0
 
 
 @pytest.mark.parametrize(
@@ -230,17 +232,17 @@ def test_group_rating(metric: Any, comparison: Any, threshold: float, truth: int
     reviews = [review("1", date="2021-05-01 10:00:00", stars=2.0), review("2", date="2020-01-01", stars=4.0)]
     reviews.append(review("3", date="2019-12-31 23:59:59", stars=5.0))
     evidence = ir.GroupRating(("date",), "gte", "2020-01-01", metric, comparison, threshold)
-    assert of_reviews(evidence, *reviews) == truth
+    assert evaluate_reviews(evidence, *reviews) == truth
 
 
 def test_a_group_without_reviews() -> None:
     """Nobody in the group is not satisfied, even where fewer than so many are asked for; texts are no numbers."""
     harsh = ir.GroupRating(("user", "average_stars"), "lt", 3.5, "count", "lt", 5)
-    assert of_reviews(harsh) == -1
-    assert of_reviews(harsh, review("1", average_stars=3.5), review("2"), review("3", average_stars="2")) == -1
-    assert of_reviews(harsh, review("1", average_stars=3.4)) == 1
+    assert evaluate_reviews(harsh) == -1
+    assert evaluate_reviews(harsh, review("1", average_stars=3.5), review("2"), review("3", average_stars="2")) == -1
+    assert evaluate_reviews(harsh, review("1", average_stars=3.4)) == 1
     stars = ir.GroupRating(("user", "average_stars"), "lt", 3.5, "avg_stars", "gte", 0.0)
-    assert of_reviews(stars, review("1", average_stars=3.0, stars=None)) == -1
+    assert evaluate_reviews(stars, review("1", average_stars=3.0, stars=None)) == -1
 
 
 @pytest.mark.parametrize(
@@ -251,7 +253,7 @@ def test_not_only_easy_raters(generous: int | None, harsh: int | None, truth: in
     reviews = [review("0", stars=1, average_stars=3.7)]
     reviews += [review("1", stars=generous, average_stars=4.0)] if generous is not None else []
     reviews += [review("2", stars=harsh, average_stars=3.4)] if harsh is not None else []
-    assert of_reviews(ir.NotOnlyEasyRaters(4.0, 2.0), *reviews) == truth
+    assert evaluate_reviews(ir.NotOnlyEasyRaters(4.0, 2.0), *reviews) == truth
 
 
 @pytest.mark.parametrize(
@@ -267,24 +269,26 @@ def test_sentiment(sentiment: Any, least: int, judged: str, truth: int) -> None:
     background = Background({(str(i), "tea"): words[sign] for i, sign in enumerate(judged)})
     reviews = [review(str(i)) for i in range(len(judged) + 1)]
     evidence = ir.Sentiment("tea", sentiment, least, None)
-    assert of_reviews(evidence, *reviews, background=background) == truth
-    assert of_reviews(evidence, *reviews) == 0
+    assert evaluate_reviews(evidence, *reviews, background=background) == truth
+    assert evaluate_reviews(evidence, *reviews) == 0
     elsewhere = ir.Sentiment("tea", sentiment, least, ir.SocialFilter(("Zoe",), 2))
-    assert of_reviews(elsewhere, *reviews, background=background) == -1
+    assert evaluate_reviews(elsewhere, *reviews, background=background) == -1
 
 
 def test_social_rating() -> None:
-    """So many reviews of so many stars by the circle; a review without stars gives none."""
+    """Enough reviews with enough stars are by the circle; a review without stars gives none."""
     reviews = [review("1", stars=4.0), review("2", stars=3.5, name="Ben"), review("3", stars=5.0, name="Zoe")]
     near = Background(friends=FRIENDS)
-    assert of_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == 1
-    assert of_reviews(ir.SocialRating(4.0, 2, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == -1
-    assert of_reviews(ir.SocialRating(3.5, 2, ir.SocialFilter(("Ben",), 1)), *reviews, background=near) == 1
+    assert evaluate_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == 1
+    assert evaluate_reviews(ir.SocialRating(4.0, 2, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == -1
+    assert evaluate_reviews(ir.SocialRating(3.5, 2, ir.SocialFilter(("Ben",), 1)), *reviews, background=near) == 1
     assert (
-        of_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), review("1", stars=None), background=near)
+        evaluate_reviews(
+            ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), review("1", stars=None), background=near
+        )
         == -1
     )
-    assert of_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), background=near) == -1
+    assert evaluate_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), background=near) == -1
 
 
 def test_circles() -> None:
@@ -303,7 +307,7 @@ truths = st.sampled_from(TRUTHS)
 
 @given(st.lists(truths, min_size=1, max_size=6))
 def test_and_is_the_minimum_and_or_the_maximum(values: list[Truth]) -> None:
-    """Of which commutativity, associativity, distributivity and De Morgan's laws follow."""
+    """Commutativity, associativity, distributivity and De Morgan's laws follow from this."""
     assert evaluation.and_(*values) == min(values)
     assert evaluation.or_(*values) == max(values)
 
@@ -351,7 +355,7 @@ def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evide
 def test_true_and_false_negate_each_other(attribute: object, expected: str) -> None:
     """`false` is the opposite of `true` wherever there is a value, objects of booleans aside; both are unknown elsewhere."""
     if attribute != "{'a': True}":
-        assert meta(attribute, true=expected) == -meta(attribute, false=expected)
+        assert evaluate_meta(attribute, true=expected) == -evaluate_meta(attribute, false=expected)
 
 
 def test_equal_evidence_is_one() -> None:

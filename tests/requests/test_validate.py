@@ -12,7 +12,6 @@ import click
 import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
-from formulaseed.requests.validate import determine_status
 from helpers import EXAMPLES, Outcome, command, formulaseed, on_terminal, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
@@ -62,7 +61,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return write_lines(tmp_path / "requests.jsonl", *LINES), write_lines(tmp_path / "restaurants.jsonl", *PLACES)
 
 
-def validated(files: tuple[Path, Path], *arguments: object) -> Outcome:
+def validate_files(files: tuple[Path, Path], *arguments: object) -> Outcome:
     return command("validate", files[0], "--restaurants", files[1], *arguments)
 
 
@@ -112,27 +111,15 @@ def test_texts_alone(tmp_path: Path) -> None:
 
 def test_statuses(files: tuple[Path, Path]) -> None:
     """Each status as its name says; exit status 1 unless all are ok."""
-    done = validated(files, "--out", "-")
+    done = validate_files(files, "--out", "-")
     assert done.status == 1
     assert [line["status"] for line in done.results] == STATUSES
     assert [line["matches"] for line in done.results] == [["ant"], ["ant", "bee"], ["ant"], [], ["cow"], ["ant", "bee"]]
 
 
-@pytest.mark.parametrize(
-    ("matches", "status"),
-    [
-        ([], "no_match"), (["g"], "ok"), (["g", "x"], "multi_match"), (["x", "g"], "multi_match"),
-        (["x"], "gold_not_match"), (["x", "y"], "gold_not_match"),
-    ],
-)  # fmt: skip
-def test_status_of(matches: list[str], status: str) -> None:
-    """The definition."""
-    assert determine_status("g", matches) == status
-
-
 def test_reasons(files: tuple[Path, Path]) -> None:
-    """What is not ok says which condition decides, who rivals, and what datum is missing."""
-    lines = [line.strip() for line in validated(files).out.splitlines()]
+    """A request that is not ok has its decisive condition, its rivals, and the missing data."""
+    lines = [line.strip() for line in validate_files(files).out.splitlines()]
     assert lines[0] == "G01 Simple AND: 1 of 6 ok"
     assert lines[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
     reported = {line.split()[0]: [] for line in lines if line.startswith("R0")}
@@ -174,9 +161,9 @@ def test_reasons(files: tuple[Path, Path]) -> None:
 def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
     """People get a progress bar and a table for each group, in colours unless they want none; a dumb terminal gets lines."""
     arguments = ("validate", files[0], "--restaurants", files[1])
-    shown, _ = on_terminal(*arguments, columns=120, TERM="xterm-256color")
-    assert "━ 3/3 restaurants, The Cow" in click.unstyle(shown)
-    assert "\x1b[33mmulti_match" in shown
+    screen, _ = on_terminal(*arguments, columns=120, TERM="xterm-256color")
+    assert "━ 3/3 restaurants, The Cow" in click.unstyle(screen)
+    assert "\x1b[33mmulti_match" in screen
     colorless, _ = on_terminal(*arguments, columns=120, TERM="xterm-256color", NO_COLOR="1")
     assert "\x1b[33m" not in colorless
     plain = click.unstyle(colorless)
@@ -190,34 +177,34 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
     assert table[above + 1][column:].strip() == "✗ tv: attributes.TV is False, asked to be True"
     assert table[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
     dumb, _ = on_terminal(*arguments, columns=120, TERM="dumb", NO_COLOR="1")
-    assert [click.unstyle(line) for line in dumb.splitlines()] == validated(files).out.splitlines()
+    assert [click.unstyle(line) for line in dumb.splitlines()] == validate_files(files).out.splitlines()
 
 
 def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """What is proposed for a request makes it ok: a condition more, one less, or one in place of another."""
-    done = validated(files, "--suggest")
+    """A suggestion for a request makes it ok: a condition more, one less, or one in place of another."""
+    done = validate_files(files, "--suggest")
     proposed = [line.split("suggestion: ")[1] for line in done.out.splitlines() if "suggestion" in line]
     assert proposed == ["add `dogs`", "leave out `wifi`", "replace `tv` by `kids`"]
     fixed = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
-    again = validated((write_lines(tmp_path / "fixed.jsonl", *fixed), files[1]))
+    again = validate_files((write_lines(tmp_path / "fixed.jsonl", *fixed), files[1]))
     assert again.status == 0, again.out
 
 
 def test_two_conditions_are_proposed_where_one_does_not_do(tmp_path: Path) -> None:
-    """Where every single condition leaves a rival, a pair that leaves none is proposed."""
+    """If every single condition leaves a rival, a pair that leaves none is proposed."""
     places = [
         restaurant("ant", TV="True", WiFi="True", Dogs="True"),
         restaurant("bee", TV="True", WiFi="True"),
         restaurant("cow", TV="True", Dogs="True"),
     ]
     lines = [request("R01", "ant", TV), request("R02", "ant", WIFI, DOGS)]
-    found = (write_lines(tmp_path / "q.jsonl", *lines), write_lines(tmp_path / "r.jsonl", *places))
-    assert "suggestion: add `wifi` and `dogs`" in validated(found, "--suggest").out
+    files = (write_lines(tmp_path / "q.jsonl", *lines), write_lines(tmp_path / "r.jsonl", *places))
+    assert "suggestion: add `wifi` and `dogs`" in validate_files(files, "--suggest").out
 
 
 def test_explain(files: tuple[Path, Path]) -> None:
     """The tree with the value at every node, for the gold restaurant and the nearest rivals, the nearest first."""
-    done = validated(files, "--explain", "R02")
+    done = validate_files(files, "--explain", "R02")
     assert done.status == 1
     assert done.out.splitlines() == [
         "R02  G01  Somebody: multi_match",
@@ -261,10 +248,10 @@ def test_every_example_is_explained() -> None:
 def test_conditions(files: tuple[Path, Path], tmp_path: Path) -> None:
     """Every condition once, with who satisfies it and of whom that is unknown, the rarest first."""
     path = tmp_path / "conditions.json"
-    validated(files, "--conditions", path)
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert [entry["aspects"] for entry in found] == [["dogs"], ["kids"], ["tv"], ["wifi"]]
-    assert found[0] == {
+    validate_files(files, "--conditions", path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert [entry["aspects"] for entry in document] == [["dogs"], ["kids"], ["tv"], ["wifi"]]
+    assert document[0] == {
         "aspects": ["dogs"],
         "evidence": DOGS["evidence"],
         "count": 1,
@@ -304,8 +291,8 @@ def test_a_request_with_errors_is_invalid_and_the_others_are_validated(
     files: tuple[Path, Path], mixed: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Whatever is wrong with a line, every other has the status and the row that it has without it; exit status 1."""
-    sound = validated((write_lines(tmp_path / "sound.jsonl", *LINES), files[1]), "--matrix", "-")
-    done = validated(mixed, "--matrix", tmp_path / "matrix.json", "--out", tmp_path / "out.jsonl")
+    sound = validate_files((write_lines(tmp_path / "sound.jsonl", *LINES), files[1]), "--matrix", "-")
+    done = validate_files(mixed, "--matrix", tmp_path / "matrix.json", "--out", tmp_path / "out.jsonl")
     assert done.status == 1
     assert json.loads((tmp_path / "matrix.json").read_text()) == json.loads(sound.out)
     results = read_lines(tmp_path / "out.jsonl")
@@ -329,7 +316,7 @@ def test_a_request_with_errors_is_invalid_and_the_others_are_validated(
 
 def test_invalid_requests_are_listed_with_their_errors(mixed: tuple[Path, Path]) -> None:
     """In the table of their group where they say one, else in one of their own: by id, or by the line."""
-    done = validated(mixed)
+    done = validate_files(mixed)
     lines = done.out.splitlines()
     assert [line for line in lines if line and not line.startswith(" ")][:-1] == [
         "G01 Simple AND: 1 of 11 ok",
@@ -344,8 +331,8 @@ def test_invalid_requests_are_listed_with_their_errors(mixed: tuple[Path, Path])
     assert "FS001" in lines[listed["line 6"] + 1]
     assert lines[listed["R09"]].endswith("…")
     assert f"{mixed[0]}: 12 errors; see `formulaseed check {mixed[0]}`\n" in done.err
-    shown = click.unstyle(on_terminal("validate", mixed[0], "--restaurants", mixed[1], columns=120)[0])
-    assert [line.split()[:2] for line in shown.splitlines() if " invalid " in line][:2] == [
+    screen = click.unstyle(on_terminal("validate", mixed[0], "--restaurants", mixed[1], columns=120)[0])
+    assert [line.split()[:2] for line in screen.splitlines() if " invalid " in line][:2] == [
         ["R1", "invalid"],
         ["R07", "invalid"],
     ]
@@ -354,19 +341,19 @@ def test_invalid_requests_are_listed_with_their_errors(mixed: tuple[Path, Path])
 def test_a_file_of_invalid_requests(files: tuple[Path, Path]) -> None:
     """All of them are listed; a file that is none of requests is refused as a whole, with its diagnostics."""
     write_lines(files[0], *BROKEN[:2])
-    done = validated(files, "--matrix", "-")
+    done = validate_files(files, "--matrix", "-")
     assert (done.status, json.loads(done.out)) == (1, {})
     assert "2 requests, 3 restaurants, 0 reviews: 2 invalid" in done.err
     for content, code in ((b"", "FS509"), (b'{\n"id" 1\n}\n', "FS001"), (b"\xff\n", "FS002")):
         files[0].write_bytes(content)
-        done = validated(files)
+        done = validate_files(files)
         assert (done.status, done.out) == (1, "")
         assert f"error[{code}]" in done.err
 
 
 def test_groups_of_invalid_requests_are_chosen_too(mixed: tuple[Path, Path]) -> None:
     """One of another group is left out; one of an unknown group could be of any, and is listed."""
-    done = validated(mixed, "--group", "G02", "--out", "-")
+    done = validate_files(mixed, "--group", "G02", "--out", "-")
     assert done.status == 1
     assert [(line["request_id"], line["status"]) for line in done.results] == [
         (None, "invalid"), ("R11", "invalid"), (None, "invalid"),
@@ -374,8 +361,8 @@ def test_groups_of_invalid_requests_are_chosen_too(mixed: tuple[Path, Path]) -> 
 
 
 def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, Path]) -> None:
-    """What `check` says of its line, and of no other; a valid request with the same id is explained beside it."""
-    done = validated(mixed, "--explain", "R07", "--explain", "R03")
+    """The output has the diagnostics of its line, and of no other; a valid request with the same id is explained beside it."""
+    done = validate_files(mixed, "--explain", "R07", "--explain", "R03")
     assert done.status == 1
     lines = done.out.splitlines()
     assert [line for line in lines if line.startswith("R0")] == [
@@ -392,10 +379,10 @@ def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, P
 
 def test_a_shorthand_that_disagrees_is_a_warning(files: tuple[Path, Path]) -> None:
     """The structure decides: statuses and matrix are those of the structures, and the warnings are counted."""
-    before = validated(files, "--matrix", "-")
+    before = validate_files(files, "--matrix", "-")
     wrong = ["AND(tv, wifi, dogs, kids, bar)", "OR(tv, wifi)", "AND(tv", "NOT(tv)", "a" * 40_000]
     write_lines(files[0], *[{**line, "shorthand": text} for line, text in zip(LINES, wrong, strict=False)], LINES[5])
-    done = validated(files, "--matrix", "-")
+    done = validate_files(files, "--matrix", "-")
     assert done.out == before.out
     assert done.err == f"{files[0]}: 5 warnings; see `formulaseed check {files[0]}`\n{before.err}"
 
@@ -403,7 +390,7 @@ def test_a_shorthand_that_disagrees_is_a_warning(files: tuple[Path, Path]) -> No
 def test_a_path_without_values_is_reported(files: tuple[Path, Path]) -> None:
     """An attribute that no restaurant has was probably misspelt: the near one is named."""
     write_lines(files[0], request("R01", "ant", attribute("WiFY", "True")))
-    assert "note: no restaurant has `attributes.WiFY`; did you mean `WiFi`?" in validated(files).err
+    assert "note: no restaurant has `attributes.WiFY`; did you mean `WiFi`?" in validate_files(files).err
 
 
 BAD_REVIEW = {"review_id": "v1", "business_id": "ant", "text": "tea", "stars": "5"}
@@ -461,7 +448,7 @@ def test_bad_lines_are_listed(
 def test_a_restaurant_with_a_bad_review_is_left_out(files: tuple[Path, Path], tmp_path: Path) -> None:
     """Nothing is said of a restaurant that is not fully known; a request for it says why."""
     reviews = write_lines(tmp_path / "reviews.jsonl", BAD_REVIEW)
-    done = validated(files, "--reviews", reviews, "--matrix", "-")
+    done = validate_files(files, "--reviews", reviews, "--matrix", "-")
     assert done.status == 3
     assert all(set(row) == {"bee", "cow"} for row in json.loads(done.out).values())
     assert f"the gold restaurant cannot be used: {files[1]}:1: a review of it cannot be used ({reviews}:1)" in done.err
@@ -482,7 +469,7 @@ def test_a_bad_social_graph_is_refused(content: str, reason: str, files: tuple[P
     """Circles would be wrong for every request, so nothing is evaluated."""
     path = tmp_path / "social.json"
     path.write_text(content)
-    done = validated(files, "--social", path)
+    done = validate_files(files, "--social", path)
     assert (done.status, done.out) == (1, "")
     assert done.err.startswith(f"formulaseed: {path}")
     assert reason in done.err
@@ -492,7 +479,7 @@ def test_a_bad_social_graph_is_refused(content: str, reason: str, files: tuple[P
 def test_a_file_that_is_not_there(option: str, files: tuple[Path, Path], tmp_path: Path) -> None:
     """Wrong usage, reported in one line."""
     names = {"--restaurants": files[1], option: tmp_path / "nowhere.jsonl"}
-    done = formulaseed("validate", files[0], *(each for pair in names.items() for each in pair))
+    done = formulaseed("validate", files[0], *(item for pair in names.items() for item in pair))
     assert (done.status, done.out) == (2, "")
     assert "cannot read" in done.err
 
@@ -502,26 +489,30 @@ def test_no_input_is_overwritten(files: tuple[Path, Path]) -> None:
     before = files[1].read_bytes()
     unnamed = files[1].rename(files[1].with_suffix(""))  # a name without a suffix is one of any format
     for option in ("--out", "--matrix", "--conditions"):
-        done = validated((files[0], unnamed), option, unnamed)
+        done = validate_files((files[0], unnamed), option, unnamed)
         assert done.status == 2
         assert "it is one of the inputs" in done.err
     assert unnamed.rename(files[1]).read_bytes() == before
-    assert validated(files, "--out", "-", "--matrix", "-").status == 2
+    assert validate_files(files, "--out", "-", "--matrix", "-").status == 2
 
 
 def test_from_python(files: tuple[Path, Path], tmp_path: Path) -> None:
     """Paths or values, the same result: plain, frozen, with what could not be used in `failures`."""
-    found = validate_requests(files[0], restaurants=files[1])
-    assert found == validate_requests(LINES, restaurants=PLACES, reviews=[], judgements=[], social={"friend_graph": {}})
-    assert [result.status for result in found.results] == STATUSES
-    assert found.matrix["R01"] == {"ant": 1, "bee": -1, "cow": -1}
-    assert not found.ok
+    validation = validate_requests(files[0], restaurants=files[1])
+    assert validation == validate_requests(
+        LINES, restaurants=PLACES, reviews=[], judgements=[], social={"friend_graph": {}}
+    )
+    assert [result.status for result in validation.results] == STATUSES
+    assert validation.matrix["R01"] == {"ant": 1, "bee": -1, "cow": -1}
+    assert not validation.ok
     assert validate_requests(LINES[:1], restaurants=PLACES).ok
+    second = validate_requests([{**LINES[1], "gold_restaurant": "bee"}], restaurants=PLACES)
+    assert second.results[0].status == "multi_match"
     spoiled = validate_requests(LINES[:1], restaurants=[*PLACES, 3])  # type: ignore[list-item]
     assert not spoiled.ok
     assert spoiled.failures == ("<restaurants>:4: it must be an object, not int",)
     with pytest.raises(AttributeError):
-        found.results[0].status = "ok"  # type: ignore[misc]
+        validation.results[0].status = "ok"  # type: ignore[misc]
     with pytest.raises(SeedError):
         validate_requests([], restaurants=PLACES)
     with pytest.raises(DataError):
@@ -534,16 +525,16 @@ def test_from_python(files: tuple[Path, Path], tmp_path: Path) -> None:
 def test_invalid_requests_from_python() -> None:
     """They are results too, in the file's order, and have no row; `load_requests` takes all or nothing."""
     lines = [LINES[0], {"id": "R02", "group": "G01", "text": 3}, 4, LINES[2]]
-    found = validate_requests(lines, restaurants=PLACES)
-    assert [result.status for result in found.results] == ["ok", "invalid", "invalid", "gold_not_match"]
-    assert list(found.matrix) == ["R01", "R03"]
-    assert not found.ok
-    invalid, number = found.results[1:3]
+    validation = validate_requests(lines, restaurants=PLACES)
+    assert [result.status for result in validation.results] == ["ok", "invalid", "invalid", "gold_not_match"]
+    assert list(validation.matrix) == ["R01", "R03"]
+    assert not validation.ok
+    invalid, number = validation.results[1:3]
     assert (invalid.request_id, invalid.group, invalid.gold_restaurant, invalid.matches) == ("R02", "G01", None, ())
     assert invalid.to_json()["errors"] == list(invalid.errors)
     assert (number.request_id, number.group) == (None, None)
     assert number.errors == ("<requests>:3:1: FS503 a request must be an object, not a number",)
-    assert found.results[0].errors == ()
+    assert validation.results[0].errors == ()
     with pytest.raises(SeedError) as refused:
         load_requests(lines)
     assert "\n".join([*invalid.errors, *number.errors]) == str(refused.value)
@@ -558,11 +549,11 @@ def test_invalid_requests_from_python() -> None:
 )  # fmt: skip
 def test_hostile_attributes_are_texts(hostile: str) -> None:
     """Whatever an attribute holds is compared, never run, and never fails."""
-    found = validate_requests(
+    validation = validate_requests(
         [request("R01", "ant", TV)], restaurants=[restaurant("ant", TV=hostile), restaurant("bee", TV="True")]
     )
-    assert found.matrix["R01"] == {"ant": -1, "bee": 1}
-    assert found.failures == ()
+    assert validation.matrix["R01"] == {"ant": -1, "bee": 1}
+    assert validation.failures == ()
 
 
 def test_speed(tmp_path: Path) -> None:

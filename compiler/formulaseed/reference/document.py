@@ -196,10 +196,15 @@ _PATTERNS = (
 )
 
 
+def _write_enum_tests(types: Mapping[str, Type]) -> list[str]:
+    """Return a comparison with its first value for each enum, such as `condition == 'new'`."""
+    return [f"{name} == {ty.values[0]!r}" for name, ty in types.items() if ty.values]
+
+
 def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
     """Return formulas over fields of these types that show each of `_PATTERNS`."""
     numbers = [f"({name} or 0)" if ty.nullable else name for name, ty in types.items() if ty.is_numeric]
-    enum_tests = [f"{name} == {ty.values[0]!r}" for name, ty in types.items() if ty.values][:1]
+    enum_tests = _write_enum_tests(types)[:1]
     custom = [name for name in types if f".{CUSTOM}." in name]
     formulas = {
         "arithmetic": [f"{number} * 2" for number in numbers],

@@ -143,9 +143,7 @@ class EvidenceDecoder:
         if allows_string and isinstance(value, JsonString):
             value = JsonArray(value.span, (value,))
         if not isinstance(value, JsonArray):
-            example = _EXAMPLES[key]
-            if isinstance(value, JsonString):  # a dotted path, such as "attributes.WiFi"
-                example = json.dumps(value.value.split("."))
+            example = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else _EXAMPLES[key]
             self.shape.wrong_type(value, f"`{key}`", "a list of keys", example)
             return ()
         if not 0 < len(value.items) <= limits.PATH_KEYS:
@@ -305,9 +303,7 @@ def _lower_review_text(decoder: EvidenceDecoder) -> ir.ReviewText | None:
     """Lower a pattern; None, with an error reported, if it is missing or refused."""
     pattern = decoder.read_string("pattern")
     value = decoder.section.get("pattern")
-    source = None
-    if isinstance(value, JsonString):
-        source = parse_pattern(value, decoder.shape.problems)
+    source = parse_pattern(value, decoder.shape.problems) if isinstance(value, JsonString) else None
     social_filter = decoder.read_social_filter()
     min_matches = decoder.read_min_matches()
     weight_decoder = decoder.open_section("weight_by")

@@ -340,7 +340,10 @@ def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | 
 
 
 def _command_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
-    """Return the arguments of the command `compile` that writes the module of a file, without those that are defaults."""
+    """Return the arguments of `compile` that write the module of the file `name`, for a message.
+
+    Defaults are left out, and nothing is quoted for a shell.
+    """
     arguments = [name]
     if target != _DEFAULT_TARGET:
         arguments.append(f"--target {target}")

@@ -63,7 +63,10 @@ def read_dataset(
 
 
 def _read_judgements(lines: Iterable[InputLine], failures: Failures) -> dict[tuple[str, str], str]:
-    """Return the judgements by review and aspect; add invalid and contradictory lines to `failures`."""
+    """Return the judgements by review id and aspect.
+
+    Invalid lines are added to `failures`, and so are lines that contradict an earlier one, which stays.
+    """
     judgements: dict[tuple[str, str], str] = {}
     for line, record in parse_lines(lines, JudgementLine.read):
         if isinstance(record, DataError):

@@ -218,7 +218,11 @@ def _find_keys(text: str, start: int) -> dict[str, object]:
 
 
 def _kind_of_plain_text(text: str, name: str) -> FileKind | None:
-    """Return the kind of a text that is not JSON, by its file's name or its beginning; None if nothing is certain."""
+    """Return the kind of a text that is not JSON; None if neither its name nor its beginning tells.
+
+    A module is recognised by its beginning, any other kind first by the file's name. An empty text, and the name of a
+    JSON file, give None.
+    """
     plain = name.lower().removesuffix(".gz")
     by_name = next((entry.kind for entry in _TEXT_KINDS if entry.suffixes and plain.endswith(entry.suffixes)), None)
     if not text or plain.endswith(_JSON_SUFFIXES):

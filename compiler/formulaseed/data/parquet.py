@@ -88,8 +88,9 @@ def _encode_value(value: Any) -> str | float:
 def parquet_writer(
     file: BinaryIO, outputs: Mapping[str, type], task: str, provenance: Provenance
 ) -> Iterator[Callable[[Result], None]]:
-    """Open a Parquet file of results, and provide a function that writes a result; rest and footer are written on exit.
+    """Open a Parquet file of results, and provide a function that writes a result.
 
+    The rest and the footer are written on exit, also after an exception: the file is then valid, with the results so far.
     `outputs` are the seed's outputs with their types. Results must have passed `fail_if_oversized`.
     """
     import pyarrow as pa
@@ -174,7 +175,11 @@ def rows_writer(
 
 
 def _rows_schema(program: nodes.Program, with_text: bool) -> Any:
-    """Return the columns of a restaurant's line, without structs that have no members: Parquet does not know them."""
+    """Return the Arrow schema of a file of rows, one restaurant a line.
+
+    `with_text` adds the text, quotes and reasons of each review. A row has no structs without members, which Parquet does
+    not know.
+    """
     import pyarrow as pa
 
     kinds = {Base.INTEGER: pa.int64(), Base.NUMBER: pa.float64(), Base.BOOLEAN: pa.bool_()}

@@ -180,7 +180,10 @@ def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bo
 
 
 def _part_lines(checked: CheckedDraft) -> Iterator[str]:
-    """Yield each part of the seed as a line of JSON, without its sources."""
+    """Yield each part of a seed as JSON on one line, without its sources and without a line break.
+
+    A part is an item of a list of the seed, or a whole section under its key; `output` is one part.
+    """
     seed = json.loads(checked.text)
     for section, value in (*seed.pop("extract").items(), *seed.items()):
         parts = value if isinstance(value, list) and section != "output" else [{section: value}]
@@ -205,7 +208,11 @@ def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None
 
 
 def _describe_problems(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
-    """Yield the problems of a draft for a model, of each kind at most 100: faults, errors, warnings, unsourced parts."""
+    """Yield the problems of a draft for a model: faults, diagnostics with errors first, and parts without a source.
+
+    There are at most `_MAX_DIAGNOSTICS` of each; the rest is left out, and so are diagnostics about the policy
+    (`_POLICY_CODES`).
+    """
     yield from checked.faults[:_MAX_DIAGNOSTICS]
     ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in PARTIAL_CODES))
     for diagnostic in [d for d in ranked if d.code not in _POLICY_CODES][:_MAX_DIAGNOSTICS]:

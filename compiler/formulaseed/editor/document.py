@@ -148,7 +148,10 @@ class SeedDocument:
         return self._hover_name(occurrence)
 
     def _hover_name(self, name: Occurrence) -> tuple[str, int, int]:
-        """Return the hover text of a name: its kind, its description, and at most ten steps that use it."""
+        """Return the hover text of a name, as Markdown, and the offsets where the name starts and ends.
+
+        The text has its kind, its description, and at most ten steps that use it.
+        """
         kind, text = self._describe(name)
         uses = [o for o in self.occurrences if o.key == name.key and not o.is_definition]
         steps = list(dict.fromkeys(step for o in uses if (step := self._step_around(o.start))))

@@ -135,7 +135,11 @@ class ChangeSearch:
     def _find_default(
         self, name: str, rows: ParsedRows, after: _Values, parameters: Mapping[str, Any] | None
     ) -> Literal["before", "after"] | None:
-        """Return whether a step's value before or after a change is its default, as no review counts; None if neither is."""
+        """Return "before" or "after": the first side of a change where a step has its default because no review counts.
+
+        Returns None if it has no default on either side, if it is no aggregate, and if its function has a value over no
+        reviews.
+        """
         aggregate = self.dependencies.aggregates.get(name)
         if aggregate is None or aggregate.entry.empty_value is not None:
             return None

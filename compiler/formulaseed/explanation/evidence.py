@@ -40,7 +40,11 @@ class EvidenceFinder:
     _positions_by_fields: dict[frozenset[Symbol], set[int]] = field(default_factory=dict)
 
     def find(self, step: nodes.Step) -> Evidence | None:
-        """Return the reviews behind a step; None if it is no aggregate, or was not reached."""
+        """Return the evidence of an aggregate step; None if the step is no aggregate or was not evaluated.
+
+        Its reviews are those with the selected value for a maximum or minimum, and else those that meet the condition; without a
+        condition none is listed, only their number.
+        """
         aggregate = step.aggregate
         if aggregate is None or aggregate not in self.observer.met:
             return None

@@ -88,7 +88,10 @@ def _quote_text(quote: object) -> str:
 
 
 def _cut(text: str, max_length: int = _MAX_QUOTE_CHARACTERS) -> str:
-    """Return the text on one line, cut after `max_length` characters, at a space if there is one in the second half."""
+    """Return the text on one line of at most `max_length` characters.
+
+    A longer text ends in `…`, after a whole word if that keeps more than half of it.
+    """
     line = one_line(text[: 4 * max_length])
     if len(line) <= max_length and len(text) <= 4 * max_length:
         return line

@@ -184,7 +184,11 @@ def describe_unspoken(fields: Sequence[AskedField]) -> str:
 
 
 def describe_tie(tie: tuple[str, Sequence[str]], review_ids: Sequence[str]) -> str:
-    """Return a line that says which reviews speak equally for several values of a field. `tie` is the field and the values."""
+    """Return the lexical extractor's line about reviews that speak alike for several values of a field.
+
+    Such reviews count for none of the values. The line has their number and the first three ids; `tie` is the field and
+    these values.
+    """
     field, values = tie
     names = " and ".join(f"`{value}`" for value in values)
     verb = "has" if len(review_ids) == 1 else "have"

@@ -171,7 +171,10 @@ class ExtractionRecorder:
         self._with_text = with_text
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        """Yield the other extractor's extractions. Each restaurant's are written to the file before they are yielded."""
+        """Yield the other extractor's extractions, each restaurant's after they are written to the file.
+
+        Extractions without fields, which failed, are yielded and not written.
+        """
         pending: deque[Sequence[ReviewInput]] = deque()
 
         def remember_reviews() -> Iterator[Sequence[ReviewInput]]:

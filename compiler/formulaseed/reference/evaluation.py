@@ -117,7 +117,11 @@ def _refuse_unknown(
 
 
 def _suggest_name(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Help:
-    """Return a suggestion for an unknown name: a field of the same name elsewhere, or else the most similar of `names`."""
+    """Return the help for an unknown name.
+
+    It is that the parent has no parts, or a field of the same name elsewhere, or the most similar of `names`, or else the
+    fields that there are.
+    """
     *parents, name = path
     place = ".".join(parents)
     if place and not names:

@@ -209,7 +209,11 @@ class Scorer:
     def _find_row_errors(
         self, chunk: Chunk, rows: Records, groups: Groups, duplicates: Mapping[int, int], errors: dict[int, Error]
     ) -> None:
-        """Add the first error of each restaurant to `errors`: duplicates, equal order keys, invalid rows, several contexts."""
+        """Set one error in `errors` for each restaurant with faulty rows, in place of an earlier one.
+
+        Several contexts go before duplicate reviews, these before equal order keys, and these before invalid rows.
+        `duplicates` maps a row to the earlier row that it repeats.
+        """
         invalid_rows = sorted(rows.errors)
         later_rows = sorted(duplicates)
         ties = find_order_ties(chunk.rows.column(ORDER), chunk.ends)

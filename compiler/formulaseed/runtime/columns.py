@@ -115,9 +115,10 @@ class Records:
         return _READERS[field.kind](self._lines.column(field.column), field, suspects)
 
     def _read_dates(self, field: TableField, module: Any, suspects: set[int]) -> list[Any]:
-        """Return the date, year or month of each line, from the column of dates.
+        """Return the date, the year or the month of each line, as `field.name` says, from the column of dates.
 
-        Lines without a valid date, or whose own column has another year or month, are added to `suspects`.
+        A line without a valid date has `_INVALID`. Adds the positions of such lines to `suspects`, and of those whose own
+        column says otherwise.
         """
         dates = _encode_dictionary(self._lines.column(DATE))
         parts = [_read_date_part(text, field.name, module) for text in dates.dictionary.to_pylist()] + [_INVALID]

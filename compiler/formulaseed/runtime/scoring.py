@@ -115,7 +115,11 @@ class ScoredLines:
 def score_lines(
     seed: FormulaSeed, evaluator: Evaluator, rows: Lines, failures: Failures, options: ScoreOptions
 ) -> ScoredLines:
-    """Score lines of nested rows one by one, without an engine; unusable lines are added to `failures`."""
+    """Return the scores of lines of nested rows, which are evaluated one by one as the result is iterated, without an engine.
+
+    Meanwhile unusable lines are added to `failures`, and the counts grow. A restaurant that fails, or whose values are
+    too large for a column, has its error in its row.
+    """
     types = output_types(evaluator, seed.program, options.trace)
     counts = Counter[str]()
     names = (DEFAULT_KEY, *(name for name, _ in types), *ERROR_COLUMNS)

@@ -152,7 +152,11 @@ _DATE_FIELDS = ("date", "year", "month")
 
 
 def _metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
-    """Return metadata, whose year, month and date agree; the date, or the other two, may be missing."""
+    """Return metadata whose year, month and date agree.
+
+    If the seed uses one of them, or the values are wild, there is a date, or a year and month, or all three; a `date`
+    that the seed uses is always there.
+    """
     metas = _records(values, SymbolKind.META, without=_DATE_FIELDS)
     used = [name for name in _DATE_FIELDS if Symbol(SymbolKind.META, name) in values.used]
     if not (used or values.wild):

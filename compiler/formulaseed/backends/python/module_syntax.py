@@ -212,7 +212,10 @@ class _Checker:
                 raise _Foreign(node, f"the name `{node.id}` is not defined in the module")
 
     def _check_class(self, node: ast.ClassDef) -> None:
-        """Check that a class is a record with fields, or an error with an `__init__`."""
+        """Check a class definition: a record with fields or, under one of the names of `classes`, an error with an `__init__`.
+
+        Raises `_Foreign` for any other class.
+        """
         base = self.classes[node.name]
         for index, statement in enumerate(node.body):
             match statement:
@@ -283,7 +286,11 @@ class _Checker:
                     stack += _iterate_children(node)
 
     def _check_names(self, function: ast.FunctionDef, nodes: list[ast.AST], arguments: set[str]) -> set[str]:
-        """Check that every name is defined and none hides another, and return the function's variables."""
+        """Return the names that a function assigns, its arguments excepted.
+
+        Raises `_Foreign` if a name is undefined or hides another one, if an argument is changed, or if a module is used
+        otherwise than before a dot.
+        """
         stored = _find_stored_names(nodes)
         for variable in (*arguments, *stored):
             if not self._is_local(variable):
@@ -306,7 +313,7 @@ class _Checker:
         return not any(name in names for names in hidden)
 
     def _check_form(self, node: ast.AST, scope: _FunctionScope) -> None:
-        """Check a node of a kind that is allowed in some forms only."""
+        """Check a node of a kind that is allowed in some forms only. Raises `_Foreign` if it has none of these forms."""
         match node:
             case ast.Attribute():
                 self._check_attribute(node, scope)

@@ -99,7 +99,10 @@ def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool
 
 
 def _print_node(node: Node, keys: Mapping[Evidence, Code]) -> Code:
-    """Print the expression for a structure, over the values of its conditions."""
+    """Print the expression of a structure: `and_` and `or_` over `has[key]`.
+
+    `keys` has the key of each condition's evidence.
+    """
     if isinstance(node, Condition):
         return Code(f"has[{keys[node.evidence]}]")
     parts = [_print_node(arg, keys) for arg in node.args]

@@ -128,7 +128,10 @@ class LiveExtractor(OpenExtractor):
             raise self._broken
 
     async def _drain(self) -> None:
-        """Wait for the calls in flight at the end of a run, since they are paid for. Does not wait if an error broke the run."""
+        """End the run: wait for the calls in flight, which are paid for, at most for the timeout, and tell the user.
+
+        Marks the run as ending. Does not wait if an error broke the run.
+        """
         self._is_ending = True
         if self._client is None or self._broken is not None:
             return

@@ -358,7 +358,11 @@ class ExpressionChecker(ComparisonChecker):
         return self._build_call(function, checked, node.span, facts)
 
     def _build_call(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
-        """Return a call of checked arguments; the operations between them if the function stands for an operator."""
+        """Return a call of checked arguments; without arguments the function's value of an empty list.
+
+        A function that stands for an operator becomes the operations between the arguments, from left to right, up to the
+        first with an error.
+        """
         if not arguments:
             return build_literal(function.empty_value, span)
         if not function.folds:

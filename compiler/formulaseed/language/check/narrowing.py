@@ -256,7 +256,10 @@ def _split_value(value: Expr, facts: Facts) -> tuple[Facts, Facts]:
 
 
 def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-    """Return the facts with the values that a string can still have if it compares with literals by `operator`."""
+    """Return the facts with the values that a string can still have after `==`, `!=`, `in` or `not in`, compared with literals.
+
+    The facts are unchanged if the string's values are not known, or if `right` is anything else.
+    """
     known = facts.values_of(left)
     if known is None or isinstance(left, typed.Literal):
         return facts

@@ -98,7 +98,10 @@ class StepChecker:
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span, sources=step.sources)
 
     def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, noun: str) -> None:
-        """Warn of a condition that every review meets, or none."""
+        """Warn of a condition that every review meets, or none, in place of the notes on its constant parts.
+
+        The checker forgets these notes. Conditions too large for narrowing are passed over.
+        """
         if self.scope.filter_size(condition) > NARROWING_SIZE:
             return
         truth = self.narrowing.constant_truth(condition, Facts())
@@ -194,7 +197,11 @@ class StepChecker:
         return is_constant or not never
 
     def _check_formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
-        """Check a formula; None if it has an error, or is always null."""
+        """Return the step of a formula; a formula that is one aggregate becomes a step with that aggregate.
+
+        Returns None if the formula has an error or is always null, which is reported. Over a formula reference the value
+        becomes a float, and a string is an error if the rules give numbers.
+        """
         checker = self._new_checker(False)
         checked = checker.check(expression, Facts())
         if checked.info.ty.base is Base.NULL:

@@ -286,7 +286,10 @@ class Sections(ABC):
     def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
-        """Return the further fields of `meta` or `context`, beside the standard ones."""
+        """Read and declare the fields that `meta` or `context` lists, and return them; problems are reported.
+
+        A standard field may be listed again, and is returned then, too; one with a path or another type is reported.
+        """
         shape = self.shape
         inputs: dict[str, nodes.InputField] = {}
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS

@@ -127,7 +127,10 @@ class Shape:
         return None
 
     def literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
-        """Return a literal; None if it is absent or wrong."""
+        """Return a literal, also for `null`; None if it is absent, or is a list or object.
+
+        A list or object is reported under the name `noun`.
+        """
         if value is None:
             return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):

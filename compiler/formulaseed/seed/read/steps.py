@@ -109,7 +109,11 @@ class Arguments:
         return chosen is not None
 
     def read_table(self, key: str, value: JsonValue) -> bool:
-        """Read the keys and values of a lookup. A wrong value is reported, and the key kept."""
+        """Read the keys and values of a lookup into `table`, and return whether there is a usable table.
+
+        Returns False, with a report, if `value` is no object, is empty or has too many entries. A single wrong value is
+        reported, and its key kept without a literal.
+        """
         table = self.shape.object(value, f"`{key}`", '{"Thai": 2.0, …}')
         if table is None:
             return False

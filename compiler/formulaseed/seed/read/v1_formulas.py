@@ -227,6 +227,10 @@ class _FormulaReader:
         return self._report(v1_catalogue.not_indexable(node.span, instead))
 
     def _lower_field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
+        """Return the name of the field that `loop['name']` reads; `ast.Invalid` if there is no such field.
+
+        An unknown field is reported, unless some of the seed's fields could not be read.
+        """
         full_name = self._field_called(name)
         if full_name is not None:
             return ast.Name(node.span, full_name, written=f"{loop}['{name}']")

@@ -13,7 +13,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.documents import analyse, compile_seed
 from formulaseed.seed.json_schema import seed_schema
-from formulaseed.seed.operations import OPERATIONS, step_keys
+from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout
 from formulaseed.testing import seeds
@@ -160,7 +160,7 @@ def test_every_operation_offers_its_keys() -> None:
     assert set(branches) == set(OPERATIONS)
     for name, branch in branches.items():
         assert not branch["additionalProperties"]
-        assert set(branch["properties"]) == set(step_keys(OPERATIONS[name]))
+        assert set(branch["properties"]) == set(list_step_keys(OPERATIONS[name]))
     offered = SCHEMA["definitions"]["step"]["properties"]["op"]["oneOf"]
     assert [choice["const"] for choice in offered] == list(OPERATIONS)
 

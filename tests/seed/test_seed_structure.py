@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
 from formulaseed.documents import analyse_text
-from formulaseed.seed.operations import foreign_operations
+from formulaseed.seed.operations import list_foreign_operations
 from formulaseed.source.text import Source, Span
 
 FIELDS: list[dict[str, Any]] = [
@@ -550,7 +550,7 @@ def test_a_filter_of_a_misspelt_operation_is_near() -> None:
         seed_with({"name": "is_new", "op": "filter", "meta": {"year": {">": 2020}}}, where(**{"$is_nwe": True}))
     )
     assert [(d.code, d.help) for d in found] == [
-        ("FS504", str(foreign_operations()["filter"])),
+        ("FS504", str(list_foreign_operations()["filter"])),
         ("FS201", "did you mean `$is_new`?"),
     ]
 

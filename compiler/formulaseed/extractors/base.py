@@ -17,7 +17,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.json_values import _quote
 from formulaseed.language.types import is_within
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
-from formulaseed.seed.absence import is_claim, value_for_nothing
+from formulaseed.seed.absence import find_absence_value, is_claim
 from formulaseed.source.printing import number_of
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
@@ -58,7 +58,7 @@ class AskedField:
     @property
     def for_nothing(self) -> FieldValue | None:
         """The field's value if nothing is said: its default, or else the one value that is named or described so; else None."""
-        return value_for_nothing(self.values, self.default)
+        return find_absence_value(self.values, self.default)
 
     def claims(self, value: FieldValue) -> bool:
         """Return whether the value says something of the review."""

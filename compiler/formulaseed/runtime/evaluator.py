@@ -12,7 +12,7 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.inputs import object_of, rows_of
 from formulaseed.runtime.typed_rows import ParsedRows, TypedRows, typed_rows
-from formulaseed.seed.standard_fields import BY_KIND
+from formulaseed.seed.standard_fields import FIELDS_BY_NAMESPACE
 from formulaseed.source.text import shortened
 
 JsonRow = Mapping[str, Any]
@@ -203,7 +203,7 @@ class Evaluator:
         for section in ("extraction", "meta") if self._strict else ():
             found = row.get(section)
             for key in found if isinstance(found, Mapping) else ():
-                names = (*BY_KIND.get(section, ()), *self._inputs.get(section, ()))
+                names = (*FIELDS_BY_NAMESPACE.get(section, ()), *self._inputs.get(section, ()))
                 if key not in names:
                     known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")

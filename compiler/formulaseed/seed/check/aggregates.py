@@ -51,6 +51,7 @@ class FormulaChecker(ExpressionChecker):
         )
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
+        """Check an aggregate inside the formula; return an error expression, with the problem reported, if it is wrong."""
         return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
     def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:

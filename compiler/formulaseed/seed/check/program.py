@@ -57,7 +57,7 @@ class _ProgramChecker:
             return program.new_scope(self.problems, self._number_steps())
         uses: dict[str, frozenset[str]] = {}
         for step in program.steps:
-            uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.mentioned_names())
+            uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.find_mentioned_names())
         return SeedScope(
             self.problems,
             self.inputs,

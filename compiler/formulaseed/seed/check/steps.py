@@ -199,7 +199,7 @@ class StepChecker:
             self.problems.report(catalogue.always_null(expression.span, "this"))
             return None
         if self.program.reference is not None:
-            if self.program.gives_numbers and checked.info.ty.base is Base.STRING:
+            if self.program.requires_numbers and checked.info.ty.base is Base.STRING:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
             checked = checker.as_float(checked)

@@ -22,7 +22,7 @@ from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import surface
-from formulaseed.seed.standard_fields import LISTED, RANGES
+from formulaseed.seed.standard_fields import CATEGORIES, RANGES
 
 MAX_ACRONYM = 3
 """A category of at most this many letters may be written in capitals, such as `BBQ`."""
@@ -54,7 +54,7 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
 
 def lists_of(program: nodes.Program) -> set[Symbol]:
     """Return the list of categories and the steps that repeat it, which may replace a missing one."""
-    lists = {_symbol(LISTED)}
+    lists = {_symbol(CATEGORIES)}
     for step in program.steps:
         if isinstance(step.operation, nodes.Formula) and _is_list(step.operation.expression, lists):
             lists.add(Symbol(SymbolKind.STEP, step.name))

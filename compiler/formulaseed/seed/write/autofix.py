@@ -60,7 +60,7 @@ def _replacement(problem: Diagnostic) -> str:
 def _unused_names(program: surface.Program) -> set[str]:
     """Return the names, without their namespaces, that the program defines and does not mention."""
     names = {*(_bare(name) for name in program.declared_at), *(step.name.text for step in program.steps)}
-    mentioned = {_bare(name) for step in (*program.steps, *program.nameless) for name in step.mentioned_names()}
+    mentioned = {_bare(name) for step in (*program.steps, *program.nameless) for name in step.find_mentioned_names()}
     return names - mentioned - {name.text for name in program.output}
 
 
@@ -93,7 +93,7 @@ def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
     return errors[1] < errors[0] and constants[1] <= constants[0]
 
 
-def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
+def sort_steps(text: str, tree: JsonValue, program: surface.Program) -> str:
     """Return the text with the steps in dependency order; unchanged if there is none, or a step could not be read."""
     compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
     if not isinstance(compute, JsonArray) or len(compute.items) != len(program.steps):

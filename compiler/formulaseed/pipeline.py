@@ -28,7 +28,7 @@ from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import Checked, Document, Kind, KindName, Parsed
 from formulaseed.seed import surface
-from formulaseed.seed.write.autofix import applicable, is_fixed, with_fixes
+from formulaseed.seed.write.autofix import apply_fixes, choose_fixes, is_fixed
 from formulaseed.seed.write.canonical import sha256
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -161,14 +161,14 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
 def _safe_fixes(analysis: Analysis[Parsed, Checked]) -> list[Diagnostic]:
     """Return the diagnostics with a safe fix. In a seed a fix must not contradict a definition."""
     parsed = analysis.parsed if analysis.kind.name == "seed" else None
-    return applicable(analysis.diagnostics, parsed if isinstance(parsed, surface.Program) else None)
+    return choose_fixes(analysis.diagnostics, parsed if isinstance(parsed, surface.Program) else None)
 
 
 def _with(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
     """Return the analysis with these fixes, or without any in dependency order; None where that changes nothing."""
     kind, source, problems = analysis.kind, analysis.document.source, Problems()
     ordered = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
-    text = with_fixes(source.text, fixes) if fixes else ordered
+    text = apply_fixes(source.text, fixes) if fixes else ordered
     if text == source.text:
         return None
     fixed_source = Source(source.name, text)

@@ -1,4 +1,4 @@
-"""Makes the JSON Schema of a Formula Seed, by which editors complete and explain keys, and underline mistakes.
+"""Builds the JSON Schema of a Formula Seed, by which editors complete and explain keys, and underline mistakes.
 
 Made of the tables that seeds are read by, so that it knows every key and none besides. Draft 7, the newest that
 the common editors know in full. It refuses no seed that the compiler accepts; what a schema cannot say (names,
@@ -73,7 +73,7 @@ def _whole(most: int) -> JsonSchema:
 
 
 def seed_schema() -> JsonSchema:
-    """Return the whole schema, as JSON values. The same each time."""
+    """Return the JSON Schema of a seed v2, as JSON values; the same for each call."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Formula Seed",
@@ -285,10 +285,8 @@ def _step() -> JsonSchema:
 
 
 def _operation(operation: OperationSpec) -> JsonSchema:
-    properties: dict[str, Any] = {
-        **dict.fromkeys(COMMON_STEP_KEYS, True),
-        **{key.name: _key(key) for key in operation.keys},
-    }
+    properties: dict[str, Any] = dict.fromkeys(COMMON_STEP_KEYS, True)
+    properties |= {key.name: _key(key) for key in operation.keys}
     required = [key.name for key in operation.keys if key.required]
     schema = {"description": operation.doc, **_exactly(list_step_keys(operation), properties, required)}
     if operation.any_of:

@@ -91,8 +91,7 @@ def _map_types(
 class Sections(ABC):
     """A reader of the sections of one document, which reports problems as it reads.
 
-    `incomplete`, `suppressions`, `declared_at` and `nameless` are filled while sections are read, and become parts of the
-    program.
+    `incomplete`, `suppressions`, `declared_at` and `nameless` are filled while sections are read, for the program.
     """
 
     is_v1: ClassVar[bool] = False

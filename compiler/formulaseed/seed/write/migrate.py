@@ -161,7 +161,7 @@ class _StepWriter:
 
     def _add_filter(self, **parts: Plain) -> str:
         """Add a filter to `steps`, and return the key that tests it, such as `$N_WHERE`."""
-        suffix = "_WHERE" if self.name.isupper() else "_split_where"
+        suffix = "_WHERE" if self.name.isupper() else "_where"
         name = free_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
         return f"${name}"

@@ -297,9 +297,9 @@ def test_a_string_that_is_not_closed_hides_nothing_of_the_next_formula() -> None
 def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many guards name the count: each condition is written out once for its step."""
     expanded: list[object] = []
-    known = _ProgramChecker._required_by
+    known = _ProgramChecker._expand_conjuncts
     monkeypatch.setattr(
-        _ProgramChecker, "_required_by", lambda self, where: expanded.append(where) or known(self, where)
+        _ProgramChecker, "_expand_conjuncts", lambda self, where: expanded.append(where) or known(self, where)
     )
     where = [{"where": {"extraction.score": {">": k}}} for k in range(30)]
     steps = [

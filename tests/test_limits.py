@@ -281,8 +281,8 @@ def test_terms_of_real_formulas() -> None:
 
 def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many guards name the count: each condition is written out once for its step."""
-    expand = Mock(side_effect=_ProgramChecker._required_by)
-    monkeypatch.setattr(_ProgramChecker, "_required_by", lambda *arguments: expand(*arguments))
+    expand = Mock(side_effect=_ProgramChecker._expand_conjuncts)
+    monkeypatch.setattr(_ProgramChecker, "_expand_conjuncts", lambda *arguments: expand(*arguments))
     where = [{"where": {"extraction.score": {">": k}}} for k in range(30)]
     steps = [
         *({"name": f"N{k}", "op": "count", **where[k]} for k in range(30)),

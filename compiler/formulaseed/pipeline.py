@@ -28,7 +28,7 @@ from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import Checked, Document, Kind, KindName, Parsed
 from formulaseed.seed import surface
-from formulaseed.seed.write.autofix import applicable, is_fixed, with_fixes
+from formulaseed.seed.write.autofix import apply_fixes, choose_fixes, is_fixed
 from formulaseed.seed.write.canonical import sha256
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -178,8 +178,8 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
 def _safe_fixes(analysis: Analysis[Parsed, Checked]) -> list[Diagnostic]:
     """Return the diagnostics with a safe fix, for a seed without those that would contradict a definition of the seed."""
     if analysis.kind.name == "seed" and isinstance(analysis.parsed, surface.Program):
-        return applicable(analysis.diagnostics, analysis.parsed)
-    return applicable(analysis.diagnostics, None)
+        return choose_fixes(analysis.diagnostics, analysis.parsed)
+    return choose_fixes(analysis.diagnostics, None)
 
 
 def _apply_fixes(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
@@ -191,7 +191,7 @@ def _apply_fixes(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -
     source = analysis.document.source
     text = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
     if fixes:
-        text = with_fixes(source.text, fixes)
+        text = apply_fixes(source.text, fixes)
     if text == source.text:
         return None
     problems = Problems()

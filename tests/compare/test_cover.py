@@ -22,8 +22,8 @@ G1A = TASKS / "g1a_v2" / "seed.json"
 ROWS = EXAMPLES / "rows-g1a_v2.jsonl"
 
 
-def counts(found: Coverage, kind: str, name: str) -> dict[str, int]:
-    return {item.text: item.count for item in found.items if (item.kind, item.name) == (kind, name)}
+def find_counts(coverage: Coverage, kind: str, name: str) -> dict[str, int]:
+    return {item.text: item.count for item in coverage.items if (item.kind, item.name) == (kind, name)}
 
 
 def test_the_example_is_covered_as_its_results_say() -> None:
@@ -31,25 +31,28 @@ def test_the_example_is_covered_as_its_results_say() -> None:
     lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     program = library.load_seed(G1A).program
     steps = [interpret(program, line["rows"], line["context"]) for line in lines]
-    found = cover(G1A, ROWS)
+    coverage = cover(G1A, ROWS)
     verdicts = Counter(values["VERDICT"] for values in steps)
-    assert list(counts(found, "rule", "VERDICT").values()) == [
+    assert list(find_counts(coverage, "rule", "VERDICT").values()) == [
         verdicts[name] for name in ("Low Risk", "High Risk", "Critical Risk")
     ]
     for name in ("N_MILD", "N_SEVERE", "N_RECENT", "N_BETRAYAL"):
-        holds, fails = counts(found, "condition", name).values()
+        holds, fails = find_counts(coverage, "condition", name).values()
         assert holds == sum(values[name] for values in steps)  # type: ignore[misc]
-        assert holds + fails == found.reviews == 114
-    assert next(iter(counts(found, "filter", "IS_INCIDENT").values())) == sum(v["N_TOTAL_INCIDENTS"] for v in steps)  # type: ignore[misc]
+        assert holds + fails == coverage.reviews == 114
+    assert next(iter(find_counts(coverage, "filter", "IS_INCIDENT").values())) == sum(
+        v["N_TOTAL_INCIDENTS"] for v in steps
+    )  # type: ignore[misc]
     modifiers = Counter(values["CUISINE_MODIFIER"] for values in steps)
-    assert counts(found, "key", "CUISINE_MODIFIER")["'Thai': 2.0"] == modifiers[2.0]
-    assert sum(counts(found, "key", "CUISINE_MODIFIER").values()) == len(lines) == found.restaurants
-    given = Counter(row["extraction"]["account_type"] for line in lines for row in line["rows"])
-    assert counts(found, "value", "extraction.account_type") == {f"'{name}'": n for name, n in given.items()} | {
-        "'none'": given["none"]
-    }
+    assert find_counts(coverage, "key", "CUISINE_MODIFIER")["'Thai': 2.0"] == modifiers[2.0]
+    assert sum(find_counts(coverage, "key", "CUISINE_MODIFIER").values()) == len(lines) == coverage.restaurants
+    answers = Counter(row["extraction"]["account_type"] for line in lines for row in line["rows"])
+    assert find_counts(coverage, "value", "extraction.account_type") == {
+        f"'{name}'": n for name, n in answers.items()
+    } | {"'none'": answers["none"]}
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(st.data())
 def test_counts_add_up(data: st.DataObject) -> None:
@@ -57,21 +60,21 @@ def test_counts_add_up(data: st.DataObject) -> None:
     seed = library.load_seed(data.draw(seeds()))
     one_rows, context = data.draw(rows(seed)), data.draw(contexts(seed))
     line = {"business_id": "r", "context": context, "rows": one_rows}
-    found = cover(seed, [line])
+    coverage = cover(seed, [line])
     try:
         values = interpret(seed.program, one_rows, context)
     except EvaluationError:
-        assert len(found.failures.lines) == 1
+        assert len(coverage.failures.lines) == 1
         return
-    assert not found.failures.lines
+    assert not coverage.failures.lines
     for step in seed.program.steps:
         if isinstance(step.operation, nodes.Case) and step.operation.rules:
-            assert sum(counts(found, "rule", step.name).values()) == 1
+            assert sum(find_counts(coverage, "rule", step.name).values()) == 1
         if isinstance(step.operation, nodes.Lookup):
-            assert sum(counts(found, "key", step.name).values()) == 1
+            assert sum(find_counts(coverage, "key", step.name).values()) == 1
         aggregate = step.aggregate
         if aggregate is not None and aggregate.where is not None:
-            named = [item.count for item in found.items if (item.kind, item.name) == ("condition", step.name)]
+            named = [item.count for item in coverage.items if (item.kind, item.name) == ("condition", step.name)]
             assert sum(named) == len(one_rows)
             assert aggregate.function != "count" or values[step.name] == named[0]
 
@@ -85,29 +88,31 @@ def test_each_part_is_counted_alone(path: Path) -> None:
     assert all(0 < span.start < span.end for span in spans)
 
 
-def branching() -> dict[str, Any]:
+def build_branching_seed() -> dict[str, Any]:
     seed = tiny_seed(context=[{"name": "tier", "type": "integer", "nullable": True}])
     seed["compute"][3]["expr"] = "(N_GOOD / N if N > 0 else 0) + (context.tier or 7)"
     return seed
 
 
-def tiered(business_id: str, tier: int | None, *given: object) -> dict[str, Any]:
-    line = tiny_rows(business_id, *given)
+def build_tiered(business_id: str, tier: int | None, *reviews: object) -> dict[str, Any]:
+    line = tiny_rows(business_id, *reviews)
     return {**line, "context": {**line["context"], "tier": tier}}
 
 
 def test_guards_are_branches() -> None:
     """`if` and `or` have two branches each, and those that are not evaluated are not counted."""
     guarded = "N_GOOD / N if N > 0"
-    both = cover(branching(), [tiered("a", 1, tiny_row("a")), tiered("b", None)])
-    assert counts(both, "branch", "SHARE") == {guarded: 1, "0 unless N > 0": 1, "context.tier if context.tier": 1,
+    both = cover(build_branching_seed(), [build_tiered("a", 1, tiny_row("a")), build_tiered("b", None)])
+    assert find_counts(both, "branch", "SHARE") == {guarded: 1, "0 unless N > 0": 1, "context.tier if context.tier": 1,
                                                "7 unless context.tier": 1}  # fmt: skip
-    one = cover(branching(), [tiered("a", 1, tiny_row("a")), tiered("b", 2, tiny_row("b", "bad"))])
-    assert counts(one, "branch", "SHARE")["0 unless N > 0"] == 0
-    assert counts(one, "value", "extraction.mood") == {"'good'": 1, "'bad'": 1}
+    one = cover(
+        build_branching_seed(), [build_tiered("a", 1, tiny_row("a")), build_tiered("b", 2, tiny_row("b", "bad"))]
+    )
+    assert find_counts(one, "branch", "SHARE")["0 unless N > 0"] == 0
+    assert find_counts(one, "value", "extraction.mood") == {"'good'": 1, "'bad'": 1}
 
 
-def row(review_id: str, **meta: object) -> dict[str, Any]:
+def build_row(review_id: str, **meta: object) -> dict[str, Any]:
     return {**tiny_row(review_id), "meta": meta}
 
 
@@ -125,16 +130,19 @@ def test_null_is_a_value() -> None:
     ]
     seed["extract"]["meta"] = [{"name": "visits", "type": "integer", "nullable": True}]
     lines = [
-        {"business_id": "a", "context": {"flag": True}, "rows": [row("r", stars=5)]},
-        {"business_id": "b", "context": {"tier": 0}, "rows": [row(name, stars=5, visits=0) for name in "abc"]},
+        {"business_id": "a", "context": {"flag": True}, "rows": [build_row("r", stars=5)]},
+        {"business_id": "b", "context": {"tier": 0}, "rows": [build_row(name, stars=5, visits=0) for name in "abc"]},
     ]
-    found = cover(seed, [{**line, "context": {"is_open": 1, **line["context"]}} for line in lines])
-    assert counts(found, "value", "context.tier") == {"null": 1}
-    assert counts(found, "value", "context.flag") == {"true": 1, "false": 0, "null": 1}
-    assert counts(found, "value", "meta.visits") == {"null": 1}
-    assert counts(found, "value", "context.unused") == {}
-    assert counts(found, "branch", "SUM") == {"meta.visits if meta.visits != None": 3, "1 if meta.visits == None": 1}
-    assert counts(found, "branch", "TIER") == {
+    coverage = cover(seed, [{**line, "context": {"is_open": 1, **line["context"]}} for line in lines])
+    assert find_counts(coverage, "value", "context.tier") == {"null": 1}
+    assert find_counts(coverage, "value", "context.flag") == {"true": 1, "false": 0, "null": 1}
+    assert find_counts(coverage, "value", "meta.visits") == {"null": 1}
+    assert find_counts(coverage, "value", "context.unused") == {}
+    assert find_counts(coverage, "branch", "SUM") == {
+        "meta.visits if meta.visits != None": 3,
+        "1 if meta.visits == None": 1,
+    }
+    assert find_counts(coverage, "branch", "TIER") == {
         "context.tier if context.tier != None": 1,
         "2 if context.tier == None": 1,
         "context.flag if context.flag != None": 1,
@@ -144,17 +152,17 @@ def test_null_is_a_value() -> None:
 
 def test_what_is_never_reached_comes_first() -> None:
     """With its place in the file; in text, Markdown and HTML, of which the command prints a page."""
-    found = cover(G1A, ROWS)
-    assert found.reached_count == len(found.items) - 4
+    coverage = cover(G1A, ROWS)
+    assert coverage.reached_count == len(coverage.items) - 4
     page = formulaseed("cover", G1A, "--rows", ROWS, "--format", "html").out
-    assert page == found.html
+    assert page == coverage.html
     assert f"<h1>Coverage of {G1A}</h1>" in page
-    for text in (found.text, found.markdown, found._repr_html_(), page):
+    for text in (coverage.text, coverage.markdown, coverage._repr_html_(), page):
         assert text.index("RECENT_RATIO &gt; 0.7" if text.startswith("<") else "RECENT_RATIO > 0.7") < text.index(
             "Reached"
         )
-    assert f"{G1A}:81:19" in found.text
-    missed = [item for item in found.items if item.kind == "rule" and not item.count]
+    assert f"{G1A}:81:19" in coverage.text
+    missed = [item for item in coverage.items if item.kind == "rule" and not item.count]
     assert G1A.read_text(encoding="utf-8")[missed[0].span.start :].startswith("RECENT_RATIO > 0.7")
 
 

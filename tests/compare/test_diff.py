@@ -47,19 +47,19 @@ ROWS = EXAMPLES / "rows-g1a_v2.jsonl"
 OLD = library.load_seed(G1A)
 
 
-def g1a() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(G1A.read_text(encoding="utf-8"))
-    return found
+def read_g1a() -> dict[str, Any]:
+    seed: dict[str, Any] = json.loads(G1A.read_text(encoding="utf-8"))
+    return seed
 
 
-def step(seed: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(each for each in seed["compute"] if each["name"] == name)
+def find_step(seed: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(step for step in seed["compute"] if step["name"] == name)
 
 
-def found(old: Any, new: Any) -> list[tuple[str, str, str, str]]:
+def list_changes(old: Any, new: Any) -> list[tuple[str, str, str, str]]:
     """The changes: category, part, kind, name."""
     between = find_changes(library.load_seed(old), library.load_seed(new))
-    return [(each.category, each.part, each.kind, each.name) for each in between.all]
+    return [(change.category, change.part, change.kind, change.name) for change in between.all]
 
 
 # --- the seeds
@@ -71,26 +71,28 @@ def test_a_seed_is_like_itself(seed: Path) -> None:
     assert diff(seed, json.loads(seed.read_text(encoding="utf-8"))).is_empty
 
 
-@settings(max_examples=15)
-@given(seeds())
+@settings(max_examples=20)
+@given(st.one_of(seeds(), v1_seeds()))
 def test_any_seed_is_like_itself(seed: dict[str, Any]) -> None:
-    assert found(seed, seed) == []
+    assume(not analyse(seed).has_errors)
+    assert list_changes(seed, seed) == []
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(st.data())
 def test_a_changed_constant_is_found(data: st.DataObject) -> None:
     """Another number anywhere in a step changes that step, and it alone."""
-    new = g1a()
+    new = read_g1a()
     numbers = [
         (index, holder, key)
-        for index, each in enumerate(new["compute"])
-        for holder, key in places(each)
+        for index, changed_step in enumerate(new["compute"])
+        for holder, key in places(changed_step)
         if type(holder[key]) in (int, float)
     ]
     index, holder, key = data.draw(st.sampled_from(numbers))
     holder[key] += data.draw(st.sampled_from([1, 3, 0.5] if type(holder[key]) is float else [1, 3]))
-    first, *others = found(OLD, new)
+    first, *others = list_changes(OLD, new)
     assert first == ("values", "step", "changed", new["compute"][index]["name"])
     assert {change[0] for change in others} <= {"outputs"}
 
@@ -98,11 +100,11 @@ def test_a_changed_constant_is_found(data: st.DataObject) -> None:
 def test_renamed_steps_are_recognised() -> None:
     """Each step with another name is renamed, not removed and added; those that use it are as they were."""
     text = G1A.read_text(encoding="utf-8")
-    for name in (each["name"] for each in g1a()["compute"]):
+    for name in (change["name"] for change in read_g1a()["compute"]):
         new = json.loads(re.sub(rf"\b{name}\b", f"{name}_2", text))
-        outputs = [("outputs", "output", "renamed", f"{name}_2")] if name in g1a()["output"] else []
+        outputs = [("outputs", "output", "renamed", f"{name}_2")] if name in read_g1a()["output"] else []
         what = "filter" if name == "IS_INCIDENT" else "step"
-        changed = found(OLD, new)
+        changed = list_changes(OLD, new)
         assert [change for change in changed if change[2] == "renamed"] == [
             ("cosmetic", what, "renamed", f"{name}_2"),
             *outputs,
@@ -112,14 +114,14 @@ def test_renamed_steps_are_recognised() -> None:
 
 def test_what_does_not_change_the_meaning_is_cosmetic() -> None:
     """Descriptions, versions, the order of steps and the spelling of a formula change no value."""
-    new = g1a()
+    new = read_g1a()
     new["description"] = "Allergies"
     new["allow"] = {"FS602": "on purpose"}
     new["filter"]["keywords"].reverse()
-    step(new, "TRUST_SCORE")["expr"] = "max( 0.1,(min(1.0 , TRUST_RAW)))"
-    step(new, "N_RECENT")["where"] = {"meta.year": {">=": 2023}, "$IS_INCIDENT": True}
+    find_step(new, "TRUST_SCORE")["expr"] = "max( 0.1,(min(1.0 , TRUST_RAW)))"
+    find_step(new, "N_RECENT")["where"] = {"meta.year": {">=": 2023}, "$IS_INCIDENT": True}
     new["compute"].insert(0, new["compute"].pop(8))
-    assert set(found(OLD, new)) == {
+    assert set(list_changes(OLD, new)) == {
         ("cosmetic", "description", "added", "description"),
         ("cosmetic", "allow", "added", "allow"),
         ("cosmetic", "keywords", "reordered", "keywords"),
@@ -131,7 +133,7 @@ def test_what_does_not_change_the_meaning_is_cosmetic() -> None:
 
 def test_what_is_extracted() -> None:
     """Everything that makes stored answers those of another question is of one category, with the steps that use it."""
-    new = g1a()
+    new = read_g1a()
     mild = new["extract"]["fields"][0]
     mild["values"]["mild"] = "Minor"
     mild["default"] = "none"
@@ -140,7 +142,7 @@ def test_what_is_extracted() -> None:
     new["filter"]["keywords"].append("celery")
     new["review_handling"] = {"max_length": 900, "strategy": "truncate_head"}
     difference = diff(OLD, new)
-    assert {(each.part, each.kind, each.name) for each in difference.changes.select("extraction")} == {
+    assert {(change.part, change.kind, change.name) for change in difference.changes.select("extraction")} == {
         ("field", "changed", "incident_severity"),
         ("field", "added", "note"),
         ("keywords", "changed", "keywords"),
@@ -163,7 +165,7 @@ def test_inputs_and_outputs() -> None:
     new["parameters"]["LEAST"]["description"] = "How many"
     new["compute"][-1]["rules"][-1]["else"] = "awful"
     new["output"] = ["TOTAL", "SHARE", "VERDICT", "N"]
-    assert found(old, new) == [
+    assert list_changes(old, new) == [
         ("values", "parameter", "changed", "LEAST"),
         ("values", "step", "changed", "VERDICT"),
         ("outputs", "output", "removed", "N_GOOD"),
@@ -172,10 +174,10 @@ def test_inputs_and_outputs() -> None:
     ]
     described = deepcopy(old)
     described["parameters"]["LEAST"]["description"] = "How many"
-    assert found(old, described) == [("cosmetic", "parameter", "changed", "LEAST")]
+    assert list_changes(old, described) == [("cosmetic", "parameter", "changed", "LEAST")]
 
 
-def seed_v1(*formulas: str) -> dict[str, Any]:
+def build_v1(*formulas: str) -> dict[str, Any]:
     steps = [{"name": f"s_{number}", "formula": formula} for number, formula in enumerate(formulas)]
     fields = [{"name": "kind", "values": ["none", "mild"]}]
     return {"task_name": "T", "extraction_fields": fields, "compute_dag": steps, "output_fields": [steps[0]["name"]]}
@@ -186,35 +188,27 @@ MILD = "len([e for e in extractions if e['kind'] == 'mild'])"
 
 def test_parts_of_formulas_are_what_they_say() -> None:
     """The compiler's names of them are no difference, also where another formula shares them; their content is one."""
-    old = seed_v1(f"{MILD} / (len(extractions) + 1)")
-    assert found(old, seed_v1(old["compute_dag"][0]["formula"], f"{MILD} + 2")) == [("values", "step", "added", "s_1")]
-    severe = seed_v1(old["compute_dag"][0]["formula"].replace("'mild'", "'none'"))
-    assert found(old, severe) == [("values", "step", "changed", "s_0")]
+    old = build_v1(f"{MILD} / (len(extractions) + 1)")
+    assert list_changes(old, build_v1(old["compute_dag"][0]["formula"], f"{MILD} + 2")) == [
+        ("values", "step", "added", "s_1")
+    ]
+    severe = build_v1(old["compute_dag"][0]["formula"].replace("'mild'", "'none'"))
+    assert list_changes(old, severe) == [("values", "step", "changed", "s_0")]
 
 
 def test_a_migrated_seed_says_the_same() -> None:
     """A seed v1 and what `migrate` writes of it differ in spelling alone, where no part has to become a step."""
-    old = seed_v1("s_1 * 2 if s_1 > 3 else 0", MILD)
+    old = build_v1("s_1 * 2 if s_1 > 3 else 0", MILD)
     old["compute_dag"].reverse()
-    assert {change[0] for change in found(old, migrate(old, library.load_seed(old).program).seed)} == {"cosmetic"}
-
-
-@settings(max_examples=15)
-@given(v1_seeds())
-def test_any_seed_v1_is_like_itself(seed: dict[str, Any]) -> None:
-    assume(not analyse(seed).has_errors)
-    assert found(seed, seed) == []
+    assert {change[0] for change in list_changes(old, migrate(old, library.load_seed(old).program).seed)} == {
+        "cosmetic"
+    }
 
 
 def test_every_part_of_a_program_is_compared() -> None:
     """Whoever adds a part to programs says in which category its changes are."""
     compared = {
-        "steps",
-        "output",
-        "fields",
-        "meta",
-        "context",
-        "parameters",
+        *("steps", "output", "fields", "meta", "context", "parameters"),
         *changes._EXTRACTION_ATTRIBUTES,
         *changes._COSMETIC_ATTRIBUTES,
         *changes._COSMETIC_KEYS,
@@ -225,16 +219,16 @@ def test_every_part_of_a_program_is_compared() -> None:
 # --- the restaurants
 
 
-def new_threshold() -> dict[str, Any]:
-    new = g1a()
-    step(new, "VERDICT")["rules"][0]["when"] = "< 5.0"
-    step(new, "MODERATE_WEIGHT")["expr"] = "6 * (1.3 - 0.3 * TRUST_SCORE)"
+def change_threshold() -> dict[str, Any]:
+    new = read_g1a()
+    find_step(new, "VERDICT")["rules"][0]["when"] = "< 5.0"
+    find_step(new, "MODERATE_WEIGHT")["expr"] = "6 * (1.3 - 0.3 * TRUST_SCORE)"
     return new
 
 
 def test_the_matrix_counts_every_restaurant() -> None:
     """What it says of each is what the two seeds say, evaluated one by one."""
-    new = new_threshold()
+    new = change_threshold()
     outcomes = diff(OLD, new, ROWS).outcomes
     lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     before, after = (library.load_evaluator(seed) for seed in (G1A, new))
@@ -254,19 +248,19 @@ def test_the_matrix_counts_every_restaurant() -> None:
 
 def test_where_computations_part() -> None:
     """It is the first step that differs and that an output differs by: not a weight that counts for nothing there."""
-    outcomes = diff(OLD, new_threshold(), ROWS).outcomes
+    outcomes = diff(OLD, change_threshold(), ROWS).outcomes
     assert outcomes is not None
     assert outcomes.count_divergences() == {"MODERATE_WEIGHT": 6, "VERDICT": 1}
     assert next(iter(outcomes.rank_changes())).diverges_at == "VERDICT"
 
 
-def rows(*counts: int) -> list[dict[str, Any]]:
+def build_rows(*counts: int) -> list[dict[str, Any]]:
     """Restaurants of the small seed, each with so many good reviews; without any it has no share."""
     return [tiny_rows(f"r{i}", *(tiny_row(f"{i}-{j}") for j in range(count))) for i, count in enumerate(counts)]
 
 
 def test_two_settings_of_one_seed() -> None:
-    difference = diff(tiny_seed(), tiny_seed(), rows(1, 2, 3), parameters_new={"LEAST": 3})
+    difference = diff(tiny_seed(), tiny_seed(), build_rows(1, 2, 3), parameters_new={"LEAST": 3})
     assert difference.outcomes is not None
     assert difference.outcomes.matrix == {("few", "few"): 1, ("good", "few"): 1, ("good", "good"): 1}
     assert not difference.is_empty
@@ -278,7 +272,7 @@ def test_a_restaurant_that_fails_is_counted() -> None:
     """It is in the matrix as None, it is named, and to fail on one side only is a change."""
     new = tiny_seed()
     new["compute"][3]["expr"] = "N_GOOD / N if N > 0 else 0"
-    outcomes = diff(tiny_seed(), new, rows(0, 2)).outcomes
+    outcomes = diff(tiny_seed(), new, build_rows(0, 2)).outcomes
     assert outcomes is not None
     assert outcomes.matrix == {(None, "few"): 1, ("good", "good"): 1}
     assert outcomes.flip_count == outcomes.count_failures(0) == 1
@@ -288,18 +282,18 @@ def test_a_restaurant_that_fails_is_counted() -> None:
 
 def test_the_verdict_can_be_chosen() -> None:
     """A number is no verdict; an unknown output is refused."""
-    outcomes = diff(tiny_seed(), tiny_seed(), rows(1), output="SHARE").outcomes
+    outcomes = diff(tiny_seed(), tiny_seed(), build_rows(1), output="SHARE").outcomes
     assert outcomes is not None
     assert outcomes.to_json()["verdict"] is None
     with pytest.raises(library.DataError, match=r"there is no output `SHAR`; did you mean `SHARE`\?"):
-        diff(tiny_seed(), tiny_seed(), rows(1), output="SHAR")
+        diff(tiny_seed(), tiny_seed(), build_rows(1), output="SHAR")
 
 
 @pytest.mark.parametrize("parameters", [{"LEAST": 99}, {"MOST": 1}])
 def test_a_wrong_parameter_is_refused(parameters: dict[str, Any]) -> None:
     """Once, not for every restaurant."""
     with pytest.raises(library.DataError):
-        diff(tiny_seed(), tiny_seed(), rows(1), parameters_new=parameters)
+        diff(tiny_seed(), tiny_seed(), build_rows(1), parameters_new=parameters)
 
 
 # --- the renderings
@@ -308,17 +302,17 @@ def test_a_wrong_parameter_is_refused(parameters: dict[str, Any]) -> None:
 HOSTILE = "`x` | <script>alert(1)</script> @team \x1b[31m\n# no"
 
 
-def hostile() -> Difference:
+def diff_hostile() -> Difference:
     old = tiny_seed(description="d")
     new = tiny_seed(description=HOSTILE)
     new["compute"][-1]["rules"][0]["then"] = HOSTILE
-    lines = [{**line, "business_id": f"{HOSTILE}{line['business_id']}"} for line in rows(1, 2)]
+    lines = [{**line, "business_id": f"{HOSTILE}{line['business_id']}"} for line in build_rows(1, 2)]
     return diff(old, new, lines)
 
 
 def test_a_hostile_seed_stays_text() -> None:
     """Markup of a seed is code in Markdown and HTML, and no line of a terminal's is its own."""
-    difference = hostile()
+    difference = diff_hostile()
     assert "\x1b" not in difference.text + difference.markdown + difference._repr_html_()
     assert "\n# no" not in difference.text + difference.markdown
     assert "<script" not in difference._repr_html_()
@@ -329,7 +323,7 @@ def test_a_hostile_seed_stays_text() -> None:
 
 def test_json_is_plain() -> None:
     """It is what `json.dumps` takes, with the keys that docs/analysis.md describes."""
-    values = json.loads(json.dumps(hostile().json))
+    values = json.loads(json.dumps(diff_hostile().json))
     assert set(values) == {"old", "new", "changes", "data"}
     assert set(values["old"]) == {"file", "sha256", "task", "version", "parameters"}
     change = values["changes"][0]
@@ -349,7 +343,7 @@ def test_json_is_plain() -> None:
 
 def test_a_long_part_is_folded_in_markdown() -> None:
     """What a reviewer needs is before the fold: the counts, the names, the matrix."""
-    short, _, long = diff(OLD, new_threshold(), ROWS).markdown.partition("<details>")
+    short, _, long = diff(OLD, change_threshold(), ROWS).markdown.partition("<details>")
     assert "`VERDICT` changes for 1 of 14 restaurants." in short
     assert "May change values: `MODERATE_WEIGHT`, `VERDICT`." in short
     assert "+ 6 * (1.3 - 0.3 * TRUST_SCORE)" in long
@@ -363,7 +357,7 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
     return (
         write_json(tmp_path / "old.json", tiny_seed()),
         write_json(tmp_path / "new.json", tiny_seed(description="new")),
-        write_lines(tmp_path / "rows.jsonl", *rows(1, 2, 3)),
+        write_lines(tmp_path / "rows.jsonl", *build_rows(1, 2, 3)),
     )
 
 
@@ -387,13 +381,17 @@ def test_the_command_in_continuous_integration(files: tuple[Path, Path, Path]) -
 def test_wrong_usage_of_the_command(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """What cannot be compared is refused, and restaurants that fail end with 3."""
     old, new, lines = files
-    assert run(old, new, "--fail-on", "verdicts").status == 2
+    refused = run(old, new, "--fail-on", "verdicts")
+    assert refused.status == 2
+    assert "needs restaurants: --rows FILE" in refused.err
+    assert run(old, new, "--new-rows", lines).status == 2
+    assert "cannot both be standard input" in run(old, new, "--rows", "-", "--new-rows", "-").err
     assert run(old, new, "--param-new", "LEAST=99").status == 2
     assert run(old, tmp_path / "missing.json").status == 2
     assert run(old, new, "--rows", lines, "--output", "SHAR").status == 1
     broken = write_json(tmp_path / "broken.json", tiny_seed(output=["NONE"]))
     assert run(old, broken).status == 1
-    failing = run(old, new, "--rows", write_lines(tmp_path / "fail.jsonl", *rows(0, 1), b"no"))
+    failing = run(old, new, "--rows", write_lines(tmp_path / "fail.jsonl", *build_rows(0, 1), b"no"))
     assert failing.status == 3
     assert failing.err.count("failed:") == 3
     assert "1 failed before, 1 after" in failing.out
@@ -405,12 +403,12 @@ RECORDED = ("--extractor", "recorded", "--extractions", EXAMPLES / "extractions-
 
 def test_seeds_that_ask_different_questions_have_rows_of_their_own(tmp_path: Path) -> None:
     """With the same rows for both the result is the same; what was extracted for each is compared, too."""
-    new = write_json(tmp_path / "new.json", new_threshold())
+    new = write_json(tmp_path / "new.json", change_threshold())
     once = json.loads(run(G1A, new, "--rows", ROWS, "--format", "json").out)["data"]
     same = json.loads(run(G1A, new, "--rows", ROWS, "--new-rows", ROWS, "--format", "json").out)["data"]
     assert (once["extracted_twice"], same.pop("extracted_twice")) == (False, True)
     assert same == {name: value for name, value in once.items() if name != "extracted_twice"}
-    other = new_threshold()
+    other = change_threshold()
     other["filter"]["keywords"] = ["peanut"]
     new_rows = tmp_path / "new.jsonl"
     asked = formulaseed("extract", write_json(new, other), "--contexts", CONTEXTS, *RECORDED, "--out", new_rows)
@@ -428,19 +426,19 @@ def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
     """It fails on the other side, and is counted and named."""
     reviews = [{"review_id": f"r{n}", "text": f"I liked the soup{'!' * n}", "stars": 5} for n in (1, 40)]
     contexts = [
-        {"business_id": f"b{n}", "name": "B", "is_open": 1, "reviews": [each]} for n, each in enumerate(reviews)
+        {"business_id": f"b{n}", "name": "B", "is_open": 1, "reviews": [review]} for n, review in enumerate(reviews)
     ]
     path = write_lines(tmp_path / "c.jsonl", *contexts)
     handling = {"max_length": 30, "strategy": "reject"}
     seed = tiny_seed()
     seed["extract"]["fields"][0]["default"] = "good"
-    given: list[object] = []
-    for name, each, status in (("old", seed, 0), ("new", {**seed, "review_handling": handling}, 3)):
+    paths: list[object] = []
+    for name, variant, status in (("old", seed, 0), ("new", {**seed, "review_handling": handling}, 3)):
         rows = tmp_path / f"{name}.jsonl"
-        given.append(write_json(tmp_path / f"{name}.json", each))
-        assert formulaseed("extract", given[-1], "--contexts", path, "--out", rows).status == status
+        paths.append(write_json(tmp_path / f"{name}.json", variant))
+        assert formulaseed("extract", paths[-1], "--contexts", path, "--out", rows).status == status
     options = ("--rows", tmp_path / "old.jsonl", "--new-rows", tmp_path / "new.jsonl", "--format", "json")
-    done = run(*given, *options)
+    done = run(*paths, *options)
     assert done.status == 3
     data = json.loads(done.out)["data"]
     assert data["matrix"] == [
@@ -452,18 +450,11 @@ def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
     assert done.err.count("failed:") == 1
 
 
-def test_wrong_usage_of_rows() -> None:
-    """Rows of the new seed need those of the old one, and both cannot be standard input."""
-    assert run(G1A, G1A, "--new-rows", ROWS).status == 2
-    assert "cannot both be standard input" in run(G1A, G1A, "--rows", "-", "--new-rows", "-").err
-    assert "needs restaurants: --rows FILE" in run(G1A, G1A, "--fail-on", "verdicts").err
-
-
 # --- blocks
 
 
 def test_blocks_in_every_format() -> None:
-    """A list, a marked row and a long part: what is between them is text, on one line each."""
+    """A list, a marked row and a long part: what is between them is text, on one line change."""
     blocks = [
         Heading("A*", 1),
         Paragraph(("b ", InlineCode("`c`|"), " <d>\x1b")),

@@ -22,13 +22,14 @@ G1A = TASKS / "g1a_v2" / "seed.json"
 LOADED = {path: library.load_seed(path) for path in SEEDS}
 
 
-def found(seed: Any, rows: Any, **options: Any) -> dict[tuple[str, str], MovedNumber]:
-    return {(each.step, each.enclosing_text): each for each in sensitivity(seed, rows, **options).numbers}
+def rank_numbers(seed: Any, rows: Any, **options: Any) -> dict[tuple[str, str], MovedNumber]:
+    return {(number.step, number.enclosing_text): number for number in sensitivity(seed, rows, **options).numbers}
 
 
 # --- the constants
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(st.data())
 def test_another_number_changes_its_step_alone(data: st.DataObject) -> None:
@@ -76,14 +77,14 @@ def test_what_is_a_constant() -> None:
     seed["compute"].insert(3, {"name": "C", "op": "case", "rules": [{"when": "M < 8", "then": 9}, {"else": 10}]})
     seed["output"] += ["K", "L", "C"]
     constants = find_constants(library.load_seed(seed))
-    assert [(each.step, each.value) for each in constants] == [
+    assert [(number.step, number.value) for number in constants] == [
         ("K", 2.5), ("L", 5), ("L", 6), ("L", 7), ("M", -1), ("C", 8), ("C", 9), ("C", 10), ("N_GOOD", 3), ("N_GOOD", 4),
         ("VERDICT", 0.5), ("VERDICT", 1),
     ]  # fmt: skip
-    assert {each.enclosing_text for each in constants if each.step in "KLMC"} == {
+    assert {number.enclosing_text for number in constants if number.step in "KLMC"} == {
         "value", "'a'", "'b'", "default", "M < 8", "result of rule 1", "else",
     }  # fmt: skip
-    assert [each.value for each in constants if not each.is_json] == [8, 0.5, 1]
+    assert [number.value for number in constants if not number.is_json] == [8, 0.5, 1]
     formulas = {
         "n": "len([e for e in extractions if e['year'] >= 2023])",
         "m": "max((e['year'] for e in extractions), default=2020)",
@@ -97,7 +98,7 @@ def test_what_is_a_constant() -> None:
         "output_fields": ["s"],
     }
     constants = find_constants(library.load_seed(v1))
-    assert [(each.step, each.value, each.is_year) for each in constants] == [
+    assert [(number.step, number.value, number.is_year) for number in constants] == [
         ("n", 2023, True),
         ("m", 2020, True),
         ("s", 1.5, False),
@@ -106,7 +107,7 @@ def test_what_is_a_constant() -> None:
 
 def test_years() -> None:
     """A year that the years of the data are compared with, or taken from, moves by one; a number as large does not."""
-    years = {each.value for each in find_constants(LOADED[G1A]) if each.is_year}
+    years = {number.value for number in find_constants(LOADED[G1A]) if number.is_year}
     assert years == {2020, 2023, 2025}
     seed = tiny_seed()
     seed["compute"] += [
@@ -116,7 +117,9 @@ def test_years() -> None:
         {"name": "POINTS", "op": "expr", "expr": "TOTAL + 2000"},
     ]
     seed["output"] += ["AGE", "POINTS"]
-    constants = {each.step: each.is_year for each in find_constants(library.load_seed(seed)) if each.value >= 2000}
+    constants = {
+        number.step: number.is_year for number in find_constants(library.load_seed(seed)) if number.value >= 2000
+    }
     assert constants == {"NOW": True, "LAST": True, "POINTS": False}
 
 
@@ -140,7 +143,7 @@ def test_a_negative_number_in_a_formula_is_in_parentheses() -> None:
     """-1 ** 2 is not (-1) ** 2."""
     seed = tiny_seed()
     seed["compute"][3]["expr"] = "N_GOOD + 0 ** 2"
-    constant = next(each for each in find_constants(library.load_seed(seed)) if each.step == "SHARE")
+    constant = next(number for number in find_constants(library.load_seed(seed)) if number.step == "SHARE")
     assert isinstance(constant, Constant)
     assert json.loads(constant.replace_with(-1).text)["compute"][3]["expr"] == "N_GOOD + (-1) ** 2"
 
@@ -148,12 +151,12 @@ def test_a_negative_number_in_a_formula_is_in_parentheses() -> None:
 # --- what flips
 
 
-def verdicts(seed: Any, lines: list[dict[str, Any]]) -> list[Any]:
+def list_verdicts(seed: Any, lines: list[dict[str, Any]]) -> list[Any]:
     evaluator = library.load_evaluator(seed)
     return [evaluator.evaluate(line["rows"], line["context"])["VERDICT"] for line in lines]
 
 
-def good(*shares: tuple[int, int]) -> list[dict[str, Any]]:
+def build_good_rows(*shares: tuple[int, int]) -> list[dict[str, Any]]:
     """Restaurants of the small seed with so many good and bad reviews."""
     return [
         tiny_rows(f"r{i}", *(tiny_row(f"g{j}") for j in range(n)), *(tiny_row(f"b{j}", "bad") for j in range(m)))
@@ -161,7 +164,7 @@ def good(*shares: tuple[int, int]) -> list[dict[str, Any]]:
     ]
 
 
-def tabled(base: float = 2.0, key: float = 0.5, least: float = 4.0) -> dict[str, Any]:
+def build_table_seed(base: float = 2.0, key: float = 0.5, least: float = 4.0) -> dict[str, Any]:
     """A seed with a verdict on a score of stars and a table's value."""
     seed = tiny_seed(parameters={}, output=["SCORE", "VERDICT"])
     seed["compute"] = [
@@ -177,22 +180,26 @@ def tabled(base: float = 2.0, key: float = 0.5, least: float = 4.0) -> dict[str,
 
 def test_flips_are_those_of_the_edited_seed() -> None:
     """For a threshold, a base and the entry of a table: the same edit, done by hand and evaluated."""
-    lines = good((1, 0), (2, 1), (1, 2), (2, 1), (3, 0), (0, 2), (2, 2))
-    ranking = found(tabled(), lines, by=50)
+    lines = build_good_rows((1, 0), (2, 1), (1, 2), (2, 1), (3, 0), (0, 2), (2, 2))
+    ranking = rank_numbers(build_table_seed(), lines, by=50)
     edits = {"least": ("VERDICT", "SCORE < 4.0", 4.0), "base": ("BASE", "value", 2.0), "key": ("PLACE", "'r1'", 0.5)}
     for name, (step, inside, value) in edits.items():
         variants = ranking[step, inside].variants
         assert [variant.value for variant in variants] == [value / 2, value * 1.5]
         for variant in variants:
-            pairs = zip(verdicts(tabled(), lines), verdicts(tabled(**{name: variant.value}), lines), strict=True)
+            pairs = zip(
+                list_verdicts(build_table_seed(), lines),
+                list_verdicts(build_table_seed(**{name: variant.value}), lines),
+                strict=True,
+            )
             assert variant.flips == Counter(pair for pair in pairs if pair[0] != pair[1])
     assert all(ranking[step, inside].flip_count > 0 for step, inside, _ in edits.values())
 
 
 def test_the_ranking() -> None:
     """Most verdicts first, then the largest change of the score, then the order of the file; parameters take part."""
-    ranking = sensitivity(tiny_seed(), good((1, 1), (2, 0), (1, 0), (11, 10)), by=10)
-    assert [(each.step, each.enclosing_text, each.flip_count) for each in ranking.numbers] == [
+    ranking = sensitivity(tiny_seed(), build_good_rows((1, 1), (2, 0), (1, 0), (11, 10)), by=10)
+    assert [(number.step, number.enclosing_text, number.flip_count) for number in ranking.numbers] == [
         ("VERDICT", "context.is_open == 1", 4),
         ("", "param.LEAST", 3),
         ("VERDICT", "SHARE > 0.5", 2),
@@ -206,7 +213,7 @@ def test_a_guard_that_does_not_guard() -> None:
     """Restaurants that fail with a variant are counted apart: they have no other verdict."""
     seed = tiny_seed()
     seed["compute"][3]["expr"] = "N_GOOD / N if N > 0 else 0.0"
-    guard = found(seed, good((0, 0), (2, 0)))["SHARE", "N > 0"]
+    guard = rank_numbers(seed, build_good_rows((0, 0), (2, 0)))["SHARE", "N > 0"]
     assert guard.down is not None
     assert (guard.down.failure_count, guard.down.flip_count) == (1, 0)
 
@@ -216,7 +223,7 @@ def test_what_is_skipped_says_why() -> None:
     seed = tiny_seed()
     seed["parameters"]["LEAST"]["maximum"] = 2
     seed["compute"][3]["expr"] = "N_GOOD / (1 - 0) + 0.0"
-    ranking = sensitivity(seed, good((1, 1)))
+    ranking = sensitivity(seed, build_good_rows((1, 1)))
     reasons = {what: reason for what, reason, _ in ranking.skipped}
     assert set(reasons) == {"3 in param.LEAST", "0.0 in N_GOOD / (1 - 0) + 0.0", "0 in 1 - 0", "1 in 1 - 0"}
     assert "must be from 1 to 2" in reasons["3 in param.LEAST"]
@@ -225,23 +232,25 @@ def test_what_is_skipped_says_why() -> None:
 
 def test_without_a_verdict_numbers_are_ranked() -> None:
     """A numeric output that is named is what is looked at."""
-    ranking = sensitivity(tiny_seed(), good((1, 1)), output="SHARE")
+    ranking = sensitivity(tiny_seed(), build_good_rows((1, 1)), output="SHARE")
     assert ranking.verdict is None
     assert ranking.score == "SHARE"
-    assert all(each.flip_count == 0 for each in ranking.numbers)
+    assert all(number.flip_count == 0 for number in ranking.numbers)
     with pytest.raises(library.DataError, match="there is no output `NONE`"):
-        sensitivity(tiny_seed(), good((1, 1)), output="NONE")
+        sensitivity(tiny_seed(), build_good_rows((1, 1)), output="NONE")
 
 
 # --- the renderings and the command
 
 
-def small() -> Sensitivity:
-    return sensitivity(tiny_seed(), [*good((1, 1), (2, 0)), {"business_id": "bad", "context": {}, "rows": [{}]}])
+def rank_small_seed() -> Sensitivity:
+    return sensitivity(
+        tiny_seed(), [*build_good_rows((1, 1), (2, 0)), {"business_id": "bad", "context": {}, "rows": [{}]}]
+    )
 
 
 def test_json_is_plain() -> None:
-    ranking = small()
+    ranking = rank_small_seed()
     values = json.loads(json.dumps(ranking.json))
     assert set(values) == {"seed", "by", "verdict", "score", "restaurants", "constants", "skipped", "failures"}
     assert set(values["constants"][0]) == {"value", "step", "inside", "place", "flipped", "down", "up"}
@@ -253,13 +262,15 @@ def test_json_is_plain() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     seed = write_json(tmp_path / "seed.json", tiny_seed())
-    lines = write_lines(tmp_path / "rows.jsonl", *good((1, 1), (2, 0)))
+    lines = write_lines(tmp_path / "rows.jsonl", *build_good_rows((1, 1), (2, 0)))
     done = formulaseed("sensitivity", seed, "--rows", lines, "--by", "20", "--param", "LEAST=3", "--format", "json")
     assert done.status == 0
     assert json.loads(done.out)["constants"][0]["inside"] == "param.LEAST"
     assert formulaseed("sensitivity", seed, "--rows", lines, "--by", "0%").status == 2
     assert formulaseed("sensitivity", seed, "--rows", lines, "--output", "NONE").status == 1
-    bad = write_lines(tmp_path / "bad.jsonl", *good((1, 1)), {"business_id": "x", "context": {}, "rows": [{}]})
+    bad = write_lines(
+        tmp_path / "bad.jsonl", *build_good_rows((1, 1)), {"business_id": "x", "context": {}, "rows": [{}]}
+    )
     failing = formulaseed("sensitivity", seed, "--rows", bad)
     assert failing.status == 3
     assert "3 numbers moved by 10% over 1 restaurant" in " ".join(failing.out.split())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formulaseed import check
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.seed.operations import foreign_operations
+from formulaseed.seed.operations import list_foreign_operations
 
 FIELDS = [
     {"name": "noise", "type": "enum", "values": ["quiet", "lots"]},
@@ -240,11 +240,11 @@ def test_joined_conditions_are_one_error() -> None:
 STEPS = [{"name": name, "op": "count"} for name in ("N_MILD", "N_SEVERE", "TOTAL", "SCORE")]
 
 
-@pytest.mark.parametrize("word", sorted(foreign_operations()))
+@pytest.mark.parametrize("word", sorted(list_foreign_operations()))
 def test_an_operation_from_elsewhere(word: str) -> None:
     """The help shows whole steps without errors, or says that there is nothing similar."""
     (help,) = helps({"op": word, "expr": "N"}, "FS504", *STEPS)
-    assert help == str(foreign_operations()[word])
+    assert help == str(list_foreign_operations()[word])
     steps = [json.JSONDecoder().raw_decode(help, at.start())[0] for at in re.finditer(r'\{"op"', help)]
     assert steps or help.startswith(("there is no", "there are no"))
     for step in steps:

@@ -19,7 +19,7 @@ from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFu
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Value
 from formulaseed.seed.json_schema import seed_schema
-from formulaseed.seed.operations import OPERATIONS, aggregate_operation
+from formulaseed.seed.operations import OPERATIONS, build_aggregate_operation
 from formulaseed.testing import reference_evaluate
 from helpers import ROOT
 from third_evaluator import Restaurant
@@ -140,7 +140,7 @@ def test_an_aggregate_added_to_the_table_is_known_everywhere(monkeypatch: pytest
     seed["output"] = ["A", "S"]
     assert next(d.code for d in check(seed) if d.severity == "error") == "FS504"
     monkeypatch.setitem(AGGREGATES, "product", PRODUCT)
-    monkeypatch.setitem(OPERATIONS, "product", aggregate_operation(PRODUCT))
+    monkeypatch.setitem(OPERATIONS, "product", build_aggregate_operation(PRODUCT))
 
     assert [d.message for d in check(seed) if d.severity == "error"] == []
     step = load_seed(seed).program.steps[0]
@@ -166,7 +166,7 @@ def test_an_aggregate_added_to_the_table_is_known_everywhere(monkeypatch: pytest
 
 def test_an_operation_without_an_entry_is_no_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operation that names an aggregate that the table lacks computes nothing else instead."""
-    monkeypatch.setitem(OPERATIONS, "product", aggregate_operation(PRODUCT))
+    monkeypatch.setitem(OPERATIONS, "product", build_aggregate_operation(PRODUCT))
     (found,) = check(seed_of(step_of(PRODUCT, "integer"), "integer"))
     assert (found.code, "KeyError" in found.message) == ("FS901", True), found
 

@@ -13,7 +13,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.documents import analyse, compile_seed
 from formulaseed.seed.json_schema import seed_schema
-from formulaseed.seed.operations import OPERATIONS, step_keys
+from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout
 from formulaseed.testing import seeds
@@ -82,7 +82,7 @@ SPECIFICATION: tuple[Json, ...] = (
 """The specification's examples of steps and operators."""
 
 
-def errors(seed: Json) -> list[str]:
+def find_refused(seed: Json) -> list[str]:
     """The places of what the schema refuses, as JSON Pointers."""
     return [
         "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in error.absolute_path)
@@ -90,14 +90,14 @@ def errors(seed: Json) -> list[str]:
     ]
 
 
-def codes(seed: Json) -> set[str]:
+def list_codes(seed: Json) -> set[str]:
     return {d.code for d in analyse(seed).diagnostics if d.severity == "error"}
 
 
-def case(path: Path) -> str:
-    found = re.search(r"```json seed\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
-    assert found
-    return found[1]
+def read_case(path: Path) -> str:
+    match = re.search(r"```json seed\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
+    assert match
+    return match[1]
 
 
 def is_v2(path: Path) -> bool:
@@ -105,7 +105,7 @@ def is_v2(path: Path) -> bool:
     if "```json seed\n" not in path.read_text(encoding="utf-8"):
         return False
     try:
-        return not is_v1(json.loads(case(path)))
+        return not is_v1(json.loads(read_case(path)))
     except ValueError:
         return False
 
@@ -114,7 +114,7 @@ GOOD = [path for path in sorted((CASES / "good").glob("*.md")) if is_v2(path)]
 BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_v2(path)]
 
 
-def parent(pointer: str) -> str:
+def find_parent(pointer: str) -> str:
     return pointer.rpartition("/")[0]
 
 
@@ -160,7 +160,7 @@ def test_every_operation_offers_its_keys() -> None:
     assert set(branches) == set(OPERATIONS)
     for name, branch in branches.items():
         assert not branch["additionalProperties"]
-        assert set(branch["properties"]) == set(step_keys(OPERATIONS[name]))
+        assert set(branch["properties"]) == set(list_step_keys(OPERATIONS[name]))
     offered = SCHEMA["definitions"]["step"]["properties"]["op"]["oneOf"]
     assert [choice["const"] for choice in offered] == list(OPERATIONS)
 
@@ -171,27 +171,27 @@ def test_every_operation_offers_its_keys() -> None:
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
 def test_tasks_are_valid(path: Path) -> None:
     """Every seed of ours is as the schema says."""
-    assert errors(json.loads(path.read_text(encoding="utf-8"))) == []
+    assert find_refused(json.loads(path.read_text(encoding="utf-8"))) == []
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_good_cases_are_valid(path: Path) -> None:
     """Every seed that is shown to compile is as the schema says."""
-    assert errors(json.loads(case(path))) == []
+    assert find_refused(json.loads(read_case(path))) == []
 
 
 def test_the_specifications_examples_are_valid() -> None:
     """Each operation and operator, as the specification writes it."""
     task = json.loads((ROOT / "tasks" / "g1a_v2" / "seed.json").read_text(encoding="utf-8"))
     seed = {**task, "compute": list(SPECIFICATION), "output": ["VERDICT"]}
-    assert codes(seed) == set()
-    assert errors(seed) == []
+    assert list_codes(seed) == set()
+    assert find_refused(seed) == []
 
 
 @given(seeds())
 def test_random_seeds_are_valid(seed: Json) -> None:
     """Whatever the compiler accepts, the schema accepts."""
-    assert errors(seed) == []
+    assert find_refused(seed) == []
 
 
 # --- what it refuses
@@ -200,24 +200,29 @@ def test_random_seeds_are_valid(seed: Json) -> None:
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_bad_cases(path: Path, tmp_path: Path) -> None:
     """A fault of the structure is refused at its place; what the schema refuses, the compiler refuses too."""
-    (tmp_path / "seed.json").write_text(case(path), encoding="utf-8")
-    found = set(errors(json.loads(case(path))))
+    (tmp_path / "seed.json").write_text(read_case(path), encoding="utf-8")
+    refused = set(find_refused(json.loads(read_case(path))))
     diagnostics = analyse(tmp_path / "seed.json").diagnostics
     if {d.code for d in diagnostics} & SEEN:
-        assert found
+        assert refused
     foreign = {d.pointer for d in diagnostics if d.code == "FS511"}  # the schema does not look at what stands in these
     for diagnostic in diagnostics:
         section = "/".join(diagnostic.pointer.split("/")[:2])
         if diagnostic.code in PLACED and section not in foreign:
-            assert found & {diagnostic.pointer, parent(diagnostic.pointer)}, (diagnostic.code, diagnostic.message)
-    if found:
+            assert refused & {diagnostic.pointer, find_parent(diagnostic.pointer)}, (
+                diagnostic.code,
+                diagnostic.message,
+            )
+    if refused:
         assert any(d.severity == "error" for d in diagnostics)
 
 
 def test_each_structural_code_has_a_case() -> None:
     """The claim above is about every code that it lists."""
-    shown = {code for path in BAD for code in re.findall(r"^error\[(FS\d+)\]", path.read_text(encoding="utf-8"), re.M)}
-    assert shown >= SEEN
+    codes_in_cases = {
+        code for path in BAD for code in re.findall(r"^error\[(FS\d+)\]", path.read_text(encoding="utf-8"), re.M)
+    }
+    assert codes_in_cases >= SEEN
 
 
 _KEYS = st.sampled_from(
@@ -236,16 +241,16 @@ _VALUES = st.sampled_from(
 ).map(copy.deepcopy)  # fmt: skip
 
 
-def places(value: Json) -> Iterator[tuple[Json, Json]]:
+def list_places(value: Json) -> Iterator[tuple[Json, Json]]:
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
-            yield from places(value[key])
+            yield from list_places(value[key])
 
 
 def mutate(draw: st.DataObject, seed: Json) -> None:
     """Remove, rename, add or retype something, anywhere."""
-    holder, key = draw.draw(st.sampled_from(list(places(seed))))
+    holder, key = draw.draw(st.sampled_from(list(list_places(seed))))
     change = draw.draw(st.sampled_from(["remove", "rename", "add", "retype"]))
     if change == "remove":
         del holder[key]
@@ -263,11 +268,11 @@ def test_schema_and_compiler_agree_on_structure(seed: Json, data: st.DataObject)
     for _ in range(data.draw(st.integers(1, 2))):
         assume(seed)
         mutate(data, seed)
-    found, reported = errors(seed), codes(seed)
+    refused, reported = find_refused(seed), list_codes(seed)
     if reported & PLACED:
-        assert found, reported
-    if found:
-        assert reported, found
+        assert refused, reported
+    if refused:
+        assert reported, refused
 
 
 # --- `$schema` in a seed
@@ -276,7 +281,7 @@ def test_schema_and_compiler_agree_on_structure(seed: Json, data: st.DataObject)
 def test_a_seed_may_name_the_schema(tmp_path: Path) -> None:
     """`$schema` is for editors: the hash and the module stay, `fmt` keeps it, in front."""
     plain, named = tiny_seed(), {**tiny_seed(), "$schema": "../formula-seed.schema.json"}
-    assert errors(named) == []
+    assert find_refused(named) == []
     assert load_seed(named).sha256 == load_seed(plain).sha256
     assert compile_seed(named) == compile_seed(plain)
     assert next(iter(canonical(named))) == "$schema"
@@ -287,7 +292,7 @@ def test_a_seed_may_name_the_schema(tmp_path: Path) -> None:
 
 def test_a_seed_names_the_schema_by_a_text() -> None:
     """Anything but a text is refused, as for every other key."""
-    assert codes({**tiny_seed(), "$schema": 7}) == {"FS503"}
+    assert list_codes({**tiny_seed(), "$schema": 7}) == {"FS503"}
 
 
 # --- the command

@@ -89,9 +89,9 @@ def test_an_operation_added_to_the_table_is_known_everywhere(operation: Operatio
     errors = [d for d in check(seed) if d.severity == "error"]
     assert errors == []
     rows = [{"extraction": {"severity": "mild"}, "meta": {"stars": stars}} for stars in (5.0, 2.0)]
-    for given, value in (([], 0), (rows[:1], 0), (rows, 1)):
-        assert load_evaluator(seed).evaluate(given, {}) == {"HAS_LOW": value}
-        assert reference_evaluate(seed, given, {})["HAS_LOW"] == value
+    for some_rows, value in (([], 0), (rows[:1], 0), (rows, 1)):
+        assert load_evaluator(seed).evaluate(some_rows, {}) == {"HAS_LOW": value}
+        assert reference_evaluate(seed, some_rows, {})["HAS_LOW"] == value
 
     wrong = seed_of(
         {"name": "X", "op": "is_there", "were": {"meta.satrs": 1}}, {"name": "Y", "op": "exists_one"}, output="X"
@@ -105,7 +105,7 @@ def test_an_operation_added_to_the_table_is_known_everywhere(operation: Operatio
     assert not validator.is_valid(seed_of({"name": "X", "op": "is_there", "expr": "1"}, output="X"))
     assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in operations_table()
     assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in system_prompt(SEED)
-    assert any("is_there" in each["properties"]["op"]["enum"] for each in wire.step_schema()["anyOf"])
+    assert any("is_there" in branch["properties"]["op"]["enum"] for branch in wire.step_schema()["anyOf"])
     condition = {"subject": "meta.stars", "test": "<", "values": [3]}
     answer = {**good_seed(), "steps": [{"name": "HAS_LOW", "op": "is_there", "where": [condition], "sources": [1]}]}
     text, faults = convert_draft(assemble_draft(CONDITIONS, answer), G1A)

@@ -31,8 +31,8 @@ _EXTRACTION_ATTRIBUTES = ("keywords", "review_handling", "passes", "extraction_p
 """Attributes of a program that decide what is extracted, in addition to its fields."""
 _TITLES: dict[Category, str] = {
     "values": "May change values",
-    "extraction": "SeedChanges what is extracted",
-    "outputs": "SeedChanges outputs",
+    "extraction": "Changes what is extracted",
+    "outputs": "Changes outputs",
     "cosmetic": "Cosmetic",
 }
 _DECLARATION_NAMES = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: "field"}

@@ -19,7 +19,7 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.pages.values import is_number
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
-from formulaseed.seed.lint.program import is_year, years_of
+from formulaseed.seed.lint.program import find_year_symbols, is_year
 from formulaseed.source.json_reader import JsonNumber, find_value
 from formulaseed.source.text import Source, Span
 
@@ -132,7 +132,7 @@ def _find_declared_literals(program: surface.Program) -> Iterator[_WrittenLitera
 
 def _find_year_names(program: nodes.Program) -> set[str]:
     """Return the names of the steps that read a year of the data, and of the steps, parameters and fields that they read."""
-    years = years_of(program)
+    years = find_year_symbols(program)
     readers = [step for step in program.steps if not years.isdisjoint(step.symbols())]
     names_read = {str(symbol) for step in readers for symbol in step.symbols() if symbol.kind is not SymbolKind.FILTER}
     return {step.name for step in readers} | names_read

@@ -21,7 +21,7 @@ from formulaseed.ir.text import step_text
 from formulaseed.language.ast import is_name
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.seed.kind import KIND as SEED
-from formulaseed.seed.operations import OPERATIONS, step_keys
+from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import FIELD_KEYS, FIELD_TYPES, V1_KEYS, V1_STEP_KEYS, V2_KEYS
 from formulaseed.seed.read.steps import MATCH_MODES
 from formulaseed.seed.write.canonical import canonical, layout
@@ -304,7 +304,7 @@ class SeedDocument:
             return [Completion(name.text.removeprefix(f"{last}."), name.kind, name.description) for name in names]
         if last == "compute":
             operation = OPERATIONS.get(_operation_around(head, self.text[len(head) :]))
-            return _complete_keys(step_keys(operation) if operation is not None else ("name", "op"))
+            return _complete_keys(list_step_keys(operation) if operation is not None else ("name", "op"))
         return _complete_keys(_SECTION_KEYS.get(last, ()))
 
     # --- formatting

@@ -17,7 +17,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.json_values import _quote
 from formulaseed.language.types import is_within
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
-from formulaseed.seed.absence import is_claim, value_for_nothing
+from formulaseed.seed.absence import find_absence_value, is_claim
 from formulaseed.source.printing import number_of
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
@@ -67,7 +67,7 @@ class AskedField:
 
         It is the default, otherwise the one value whose name or description says "none" or the like, otherwise None.
         """
-        return value_for_nothing(self.values, self.default)
+        return find_absence_value(self.values, self.default)
 
     def claims(self, value: FieldValue) -> bool:
         """Return whether `value` states something about the review. False does not if the field has no default."""

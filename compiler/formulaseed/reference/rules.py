@@ -97,7 +97,7 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
         output=tuple(step.name for step in steps),
         reference=reference,
         new_scope=partial(new_scope, reference),
-        gives_numbers=True,
+        requires_numbers=True,
         span=document.span,
     )
 

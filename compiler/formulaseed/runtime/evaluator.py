@@ -12,7 +12,7 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.inputs import check_object, check_rows
 from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder, create_row_decoder
-from formulaseed.seed.standard_fields import BY_KIND
+from formulaseed.seed.standard_fields import FIELDS_BY_NAMESPACE
 from formulaseed.source.text import shorten
 
 JsonObject = Mapping[str, Any]
@@ -228,7 +228,7 @@ class Evaluator:
         for section in ("extraction", "meta") if self._strict else ():
             members = row.get(section)
             for key in members if isinstance(members, Mapping) else ():
-                names = (*BY_KIND.get(section, ()), *self._inputs.get(section, ()))
+                names = (*FIELDS_BY_NAMESPACE.get(section, ()), *self._inputs.get(section, ()))
                 if key not in names:
                     known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")

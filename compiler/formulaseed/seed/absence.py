@@ -1,4 +1,4 @@
-"""Tells which values of a field claim something of a review, and which one says that the review says nothing."""
+"""Decides which values of a field claim something about a review, and which value means that the review says nothing."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ from collections.abc import Iterable
 
 from formulaseed.language.types import Value
 
-_WORDS_FOR_NOTHING = frozenset(
+_ABSENCE_WORDS = frozenset(
     ("none", "no", "na", "null", "unknown", "unclear", "unspecified", "nothing", "unmentioned", "not_mentioned", "not_stated")
 )  # fmt: skip
-_OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")
+_ABSENCE_OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")
 
 
-def value_for_nothing(values: Iterable[tuple[str, str]], default: Value) -> Value:
-    """Return the value of a field if a review says nothing: its default, else the only value that is named or described so.
+def find_absence_value(values: Iterable[tuple[str, str]], default: Value) -> Value:
+    """Return the value that a field has if a review says nothing about it, or None if no value means that.
 
-    None if there is no such value.
-
-    `values` are those of an enum, each with its description.
+    It is the field's default; else the only value with a name such as `none` or `unknown`; else the only value whose
+    description begins with such a word. `values` are those of an enum, each with its description.
     """
     if default is not None:
         return default
     pairs = [*values]
-    named = [name for name, _ in pairs if name.lower() in _WORDS_FOR_NOTHING]
-    described = [name for name, about in pairs if about.lower().startswith(_OPENINGS)]
-    return next((names[0] for names in (named, described) if len(names) == 1), None)
+    by_name = [name for name, _ in pairs if name.lower() in _ABSENCE_WORDS]
+    by_description = [name for name, description in pairs if description.lower().startswith(_ABSENCE_OPENINGS)]
+    return next((names[0] for names in (by_name, by_description) if len(names) == 1), None)
 
 
 def is_claim(value: Value, values: Iterable[tuple[str, str]], default: Value) -> bool:
-    """Return True if a value claims something of the review, so that the review must have words for it.
+    """Return True if a value claims something about the review, so that a quote can support it.
 
-    All values do but the one for nothing; false claims nothing if there is no default.
+    Every value does, except the one that `find_absence_value` returns. False is no claim if the field has no default.
     """
     if default is None and isinstance(value, bool):
         return value
-    return value != value_for_nothing(values, default)
+    return value != find_absence_value(values, default)

@@ -1,4 +1,4 @@
-"""Makes the JSON Schema of a Formula Seed, by which editors complete and explain keys, and underline mistakes.
+"""Builds the JSON Schema of a Formula Seed, by which editors complete and explain keys, and underline mistakes.
 
 Made of the tables that seeds are read by, so that it knows every key and none besides. Draft 7, the newest that
 the common editors know in full. It refuses no seed that the compiler accepts; what a schema cannot say (names,
@@ -15,7 +15,7 @@ from formulaseed.diagnostics.codes import SUPPRESSIBLE, read_headline
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.types import Type
 from formulaseed.seed import standard_fields
-from formulaseed.seed.operations import COMMON_KEYS, OPERATIONS, Key, OperationSpec, step_keys
+from formulaseed.seed.operations import COMMON_STEP_KEYS, OPERATIONS, Key, OperationSpec, list_step_keys
 from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import OPERATORS
 from formulaseed.seed.read.properties import DIRECTIONS, PROPERTY_KEYS
@@ -73,7 +73,7 @@ def _whole(most: int) -> JsonSchema:
 
 
 def seed_schema() -> JsonSchema:
-    """Return the whole schema, as JSON values. The same each time."""
+    """Return the JSON Schema of a seed v2, as JSON values; the same for each call."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Formula Seed",
@@ -285,9 +285,10 @@ def _step() -> JsonSchema:
 
 
 def _operation(operation: OperationSpec) -> JsonSchema:
-    properties: dict[str, Any] = {**dict.fromkeys(COMMON_KEYS, True), **{key.name: _key(key) for key in operation.keys}}
+    properties: dict[str, Any] = dict.fromkeys(COMMON_STEP_KEYS, True)
+    properties |= {key.name: _key(key) for key in operation.keys}
     required = [key.name for key in operation.keys if key.required]
-    schema = {"description": operation.doc, **_exactly(step_keys(operation), properties, required)}
+    schema = {"description": operation.doc, **_exactly(list_step_keys(operation), properties, required)}
     if operation.any_of:
         schema["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
     if operation.one_of:
@@ -355,7 +356,7 @@ _TEST = "A value, for equality, or operators, all of which must hold."
 
 def _conditions() -> JsonSchema:
     """Return the schema of fields with their namespace, and filters."""
-    spaces = standard_fields.BY_KIND.items()
+    spaces = standard_fields.FIELDS_BY_NAMESPACE.items()
     standard = {f"{space}.{name}": ty for space, fields in spaces for name, ty in fields.items()}
     use = {"type": "boolean", "description": "Whether the filter must hold, or its opposite."}
     words = "|".join(standard_fields.NAMESPACES)
@@ -375,7 +376,7 @@ def _bare_conditions(namespace: str) -> JsonSchema:
     return {
         "type": "object",
         "title": f"Conditions on {namespace}",
-        "properties": _tests(standard_fields.BY_KIND.get(namespace, {})),
+        "properties": _tests(standard_fields.FIELDS_BY_NAMESPACE.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
         "additionalProperties": _about(_TEST, _reference("test")),
         "maxProperties": limits.CONDITIONS,

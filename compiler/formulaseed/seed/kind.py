@@ -1,4 +1,4 @@
-"""Define what each phase of the compiler does with a seed."""
+"""Defines the kind "seed": the functions by which the compiler parses, checks, lints and sorts a seed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import Document, Kind
 from formulaseed.seed import surface
-from formulaseed.seed.write.autofix import with_steps_sorted
+from formulaseed.seed.write.autofix import sort_steps
 
 
 def _parse(document: Document, problems: Problems) -> surface.Program | None:
+    """Lower a document; return None, with the problem reported, if it cannot be read as a seed."""
     from formulaseed.seed.read.seed import lower_document
 
     return lower_document(document.tree, problems) if document.tree is not None else None
 
 
 def check(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
-    """Return the typed program. Formulas and rules are checked as seeds are."""
+    """Return the typed program with the steps that have no error. Formulas and rule files are checked by it, too."""
     from formulaseed.seed.check.program import check_program
 
     return check_program(program, problems)
 
 
 def _lint(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
+    """Report likely mistakes if the program could be checked, and apply the seed's suppressions to all `problems`."""
     from formulaseed.seed.lint import lint, suppress
 
     if written is not None and checked is not None:
@@ -30,11 +32,12 @@ def _lint(written: surface.Program | None, checked: nodes.Program | None, proble
     suppress(written.suppressions if written is not None else (), problems)
 
 
-def _in_order(document: Document, program: surface.Program | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+def _sort_steps(document: Document, program: surface.Program | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+    """Return the document's text, with the steps sorted by dependency if a step is used before it is defined (FS202)."""
     text = document.source.text
     if document.tree is None or program is None or all(d.code != "FS202" for d in diagnostics):
         return text
-    return with_steps_sorted(text, document.tree, program)
+    return sort_steps(text, document.tree, program)
 
 
-KIND = Kind("seed", _parse, check, _lint, in_order=_in_order)
+KIND = Kind("seed", _parse, check, _lint, in_order=_sort_steps)

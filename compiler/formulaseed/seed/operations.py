@@ -1,6 +1,6 @@
-"""Defines the operations of compute steps: one table, from which the reader, the schemas of seeds and drafts and the docs derive.
+"""Defines the operations of compute steps in one table, from which the reader, the schemas, the prompts and the docs derive.
 
-An entry lists the keys of a step and the kinds of their values; its `lower` makes the surface operation of the values. A
+An entry lists the keys of a step and the kinds of their values; its `lower` builds the surface operation from the values. A
 new operation is an entry here, and nothing else as long as it can be lowered to existing operations.
 """
 
@@ -26,7 +26,7 @@ Step = dict[str, Plain]
 
 @value_node
 class Key:
-    """A key of a step. `kind` says what its value is: one of `read.steps.READERS`."""
+    """A key of a step. `kind` selects the method that reads the value, from `read.steps.READERS`."""
 
     name: str
     kind: str
@@ -37,10 +37,10 @@ class Key:
 
 @value_node
 class OperationSpec:
-    """An operation: its keys beside `name`, `op`, `sources` and `allow`, what it gives, and how it is lowered.
+    """An operation of compute steps: its keys in addition to `COMMON_STEP_KEYS`, its result, and how a step is lowered.
 
-    Of the keys `one_of` a step has exactly one, of `any_of` at least one. `example` is a whole step; `also_called` are
-    names that other tools have for it.
+    A step has exactly one of the keys `one_of`, and at least one of `any_of`. `lower` builds the surface operation of a step
+    whose keys could be read. `example` is a whole step. `also_called` are the names of the operation in other tools.
     """
 
     name: str
@@ -54,23 +54,22 @@ class OperationSpec:
     also_called: str = ""
 
 
-COMMON_KEYS = ("name", "op", "sources", "allow")
-"""The keys of every step."""
+COMMON_STEP_KEYS = ("name", "op", "sources", "allow")
 
 
-def step_keys(operation: OperationSpec) -> tuple[str, ...]:
-    """Return the keys of a step with this operation."""
+def list_step_keys(operation: OperationSpec) -> tuple[str, ...]:
+    """Return the keys that a step with this operation can have."""
     return ("name", "op", *(key.name for key in operation.keys), "sources", "allow")
 
 
-def all_step_keys() -> tuple[str, ...]:
-    """Return the keys of steps, of any operation, each once."""
-    return tuple(dict.fromkeys(key for operation in OPERATIONS.values() for key in step_keys(operation)))
+def list_all_step_keys() -> tuple[str, ...]:
+    """Return the keys that a step of any operation can have, each once."""
+    return tuple(dict.fromkeys(key for operation in OPERATIONS.values() for key in list_step_keys(operation)))
 
 
 @cache
-def foreign_operations() -> dict[str, Help]:
-    """Return the names that other tools have for operations, each with the steps to write."""
+def list_foreign_operations() -> dict[str, Help]:
+    """Map each name that other tools have for an operation to the help that shows the steps to write."""
     steps: dict[str, list[str]] = {}
     for operation in OPERATIONS.values():
         example = json.dumps({key: value for key, value in operation.example.items() if key != "name"})
@@ -83,7 +82,8 @@ def foreign_operations() -> dict[str, Help]:
 
 
 def _define_filter(step: Arguments) -> surface.Operation:
-    condition = surface.all_of([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
+    """Return a filter with the conjunction of all conditions; `Broken`, with the problem reported, if there are none."""
+    condition = surface.join_conjuncts([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
     if condition is None:
         step.problems.report(catalogue.empty_filter(step.span))
         return Broken()
@@ -99,7 +99,7 @@ _REVIEW_FORMULA = Key("expr", "review formula", "A formula over fields of the re
 _RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}],)
 
 
-_KEYS_OF_AGGREGATES = {
+_AGGREGATE_KEYS = {
     "where": _WHERE,
     "field": Key(
         "field", "name", "One field of the review; a formula goes into `expr`.", examples=("meta.year", "meta.stars")
@@ -107,11 +107,11 @@ _KEYS_OF_AGGREGATES = {
     "expr": _REVIEW_FORMULA,
     "default": Key("default", "number", "The value over no reviews."),
 }
-_CONDITION_OF_REVIEW = Key("expr", "review condition", "A condition on the review", examples=("meta.stars <= 2",))
+_REVIEW_CONDITION = Key("expr", "review condition", "A condition on the review", examples=("meta.stars <= 2",))
 
 
-def aggregate_operation(entry: AggregateFunction) -> OperationSpec:
-    """Return the operation whose steps are an aggregate of the language."""
+def build_aggregate_operation(entry: AggregateFunction) -> OperationSpec:
+    """Return the operation of compute steps that computes the aggregate `entry` of the formula language."""
 
     def lower(step: Arguments) -> surface.Operation:
         operand = None
@@ -119,20 +119,20 @@ def aggregate_operation(entry: AggregateFunction) -> OperationSpec:
             operand = step.expressions.get("field") or step.expression("expr" if "expr" in entry.keys else "field")
         return ast.Aggregate(step.span, entry.name, operand, step.where, step.literals.get("default"))
 
-    choices = tuple(key for key in ("field", "expr") if key in entry.keys)
-    one_of = choices if len(choices) > 1 else ()
-    keys = [_KEYS_OF_AGGREGATES[key] for key in entry.keys]
+    operand_keys = [key for key in ("field", "expr") if key in entry.keys]
+    keys = {name: _AGGREGATE_KEYS[name] for name in entry.keys}
     if entry.takes == "condition":
-        keys = [_CONDITION_OF_REVIEW if key.name == "expr" else key for key in keys]
-    keys = [replace(key, required=True) if key.name in choices and not one_of else key for key in keys]
+        keys["expr"] = _REVIEW_CONDITION
+    if len(operand_keys) == 1:
+        keys[operand_keys[0]] = replace(keys[operand_keys[0]], required=True)
     return OperationSpec(
         entry.name,
         entry.description,
         entry.result_doc,
-        tuple(keys),
+        tuple(keys.values()),
         lower,
         {**entry.example},
-        one_of=one_of,
+        one_of=tuple(operand_keys) if len(operand_keys) > 1 else (),
         also_called=entry.also_called,
     )
 
@@ -159,7 +159,7 @@ _TABLE = (
         any_of=("extraction", "meta", "context", "where", "expr"),
         also_called="filter where flag condition predicate select match",
     ),
-    *(aggregate_operation(entry) for entry in AGGREGATES.values()),
+    *(build_aggregate_operation(entry) for entry in AGGREGATES.values()),
     OperationSpec(
         "lookup",
         "The value of the key that equals the source (`exact`), of the first key, in table order, that it contains "

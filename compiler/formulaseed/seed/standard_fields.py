@@ -8,8 +8,7 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.types import INTEGER, NUMBER, STRING, Type
 
 FIRST_YEAR = 1990
-LAST_YEAR = 2100
-"""An integer from the first to the last year may be a year."""
+LAST_YEAR = 2100  # an integer from the first to the last year may be a year
 
 _FIELDS: dict[str, tuple[Type, str]] = {
     "meta.stars": (NUMBER, "Stars that the review gives, 1 to 5"),
@@ -35,9 +34,9 @@ META = {name[5:]: ty for name, (ty, _) in _FIELDS.items() if name.startswith("me
 """Review metadata. `year` and `month` come from the date; `date` is an ISO date or date-time."""
 CONTEXT = {name[8:]: ty for name, (ty, _) in _FIELDS.items() if name.startswith("context.")}
 """The restaurant, as Yelp's business object has it. `is_open` is 1 or 0."""
-LISTED = "context.categories"
-"""The field that lists several values in one string."""
-BY_KIND = {"meta": META, "context": CONTEXT}
+CATEGORIES = "context.categories"
+"""The field that lists several categories in one string."""
+FIELDS_BY_NAMESPACE = {"meta": META, "context": CONTEXT}
 DESCRIPTIONS = {name: description for name, (_, description) in _FIELDS.items()}
 """The meanings of these fields, by namespace and name."""
 RANGES = {
@@ -50,7 +49,7 @@ RANGES = {
     "context.latitude": Range(-90, 90),
     "context.longitude": Range(-180, 180),
 }
-"""The ranges of these fields in Yelp's data. Rows beyond are accepted, so nothing is proved from them: only lints use them."""
+"""The ranges of these fields in Yelp's data. Rows with other values are accepted: only lints use the ranges, no proofs."""
 
 NAMESPACES = ("extraction", "meta", "context", "param")
 

@@ -1,6 +1,6 @@
-"""Defines the surface program, to which seed v1, seed v2 and rule files are lowered.
+"""Defines the surface program, the tree to which seed v1, seed v2 and rule files are lowered.
 
-Formulas and conditions are parsed, names are still strings, nothing is checked.
+In this tree formulas and conditions are parsed, names are still strings, and nothing is checked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @tree_node
 class Named:
-    """A name with the place where it was given."""
+    """A name, and the place in the file where it is written."""
 
     span: Span
     text: str
@@ -28,17 +28,23 @@ class Named:
 
 @tree_node
 class Filter:
+    """The operation of a filter: a condition on a review."""
+
     condition: ast.Expr
 
 
 @tree_node
 class Entry:
+    """A key of a lookup's table with its value."""
+
     key: Named
     value: ast.Literal
 
 
 @tree_node
 class Lookup:
+    """The operation that looks a string up in a table. `default` is None if the seed has none."""
+
     source: ast.Expr
     table: tuple[Entry, ...]
     match: str
@@ -47,34 +53,45 @@ class Lookup:
 
 @tree_node
 class Formula:
+    """The operation that computes a formula over earlier steps."""
+
     expression: ast.Expr
 
 
 @tree_node
 class Const:
+    """The operation whose value is a literal."""
+
     value: ast.Literal
 
 
 @tree_node
 class Rule:
+    """A rule of a case: the result `then` if `condition` holds."""
+
     condition: ast.Expr
     then: ast.Literal
 
 
 @tree_node
 class Case:
+    """The operation that returns the result of the first rule that holds, or else `otherwise`."""
+
     rules: tuple[Rule, ...]
     otherwise: ast.Literal
 
 
 @tree_node
 class NoLiteral(ast.Literal):
-    """In place of a literal that is missing or wrong, which has been reported."""
+    """A placeholder for a literal that is missing or wrong, which has been reported."""
 
 
 @tree_node
 class Broken:
-    """A step that could not be lowered, which has been reported. Its name is known, so that its uses are no errors too."""
+    """A placeholder for an operation that could not be lowered, which has been reported.
+
+    The step is kept for its name, so that uses of the step are not reported as well.
+    """
 
 
 Operation = Filter | ast.Aggregate | Lookup | Formula | Const | Case | Broken
@@ -82,7 +99,11 @@ Operation = Filter | ast.Aggregate | Lookup | Formula | Const | Case | Broken
 
 @tree_node
 class Step:
-    """A compute step, or a rule. `is_filter` is None where the operation is unknown: the step may be a filter or a value."""
+    """A compute step of a seed, or a formula of a rule file.
+
+    `is_filter` is None if the operation is unknown, so that the step may be a filter or a value. `sources` are the sentences
+    of the policy that the step comes from, verbatim.
+    """
 
     name: Named
     span: Span
@@ -90,11 +111,12 @@ class Step:
     is_filter: bool | None = False
     description: str = ""
     sources: tuple[str, ...] = ()
-    """Sentences of the policy that the step comes from, verbatim."""
 
-    def mentioned_names(self) -> Iterator[str]:
-        """Yield every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
-        parts = self.operation.rules if isinstance(self.operation, Case) else (self.operation,)
+    def find_mentioned_names(self) -> Iterator[str]:
+        """Yield every name in the operation, bare or dotted, in no particular order and with repeats; `$F` is yielded as `F`."""
+        parts: tuple[Operation | Rule, ...] = (self.operation,)
+        if isinstance(self.operation, Case):
+            parts = self.operation.rules
         for node in ast.walk(*(getattr(part, name) for part in parts for name in part.__dataclass_fields__)):
             if isinstance(node, ast.Name | ast.FilterName):
                 yield node.text
@@ -102,7 +124,7 @@ class Step:
 
 @tree_node
 class Property:
-    """A claim: `step` is `increasing` or `decreasing` in `variable`, another step."""
+    """A claim of the seed: the step `step` is `increasing` or `decreasing` (the direction) in another step, `variable`."""
 
     direction: str
     step: Named
@@ -111,7 +133,7 @@ class Property:
 
 @tree_node
 class Suppression:
-    """A warning that the seed's author allows, with the reason. `scope` is the JSON Pointer of the object that it covers."""
+    """A warning that the author suppresses, with the reason. `scope` is the JSON Pointer of the object that it covers."""
 
     code: Named
     reason: str
@@ -119,15 +141,17 @@ class Suppression:
 
 
 class CheckingDomain(nodes.Domain, Protocol):
-    """The entities of a domain, which can also check formulas over them."""
+    """The entities of a formula reference, over which formulas can be checked."""
 
     def record(self, used: Iterable[str]) -> tuple[nodes.InputField, ...]:
-        """Return the fields and entities among these full names, in the reference's order."""
+        """Return the fields and entities whose full names are in `used`, in the reference's order."""
         ...
 
 
 @tree_node
 class Program:
+    """A whole seed or rule file, parsed but not checked."""
+
     task_name: Named
     version: str = ""
     description: str = ""
@@ -135,10 +159,10 @@ class Program:
     fields: tuple[nodes.ExtractionField, ...] = ()
     meta: tuple[nodes.InputField, ...] = ()
     context: tuple[nodes.InputField, ...] = ()
-    """The declared fields, beside the standard ones."""
+    """The declared fields of the restaurant, without the standard ones."""
     parameters: tuple[nodes.Parameter, ...] = ()
     declared_at: Mapping[str, Span] = field(default_factory=dict)
-    """Where the name of each field and parameter is declared, by namespace and name."""
+    """The place of each declared field's and parameter's name, by namespace and name, such as `extraction.kind`."""
     review_handling: nodes.ReviewHandling | None = None
     passes: int = 1
     extraction_prompt: str = ""
@@ -148,35 +172,40 @@ class Program:
     steps_key: str = "compute"
     """The key of the steps in the document."""
     nameless: tuple[Step, ...] = ()
-    """Steps without a usable name, which has been reported; named by their places."""
+    """Steps without a usable name, which has been reported; their names are their places, such as `compute[3]`."""
     output: tuple[Named, ...] = ()
     properties: tuple[Property, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     reference: CheckingDomain | None = None
-    """The domain of steps that are formulas over its entities; then there are no reviews. None for a seed."""
+    """The formula reference whose entities the formulas read, in a rule file, which has no reviews; None for a seed."""
     new_scope: Callable[[Problems, Mapping[str, int]], SeedScope] | None = field(default=None, compare=False)
-    """Returns the scope in which such formulas are checked, given the place of each step."""
-    gives_numbers: bool = False
-    """Whether every step must be a number, as rules are."""
+    """A function that returns the scope of a rule file's formulas, given the index of each step; None for a seed."""
+    requires_numbers: bool = False
+    """True if every step must be a number or boolean, as in a rule file."""
     incomplete: frozenset[str] = frozenset()
-    """Sections and namespaces in which something could not be read, which has been reported: any name may be in there."""
+    """Sections and namespaces in which something could not be read, which has been reported: an unknown name may be there."""
     span: Span | None = field(default=None, compare=False)
 
 
-def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
-    """Return the conjunction; None if there is nothing to test."""
-    if len(conditions) <= 1:
-        return conditions[0] if conditions else None
+def join_conjuncts(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
+    """Return the conjunction of `conditions`, or None if there are none."""
+    if not conditions:
+        return None
+    if len(conditions) == 1:
+        return conditions[0]
     return ast.Logical(conditions[0].span, "and", tuple(conditions))
 
 
-def mapped(node: ast.Expr, change: Callable[..., ast.Expr], *context: object) -> ast.Expr:
-    """Return the expression with each of its operands changed; `change` takes an operand and the context."""
-    changed: dict[str, object] = {}
+def map_operands(node: ast.Expr, change: Callable[..., ast.Expr], *arguments: object) -> ast.Expr:
+    """Return a copy of `node` in which each operand is replaced by `change(operand, *arguments)`.
+
+    The name of a called function is not an operand.
+    """
+    operands: dict[str, object] = {}
     for name in node.__dataclass_fields__:
         part = getattr(node, name)
         if isinstance(part, tuple) and part and not isinstance(part[0], str):
-            changed[name] = tuple([change(operand, *context) for operand in part])
+            operands[name] = tuple([change(operand, *arguments) for operand in part])
         elif isinstance(part, ast.Expr) and not isinstance(node, ast.Call):
-            changed[name] = change(part, *context)
-    return replace(node, **changed) if changed else node  # type: ignore[arg-type]
+            operands[name] = change(part, *arguments)
+    return replace(node, **operands) if operands else node  # type: ignore[arg-type]

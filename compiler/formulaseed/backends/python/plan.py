@@ -37,7 +37,7 @@ from formulaseed.language.intervals import bounds_text, is_any
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
-from formulaseed.seed.standard_fields import BY_KIND
+from formulaseed.seed.standard_fields import FIELDS_BY_NAMESPACE
 from formulaseed.source.text import join_sentences
 
 Variables = Mapping[str, object]
@@ -218,7 +218,7 @@ class _SeedPlanner:
         """Print the names of all fields and parameters that the seed declares, by their sections in JSON."""
         entries = []
         for kind in INPUT_KINDS:
-            known = BY_KIND.get(kind.value, {})
+            known = FIELDS_BY_NAMESPACE.get(kind.value, {})
             names = [literal(name) for name in self.program.inputs(kind) if name not in known]
             if names:
                 entries.append(Code(f"{literal(kind.value)}: {tuple_text(names)}"))

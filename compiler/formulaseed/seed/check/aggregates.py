@@ -30,8 +30,8 @@ from formulaseed.language.typed import Expr
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, Base, Type, Value, join, literal_type
 from formulaseed.seed.check.scope import SeedScope
 
-_THERE_ARE_SOME = {True: {">": 0, "!=": 0, ">=": 1}, False: {"==": 0, "<=": 0, "<": 1}}
-"""The comparisons of a count with a number that say, if they are true or false, that there are some reviews."""
+_NON_EMPTY_COMPARISONS = {True: {">": 0, "!=": 0, ">=": 1}, False: {"==": 0, "<=": 0, "<": 1}}
+"""By truth and operator, the number for which `count <operator> number` with this truth proves that there are reviews."""
 
 
 class FormulaChecker(ExpressionChecker):
@@ -52,6 +52,7 @@ class FormulaChecker(ExpressionChecker):
         )
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
+        """Check an aggregate inside the formula; return an error expression, with the problem reported, if it is wrong."""
         return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
     def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
@@ -92,8 +93,8 @@ class AggregateChecker:
             facts = self.narrowing.split(where, facts)[0] if is_sound else facts.as_unknown()
         operand = self._check_operand(node, node.expression, facts)
         if operand.info.ty == BOOLEAN and AGGREGATES[node.function].takes == "number":
-            return self._count_of_true(node, where, operand) if is_sound else None
-        if node.default is not None and is_no_number(node.default):
+            return self._build_true_count(node, where, operand) if is_sound else None
+        if node.default is not None and is_not_numeric(node.default):
             help = help_for_quotes(node.default.value, NUMBER)
             self.problems.report(catalogue.default_not_numeric(node.default.span, node.function, help))
             return None
@@ -131,7 +132,7 @@ class AggregateChecker:
         if node.default.value is None:
             return replace(aggregate, default=build_literal(None, node.default.span))
         assert isinstance(node.default.value, int | float)
-        return _with_default(aggregate, build_literal(node.default.value, node.default.span))
+        return _set_default(aggregate, build_literal(node.default.value, node.default.span))
 
     def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
         """Return an operand that is a number or null. Reports, and returns an error for, any other."""
@@ -143,7 +144,7 @@ class AggregateChecker:
         self.problems.report(catalogue.not_numeric(operand.info.span, node.function, text, ty.noun, is_boolean))
         return build_error(operand.info.span)
 
-    def _count_of_true(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
+    def _build_true_count(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
         """Return the sum of a condition, which formulas of seeds v1 can have, as a count. Reports `max` and `min`: None."""
         if AGGREGATES[node.function].purpose != "total":
             self.problems.report(seed_v1.boolean_extreme(operand.info.span, node.function))
@@ -158,7 +159,7 @@ class AggregateChecker:
 
     def check_in_formula(self, node: ast.Aggregate, facts: Facts) -> Expr:
         """Check an aggregate that a formula evaluates under these facts; return an error if anything in it is wrong."""
-        guards = _guards(facts.path) if self._may_fail(node) else []
+        guards = _list_guards(facts.path) if self._may_fail(node) else []
         checked = self.check(node, facts.as_uncertain() if guards else Facts(is_certain=False))
         if checked is None:
             return build_error(node.span)
@@ -192,8 +193,8 @@ class AggregateChecker:
                 continue
             if not other.info.ty.is_numeric or not isinstance(default, int | float):
                 continue
-            if self._reviews_proved(formula.condition, truth) == self._own_conditions.get(inner):
-                aggregate = _with_default(inner, build_literal(default, other.info.span))
+            if self._find_proved_reviews(formula.condition, truth) == self._own_conditions.get(inner):
+                aggregate = _set_default(inner, build_literal(default, other.info.span))
                 info = Info(aggregate.info.ty, formula.info.span, aggregate.info.range)
                 return replace(aggregate, info=info, written=f"({expression_text(formula)})")
         return formula
@@ -214,7 +215,7 @@ class AggregateChecker:
 
     def _is_needless(self, guard: Expr, conditions: Sequence[Expr]) -> bool:
         """Return True if the guard only says that some reviews match: without any, nothing can fail."""
-        matched = self._reviews_proved(guard, True)
+        matched = self._find_proved_reviews(guard, True)
         if matched is None or not matched.issubset(conditions):
             return False
         rest = [node for part in conditions if part not in matched for node in typed.walk(part)]
@@ -232,20 +233,20 @@ class AggregateChecker:
                 return True
         return False
 
-    def _reviews_proved(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
+    def _find_proved_reviews(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
         """Return the conditions on the reviews of which `condition` proves that there are some; None if it proves nothing."""
         match condition:
             case typed.Not(operand):
-                return self._reviews_proved(operand, not truth)
+                return self._find_proved_reviews(operand, not truth)
             case typed.Comparison(value, (sign,), (typed.Literal(bound),)):
                 aggregate = self.scope.aggregate_of(value)
                 if aggregate is not None and aggregate.entry.counts:
-                    is_some = bound == _THERE_ARE_SOME[truth].get(sign)
+                    is_some = bound == _NON_EMPTY_COMPARISONS[truth].get(sign)
                     return frozenset(typed.conjuncts(aggregate.where)) if is_some else None
         return None
 
 
-def _with_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.Aggregate:
+def _set_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.Aggregate:
     """Return an aggregate that is null over no reviews with a number as its default."""
     assert isinstance(default.value, int | float)
     info = aggregate.info
@@ -260,21 +261,21 @@ def _may_overflow(node: ast.Aggregate, known: Range) -> bool:
     return intermediate is not None and not intermediate(known).is_bounded
 
 
-def is_no_number(default: ast.Literal) -> bool:
+def is_not_numeric(default: ast.Literal) -> bool:
     """Return True if a literal is neither a number nor null."""
     return default.value is not None and (isinstance(default.value, bool) or not isinstance(default.value, int | float))
 
 
-def _guards(path: Path | None) -> list[Expr]:
+def _list_guards(path: Path | None) -> list[Expr]:
     """Return the conditions on the way to a place, in their order, each as one that is true there."""
     guards: list[Expr] = []
     while path is not None:
-        guards.append(_test(path.condition, path.truth))
+        guards.append(_build_truth_test(path.condition, path.truth))
         path = path.before
     return guards[::-1]
 
 
-def _test(value: Expr, truth: bool) -> Expr:
+def _build_truth_test(value: Expr, truth: bool) -> Expr:
     """Return the condition that a value counts as true, or as false, like null, 0 and the empty string."""
     ty = value.info.ty
     span = value.info.span

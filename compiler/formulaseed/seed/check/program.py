@@ -23,11 +23,13 @@ from formulaseed.seed.check.steps import NARROWING_SIZE, StepChecker
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program:
-    """Return the program with the steps that have no error."""
+    """Return the typed program with the steps that have no error; add every error and warning to `problems`."""
     return _ProgramChecker(program, problems).run()
 
 
 class _ProgramChecker:
+    """A checker of one surface program."""
+
     def __init__(self, program: surface.Program, problems: Problems) -> None:
         self.program = program
         self.problems = problems
@@ -47,7 +49,7 @@ class _ProgramChecker:
         self.scope.incomplete = program.incomplete
         self.scope.nameless = frozenset(step.name.text for step in program.nameless)
         self.scope.section = program.steps_key
-        narrowing = Narrowing(self._condition_to_follow, self._non_empty)
+        narrowing = Narrowing(self._find_small_condition, self._find_non_empty)
         self.scope.add_aggregate = self._add_aggregate
         self.steps = StepChecker(program, self.scope, narrowing)
 
@@ -57,11 +59,11 @@ class _ProgramChecker:
             return program.new_scope(self.problems, self._number_steps())
         uses: dict[str, frozenset[str]] = {}
         for step in program.steps:
-            uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.mentioned_names())
+            uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.find_mentioned_names())
         return SeedScope(
             self.problems,
             self.inputs,
-            _bounds(program),
+            _build_bounds(program),
             self._number_steps(),
             uses,
             frozenset(step.name.text for step in program.steps if step.is_filter),
@@ -98,7 +100,7 @@ class _ProgramChecker:
         """Make an aggregate known, by the name of the step that consists of it, if there is one."""
         if aggregate.entry.empty_value is None:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
-            self.partial.append((name, self._required_by(aggregate.where)))
+            self.partial.append((name, self._expand_conjuncts(aggregate.where)))
 
     def _number_steps(self) -> dict[str, int]:
         places: dict[str, int] = {}
@@ -112,27 +114,27 @@ class _ProgramChecker:
 
     # --- for narrowing
 
-    def _condition_to_follow(self, name: str) -> Expr | None:
+    def _find_small_condition(self, name: str) -> Expr | None:
         """Return the condition of a filter, unless it is large with the filters that it uses."""
-        return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= NARROWING_SIZE else None
+        return self._find_filter_condition(name) if self.scope.sizes.get(name, 0) <= NARROWING_SIZE else None
 
-    def _filter_condition(self, name: str) -> Expr | None:
+    def _find_filter_condition(self, name: str) -> Expr | None:
         """Return the condition of a filter; None if it is unknown or has an error."""
         step = self.scope.filters.get(name)
         return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 
-    def _non_empty(self, count: Expr) -> tuple[Expr, ...]:
+    def _find_non_empty(self, count: Expr) -> tuple[Expr, ...]:
         """Return the aggregates that have a value if `count` is 1 or more: those over reviews that include the counted ones."""
         aggregate = self.scope.aggregate_of(count)
         if aggregate is None or not aggregate.entry.counts:
             return ()
-        known = self.including.get(aggregate) or (self._required_by(aggregate.where), 0, ())
+        known = self.including.get(aggregate) or (self._expand_conjuncts(aggregate.where), 0, ())
         required, compared, including = known
         including += tuple(partial for partial, needed in self.partial[compared:] if needed <= required)
         self.including[aggregate] = (required, len(self.partial), including)
         return including
 
-    def _required_by(self, where: Expr | None) -> frozenset[Expr]:
+    def _expand_conjuncts(self, where: Expr | None) -> frozenset[Expr]:
         """Return the conjuncts of a condition, those of its filters in place of their names."""
         required: set[Expr] = set()
         followed: set[Expr] = set()
@@ -141,7 +143,7 @@ class _ProgramChecker:
             part = stack.pop()
             inner = None
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
-                inner = self._filter_condition(part.symbol.name)
+                inner = self._find_filter_condition(part.symbol.name)
             if inner is None:
                 required.add(part)
             elif part not in followed:
@@ -154,11 +156,11 @@ class _ProgramChecker:
     def _check_output(self) -> None:
         returned = {name.text for name in self.program.output}
         for name in self.program.output:
-            step = self._step_called(name, returned)
+            step = self._find_step(name, returned)
             if step is not None and step.aggregate is not None and step.aggregate.needs_default:
                 self.scope.report_default_needed(step.aggregate, step)
 
-    def _step_called(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
+    def _find_step(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
         """Return the step with a value that is named outside of formulas; None, with the problem reported, if there is none.
 
         A step that is `named` already is not suggested.
@@ -182,13 +184,13 @@ class _ProgramChecker:
         properties = []
         uses = program.uses() if self.program.properties else {}
         for claim in self.program.properties:
-            steps = [self._step_called(name) for name in (claim.step, claim.variable)]
+            steps = [self._find_step(name) for name in (claim.step, claim.variable)]
             for name, step in zip((claim.step, claim.variable), steps, strict=True):
                 if step is not None and not step.ty.is_numeric:
                     self.problems.report(catalogue.without_order(name.span, name.text, step.ty.noun))
             if None in steps or self.scope.broken:  # a step that has errors may depend on anything
                 continue
-            if claim.variable.text not in _all_uses(uses, claim.step.text):
+            if claim.variable.text not in _find_all_uses(uses, claim.step.text):
                 self.problems.report(catalogue.independent(claim.variable.span, claim.step.text, claim.variable.text))
             properties.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
         return replace(program, properties=tuple(properties))
@@ -202,8 +204,8 @@ class _ProgramChecker:
             description=program.description,
             keywords=tuple(keyword.text for keyword in program.keywords),
             fields=program.fields,
-            meta=_inputs(standard_fields.META, program.meta),
-            context=_inputs(standard_fields.CONTEXT, program.context),
+            meta=_merge_inputs(standard_fields.META, program.meta),
+            context=_merge_inputs(standard_fields.CONTEXT, program.context),
             parameters=program.parameters,
             review_handling=program.review_handling,
             passes=program.passes,
@@ -216,7 +218,7 @@ class _ProgramChecker:
         )
 
 
-def _all_uses(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
+def _find_all_uses(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
     """Return the steps and filters that a step uses, directly or through others."""
     reached: set[str] = set()
     stack = [name]
@@ -227,21 +229,21 @@ def _all_uses(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
     return reached
 
 
-def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:
+def _merge_inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:
     """Return the standard fields and the declared ones; a declaration of a standard field takes its place."""
     fields = {name: nodes.InputField(name, ty, "") for name, ty in standard.items()}
     return tuple((fields | {field.name: field for field in declared}).values())
 
 
-def _bounds(program: surface.Program) -> dict[Symbol, Range]:
+def _build_bounds(program: surface.Program) -> dict[Symbol, Range]:
     """Return the range of each numeric extraction field and parameter."""
     ranges: dict[Symbol, Range] = {}
     for kind, bounded in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.PARAMETER, program.parameters)):
-        ranges |= {Symbol(kind, item.name): _range(item) for item in bounded if item.ty.is_numeric}
+        ranges |= {Symbol(kind, item.name): _build_range(item) for item in bounded if item.ty.is_numeric}
     return ranges
 
 
-def _range(bounded: nodes.ExtractionField | nodes.Parameter) -> Range:
+def _build_range(bounded: nodes.ExtractionField | nodes.Parameter) -> Range:
     any_value = intervals.INPUT_INTEGER if bounded.ty.base is Base.INTEGER else intervals.INPUT_NUMBER
     low = any_value.low if bounded.minimum is None else intervals.round_down(bounded.minimum)
     high = any_value.high if bounded.maximum is None else -intervals.round_down(-bounded.maximum)

@@ -103,12 +103,15 @@ class SeedScope(StepScope):
         return cycles
 
     def is_known(self, text: str) -> bool:
+        """Return True if `text` is a step's name, or has a namespace."""
         return "." in text or text in self.places
 
     def is_step(self, text: str) -> bool:
+        """Return True if `text` is the name of any step of the program, also of a later one."""
         return text in self.places
 
     def type_of(self, node: ast.Expr) -> Type | None:
+        """Return the type of a field, parameter or earlier step; None for an unknown name and for any other expression."""
         if not isinstance(node, ast.Name):
             return None
         prefix, _, rest = node.text.partition(".")
@@ -130,6 +133,7 @@ class SeedScope(StepScope):
         )
 
     def names(self) -> Iterator[str]:
+        """Yield the names that a formula can contain: steps with values, bare names of fields, and functions."""
         yield from self._values()
         for fields in self.inputs.values():
             yield from fields
@@ -146,6 +150,10 @@ class SeedScope(StepScope):
         return [f"{kind.value}.{name}" for kind in order if name in self.inputs.get(kind, {})]
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
+        """Return the reference that a name is; an error expression, with the problem reported once, if it has no meaning here.
+
+        `per_review` is True in a condition or formula on single reviews.
+        """
         if "." in name.text:
             return self._field(name, per_review)
         text = name.text
@@ -162,6 +170,7 @@ class SeedScope(StepScope):
         return build_error(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
+        """Return the reference to a filter; an error expression, with the problem reported once, if it cannot be used here."""
         text = name.text
         span = name.span
         if text in self.filters:
@@ -177,6 +186,7 @@ class SeedScope(StepScope):
         return build_error(span)
 
     def _help_for_filter(self, name: str) -> Help:
+        """Return the help for an unknown filter: a similar filter, or the fields that have the name."""
         filters = self.filter_names | self.unclear
         known = [step for step in self.places if step in filters and step != self.current]
         fields = self._fields_called(name, None, per_review=True)
@@ -189,7 +199,7 @@ class SeedScope(StepScope):
 
     @property
     def _here(self) -> int:
-        """The position of the current step; that behind all steps if it has no name."""
+        """The index of the current step; the number of all steps if it has no name."""
         return self.places.get(self.current, len(self.places))
 
     def _is_later(self, name: str) -> bool:
@@ -197,7 +207,7 @@ class SeedScope(StepScope):
         return self.places.get(name, -1) > self._here
 
     def _may_be_nameless(self, name: str) -> bool:
-        """Return True if a name that no field has may be that of another step, whose own name could not be read."""
+        """Return True if `name`, which no field has, may be the name of a step whose name could not be read."""
         is_alone = self.nameless == {self.current}
         return "compute" in self.incomplete and not is_alone and not self._fields_called(name, None, per_review=True)
 
@@ -244,7 +254,10 @@ class SeedScope(StepScope):
         return sum(1 for _ in typed.walk(condition)) + sum(self.sizes.get(name, 1) - 1 for name in filters)
 
     def _help_for_bare(self, text: str, per_review: bool) -> Help:
-        """Return the help for a bare name that has no meaning. Only a number of names get suggestions: they take time."""
+        """Return the help for a bare name that has no meaning.
+
+        Finding suggestions takes time, so each call uses up one of a limited number; later names get a fixed text.
+        """
         self._suggestions -= 1
         if self._suggestions < 0:
             return catalogue.FIX_OTHERS_FIRST
@@ -261,6 +274,7 @@ class SeedScope(StepScope):
         return self._suggest_step(text)
 
     def _suggest_step(self, name: str) -> Help:
+        """Return the help for an unknown step: a similar earlier step, else a later one, else a quoted enum value."""
         steps = list(self._values())
         before = [step for step in steps if self.places[step] < self._here]
         unread = [name] if self.incomplete else []
@@ -291,6 +305,7 @@ class SeedScope(StepScope):
         return self._suggest_namespace(prefix, rest, close, likely)
 
     def _suggest_namespace(self, prefix: str, rest: str, close: str | None, likely: SymbolKind | None) -> Help:
+        """Return the help for an unknown namespace: a similar field of the `likely` one, else the known namespaces."""
         if likely is not None:
             similar = find_closest(rest, self.inputs.get(likely, ()))
             if similar is not None or close is not None:

@@ -49,6 +49,7 @@ class StepScope(Scope, ABC):
         return value if isinstance(value, typed.Aggregate) else None
 
     def results_of(self, step: str) -> Sequence[Value] | None:
+        """Return the literals that a `const` or `case` step can have as its value; None for any other step."""
         match self.steps[step].operation:
             case nodes.Const(value):
                 return [value]
@@ -97,6 +98,10 @@ class StepScope(Scope, ABC):
         return self.steps.get(expression.symbol.name)
 
     def report_missing_default(self, expression: typed.Expr) -> bool:
+        """Report that an aggregate is used without a default, once for each aggregate.
+
+        Returns False, with nothing reported, if `expression` is no aggregate or needs no default.
+        """
         aggregate = self.aggregate_of(expression)
         if aggregate is None or not aggregate.needs_default:
             return False
@@ -104,6 +109,7 @@ class StepScope(Scope, ABC):
         return True
 
     def exactness_of_step(self, step: str) -> Exactness:
+        """Return how exactly the value of a step can be computed; keeps the results of all steps that it depends on."""
         stack = [step]
         while stack:  # not recursive: a long chain of steps may use one another
             name = stack[-1]

@@ -27,15 +27,13 @@ from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, NUMBER, STRING, Base, Type, Value, join, literal_type
 from formulaseed.seed import surface
-from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, is_no_number
+from formulaseed.seed.check.aggregates import AggregateChecker, FormulaChecker, is_not_numeric
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
-MAX_COMPARED_RULES = 40
-"""In a longer case a rule is not compared with each one before it: the time grows with their square."""
-_ALL_TAKEN = "the rules before it take every restaurant"
-NARROWING_SIZE = 200
-"""With more terms, those of its filters included, a condition is not checked for being constant: it takes time."""
+MAX_COMPARED_RULES = 40  # comparing each rule with all earlier ones takes time that grows with the square
+_ALL_TAKEN_REASON = "the rules before it take every restaurant"
+NARROWING_SIZE = 200  # conditions with more terms, filters expanded, are not checked for being constant: it takes time
 
 
 class StepChecker:
@@ -154,7 +152,7 @@ class StepChecker:
         """Check a lookup; None if its source or a value of its table has an error."""
         source = self._check_lookup_source(operation)
         literals = [entry.value for entry in operation.table]
-        wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
+        wrong = [value for value in literals if operation.match == "substring_max" and is_not_numeric(value)]
         for value in wrong:
             self.problems.report(catalogue.table_not_numeric(value.span, help_for_quotes(value.value, NUMBER)))
         if operation.default is not None:
@@ -166,7 +164,7 @@ class StepChecker:
         if joined is None or source.info.ty.is_error or not can_match or not _are_complete(literals):
             return None
         lookup = _build_lookup(operation, source)
-        return self._build(step, lookup, joined, _literal_range(literals))
+        return self._build(step, lookup, joined, _find_literal_range(literals))
 
     def _check_lookup_source(self, operation: surface.Lookup) -> Expr:
         """Check the source of a lookup, which must be a string; return an error for any other value."""
@@ -208,7 +206,7 @@ class StepChecker:
             self.problems.report(catalogue.always_null(expression.span, "this"))
             return None
         if self.program.reference is not None:
-            if self.program.gives_numbers and checked.info.ty.base is Base.STRING:
+            if self.program.requires_numbers and checked.info.ty.base is Base.STRING:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
             checked = checker.convert_to_float(checked)
@@ -221,7 +219,7 @@ class StepChecker:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
         ty = _join_types([literal], "constants", self.scope)
-        return self._build(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
+        return self._build(step, nodes.Const(literal.value), ty, _find_literal_range([literal])) if ty else None
 
     def _check_case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
         """Check a case rule by rule; None if a condition or a result has an error."""
@@ -248,7 +246,9 @@ class StepChecker:
             return None
         if joined is None or not is_sound or not is_complete:
             return None
-        return self._build(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
+        return self._build(
+            step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _find_literal_range(literals)
+        )
 
 
 def _build_lookup(operation: surface.Lookup, source: Expr) -> nodes.Lookup:
@@ -261,7 +261,7 @@ def _build_lookup(operation: surface.Lookup, source: Expr) -> nodes.Lookup:
 
 
 class RuleReachability:
-    """Follows the rules of one case, each with the facts that hold before it: which are reachable, which verdicts are given."""
+    """The rules of one case, added in order with the facts that hold before each, and the reasons why some can never fire."""
 
     def __init__(self, narrowing: Narrowing, problems: Problems) -> None:
         self.narrowing = narrowing
@@ -274,13 +274,13 @@ class RuleReachability:
 
     def add(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
         """Add the next rule, whose condition was checked under the facts. Return the facts if the rule does not fire."""
-        never = self.closed or (_ALL_TAKEN if facts.impossible else "")
+        never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         if_met, if_not = checker.split_facts(condition, facts)
         truth = None if if_met.impossible is if_not.impossible else if_not.impossible
         if not never and truth is False:
             never = explain_constant(condition, checker.constants, facts, self.narrowing)
         elif not never:
-            never = self._earlier_rule(if_met)
+            never = self._find_covering_rule(if_met)
         if truth and not self.closed:
             reason = explain_constant(condition, checker.constants, facts, self.narrowing)
             self.closed = f"the rule before it always holds, as {reason}"
@@ -293,7 +293,7 @@ class RuleReachability:
 
     def report(self, otherwise: ast.Literal, facts: Facts) -> None:
         """Report the unreachable rules; `facts` hold where no rule fires, for the `else`."""
-        never = self.closed or (_ALL_TAKEN if facts.impossible else "")
+        never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
         verdicts = [value for _, value, never in rules if not never]
         for number, (span, value, never) in enumerate(rules):
@@ -301,7 +301,7 @@ class RuleReachability:
                 lost = "" if value in verdicts else value_text(value)
                 self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
-    def _earlier_rule(self, if_met: Facts) -> str:
+    def _find_covering_rule(self, if_met: Facts) -> str:
         """Return that an earlier rule fires wherever `if_met`, the facts of a rule, hold; empty if none does."""
         if len(self.before) > MAX_COMPARED_RULES:
             return ""
@@ -333,22 +333,22 @@ def _join_types(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) ->
             ty = literal_type(literal.value)
             sorts.setdefault(Base.NUMBER if ty.is_numeric else ty.base, []).append(literal)
     if len(sorts) <= 1:
-        return _common(present)
+        return _join_all_types(present)
     _report_mixed(list(sorts.values()), noun, scope)
     return None
 
 
-def _common(literals: Sequence[ast.Literal]) -> Type:
+def _join_all_types(literals: Sequence[ast.Literal]) -> Type:
     return reduce(lambda joined, ty: join(joined, ty) or ERROR, [literal_type(literal.value) for literal in literals])
 
 
 def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: SeedScope) -> None:
     """Report the literals that are not of the most frequent sort; `sorts` are in the order of their first literals."""
     most = max(sorts, key=len)
-    expected = f"{'first' if most is sorts[0] else 'mostly'} {_common(most).noun}"
+    expected = f"{'first' if most is sorts[0] else 'mostly'} {_join_all_types(most).noun}"
     for literal in (literal for sort in sorts if sort is not most for literal in sort):
         actual = literal_type(literal.value).noun
-        help = help_for_quotes(literal.value, _common(most))
+        help = help_for_quotes(literal.value, _join_all_types(most))
         scope.problems.report(catalogue.literal_types_differ(literal.span, noun, expected, actual, help))
 
 
@@ -365,7 +365,7 @@ def _is_formula(text: str, scope: SeedScope) -> bool:
     )
 
 
-def _literal_range(literals: Sequence[ast.Literal]) -> Range | None:
+def _find_literal_range(literals: Sequence[ast.Literal]) -> Range | None:
     """Return the range of the literals that are not null; None if any of them is no number."""
     values = [literal.value for literal in literals if literal.value is not None]
     ranges = [intervals.point(value) for value in values if isinstance(value, int | float)]

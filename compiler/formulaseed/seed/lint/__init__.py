@@ -1,7 +1,7 @@
-"""Warns of likely mistakes by every rule over a program, and applies the seed's suppressions.
+"""Warns of likely mistakes by running every lint over a program, and applies the seed's suppressions.
 
-In: a program as written, and as checked; of one with errors, its sound steps. Out: warnings and notes, of a code that
-says the same of several keywords, values or inputs a single one.
+In: a program as written, and as checked; if it has errors, only its valid steps are. Out: warnings and notes; those of one code
+that say the same of several keywords, values or inputs are merged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from formulaseed.seed.surface import Suppression
 
 
 def lint(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
-    """Report likely mistakes in a program, which is given as written and as checked."""
+    """Add warnings of likely mistakes to `problems`. `written` and `program` are the same seed, parsed and checked.
+
+    Unused parts are only reported if there are no errors.
+    """
     lint_keywords(written.keywords, problems)
     lint_lookups(written, program, problems)
     lint_years(program, problems)
@@ -31,21 +34,26 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
 
 
 def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
-    """Discard the warnings that the seed suppresses, note suppressions that cover nothing, and merge the rest by code."""
+    """Remove the warnings that the seed suppresses from `problems`, and merge the rest by code.
+
+    Reports suppressions that cover nothing, unless there are errors, which may hide warnings.
+    """
     covered: dict[tuple[str, str], list[Diagnostic]] = {}
-    for warning in problems.sorted() if suppressions else ():
-        for scope in _scopes(warning.pointer) if warning.severity != "error" else ():
+    warnings = [problem for problem in problems.sorted() if problem.severity != "error"] if suppressions else []
+    for warning in warnings:
+        for scope in _list_scopes(warning.pointer):
             covered.setdefault((warning.code, scope), []).append(warning)
     suppressed = [covered.get((suppression.code.text, suppression.scope), []) for suppression in suppressions]
-    unused = [suppression.code for suppression, warnings in zip(suppressions, suppressed, strict=True) if not warnings]
+    unused = [suppression.code for suppression, matches in zip(suppressions, suppressed, strict=True) if not matches]
     problems.discard(chain.from_iterable(suppressed))
-    for code in unused if not problems.has_errors else ():
-        problems.report(catalogue.unused_suppression(code.span, code.text))
+    if not problems.has_errors:
+        for code in unused:
+            problems.report(catalogue.unused_suppression(code.span, code.text))
     problems.merge(catalogue.merge_by_code)
 
 
-def _scopes(pointer: str) -> Iterator[str]:
-    """Yield the places whose suppressions cover a warning: its own, and those of the objects around it."""
+def _list_scopes(pointer: str) -> Iterator[str]:
+    """Yield the JSON Pointers whose suppressions cover a warning at `pointer`: its own, and those of the objects around it."""
     yield pointer
     while pointer:
         pointer = pointer.rpartition("/")[0]

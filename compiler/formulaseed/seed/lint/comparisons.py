@@ -22,7 +22,7 @@ from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import surface
-from formulaseed.seed.standard_fields import LISTED, RANGES
+from formulaseed.seed.standard_fields import CATEGORIES, RANGES
 
 MAX_ACRONYM = 3
 """A category of at most this many letters may be written in capitals, such as `BBQ`."""
@@ -32,8 +32,8 @@ _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
     """Warn of comparisons with a category, and with a number that a standard field does not have, and of white space."""
     certain = problems.find_places("FS603")
-    lists = lists_of(program)
-    ranges = {_symbol(name): known for name, known in RANGES.items()}
+    lists = find_category_lists(program)
+    ranges = {_parse_symbol(name): known for name, known in RANGES.items()}
     for step in program.steps:
         for expression in step.expressions():
             for node in typed.walk(expression):
@@ -52,28 +52,28 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
                 ranges[symbol] = ranges[source]
 
 
-def lists_of(program: nodes.Program) -> set[Symbol]:
+def find_category_lists(program: nodes.Program) -> set[Symbol]:
     """Return the list of categories and the steps that repeat it, which may replace a missing one."""
-    lists = {_symbol(LISTED)}
+    lists = {_parse_symbol(CATEGORIES)}
     for step in program.steps:
         if isinstance(step.operation, nodes.Formula) and _is_list(step.operation.expression, lists):
             lists.add(Symbol(SymbolKind.STEP, step.name))
     return lists
 
 
-def _symbol(name: str) -> Symbol:
+def _parse_symbol(name: str) -> Symbol:
     space, _, bare = name.partition(".")
     return Symbol(SymbolKind(space), bare)
 
 
-def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+def _list_pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
     """Yield the comparisons of a chain: left side, operator, right side."""
     yield from zip((node.first, *node.rest), node.operators, node.rest, strict=False)
 
 
-def pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+def list_pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
     """Yield the comparisons of a chain from either side: `a < b` and `b > a`. The operator is empty for a mirrored `in`."""
-    for left, operator, right in _pairs(node):
+    for left, operator, right in _list_pairs(node):
         yield left, operator, right
         yield right, MIRRORED.get(operator, ""), left
 
@@ -83,7 +83,7 @@ def pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, str, E
 
 def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
     """Warn of a comparison that is constant by the usual range of a field; nothing else is proved from such a range."""
-    for side, sign, other in pairs_from_both_sides(node):
+    for side, sign, other in list_pairs_from_both_sides(node):
         field = side.operand if isinstance(side, typed.Present) else side
         known = ranges.get(field.symbol) if isinstance(field, typed.Ref) else None
         if known is None or not sign:
@@ -108,16 +108,16 @@ def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: P
 
 def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
     """Warn of a category in other case than Yelp's, and of one that is compared with the list of all."""
-    for left, operator, right in _pairs(node):
+    for left, operator, right in _list_pairs(node):
         is_left = _is_list(left, lists)
         is_right = _is_list(right, lists)
         if operator in ("in", "not in") and is_right:
-            text = _string(left)
-            if text and title_case(text) != text:
-                problems.report(catalogue.other_case(left.info.span, text, title_case(text), is_there=False))
+            text = _get_string(left)
+            if text and format_title_case(text) != text:
+                problems.report(catalogue.other_case(left.info.span, text, format_title_case(text), is_there=False))
         elif operator in ("==", "!=", "in", "not in") and (is_left or is_right):
             source, literals = (left, list_items(right)) if is_left else (right, list_items(left))
-            texts = [_string(literal) for literal in literals]
+            texts = [_get_string(literal) for literal in literals]
             # several categories, or none, are compared with the whole on purpose
             if all(texts) and not any("," in text for text in texts):
                 _report_whole_list(node, source, operator, texts, literals[0], problems)
@@ -130,7 +130,7 @@ def _report_whole_list(
     word, joint = ("not in", " and ") if operator in ("!=", "not in") else ("in", " or ")
     name = expression_text(source)
     categories = f"coalesce({name}, '')" if source.info.ty.nullable else operand_text(source)
-    formula = joint.join(f"{literal_text(title_case(text))} {word} {categories}" for text in texts)
+    formula = joint.join(f"{literal_text(format_title_case(text))} {word} {categories}" for text in texts)
     span = node.info.span
     help: Help
     if span.source.text.startswith('"', span.start):  # the key of a condition object
@@ -156,11 +156,11 @@ def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
             return False
 
 
-def _string(expression: Expr) -> str:
+def _get_string(expression: Expr) -> str:
     return expression.value if isinstance(expression, typed.Literal) and isinstance(expression.value, str) else ""
 
 
-def title_case(text: str) -> str:
+def format_title_case(text: str) -> str:
     """Return a category as Yelp writes it, if it is all in small letters or capitals; else the text itself."""
     is_upper = text.isupper() and len(text) > MAX_ACRONYM
     if not (text.islower() or is_upper):
@@ -178,11 +178,11 @@ def _lint_space(expression: Expr, problems: Problems) -> None:
         id(left)
         for node in nodes
         if isinstance(node, typed.Comparison)
-        for left, operator, right in _pairs(node)
+        for left, operator, right in _list_pairs(node)
         if operator in ("in", "not in") and not isinstance(right, typed.List)
     }
     for node in nodes:
-        text = _string(node)
+        text = _get_string(node)
         if text.strip() not in ("", text) and id(node) not in searched:
             problems.report(catalogue.surrounding_space(node.info.span, text, "the string"))
 
@@ -197,8 +197,10 @@ def lint_case_of_keys(lookup: surface.Lookup, is_list: bool, problems: Problems)
     for entry in lookup.table:
         key = entry.key.text
         span = entry.key.span
-        if is_list and title_case(key) != key:
-            problems.report(catalogue.other_case(span, key, title_case(key), is_there=title_case(key) in keys))
+        if is_list and format_title_case(key) != key:
+            problems.report(
+                catalogue.other_case(span, key, format_title_case(key), is_there=format_title_case(key) in keys)
+            )
             continue
         other = first.setdefault(key.casefold(), entry)
         if other.value.value != entry.value.value:

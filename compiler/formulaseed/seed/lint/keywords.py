@@ -1,4 +1,4 @@
-"""Warns of keywords of the filter that match unintended words, or miss intended ones.
+"""Warns of keywords of the filter that match unintended words or miss intended ones.
 
 A review is relevant if its text contains a keyword anywhere, case ignored; so `nut` finds "minute", and
 `allergy` does not find "allergies".
@@ -55,26 +55,26 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
             problems.report(catalogue.keyword_repeated(keyword.span, keyword.text, seen[text]))
             continue
         seen[text] = keyword.text
-        if (never := _never_matches(keyword)) is not None:
+        if (never := _check_can_match(keyword)) is not None:
             problems.report(never)
         elif len(text) <= MAX_LINTED_LENGTH:
-            if shorter := _found_by(text, folded - {text}):
+            if shorter := _find_keyword_in(text, folded - {text}):
                 problems.report(catalogue.keyword_covered(keyword.span, keyword.text, shorter))
                 continue
             bare = text.strip()
-            if bare != text and not _words_around(bare, folded):  # there the space keeps the longer words out
+            if bare != text and not _find_words_around(bare, folded):  # there the space keeps the longer words out
                 problems.report(catalogue.surrounding_space(keyword.span, keyword.text, "the keyword"))
-            if words := _words_around(text, folded):
+            if words := _find_words_around(text, folded):
                 problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, words))
             _lint_inflections(keyword, text, folded, problems)
 
 
-def _never_matches(keyword: Named) -> Diagnostic | None:
-    """Return why no review contains the keyword; None if one may."""
+def _check_can_match(keyword: Named) -> Diagnostic | None:
+    """Return the warning that no review can contain the keyword, or None if a review may."""
     text = keyword.text
     span = keyword.span
     if _PATTERN.search(text):
-        return catalogue.keyword_pattern(span, text, _words_of(text))
+        return catalogue.keyword_pattern(span, text, _list_pattern_words(text))
     if any(unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for character in text):
         return catalogue.keyword_characters(span, text, "a control or unassigned character", "")
     composed = unicodedata.normalize("NFC", text)
@@ -102,8 +102,8 @@ MAX_CHOICES = 8
 MIN_WORD_LENGTH = 2
 
 
-def _words_of(pattern: str) -> list[str]:
-    """Return the keywords that find the same as a simple regular expression; none if there may be too many."""
+def _list_pattern_words(pattern: str) -> list[str]:
+    """Return the keywords that match what a simple regular expression matches; none if there may be too many."""
     if _OPEN.search(pattern):
         return []
     texts = pattern.split("|") if "(" not in pattern else [pattern]
@@ -111,20 +111,20 @@ def _words_of(pattern: str) -> list[str]:
         texts = [choice for text in texts for choice in _expand_choice(text)]
         if len(texts) > MAX_CHOICES:
             return []
-    words = dict.fromkeys(filter(None, map(_plain_text, texts)))
+    words = dict.fromkeys(filter(None, map(_simplify_pattern, texts)))
     if min(map(len, words), default=MIN_WORD_LENGTH) < MIN_WORD_LENGTH:
         return []  # `[sic]`
-    return [word for word in words if not _found_by(word, words.keys() - {word})]
+    return [word for word in words if not _find_keyword_in(word, words.keys() - {word})]
 
 
-def _plain_text(pattern: str) -> str:
-    """Return the text that a pattern without choices finds, its spaces and wildcards as single spaces."""
+def _simplify_pattern(pattern: str) -> str:
+    """Return the text that a pattern without choices matches, with its spaces and wildcards as single spaces."""
     spaced = re.sub(r"\\s\+?|\.[*+]", " ", pattern)
     return one_line(re.sub(r"\\[bB]|\\|[^\w\s'.&-]", "", spaced))
 
 
 def _expand_choice(text: str) -> list[str]:
-    """Return the texts that the first choice in a pattern leaves; the text itself if there is none."""
+    """Return one text for each option of the first choice in a pattern; the text alone if it has no choice."""
     match = _CHOICE.search(text)
     if match is None:
         return [text]
@@ -139,24 +139,24 @@ def _expand_choice(text: str) -> list[str]:
     return [text[: match.start()] + choice + text[match.end() :] for choice in choices]
 
 
-def _words_around(text: str, folded: set[str]) -> list[str]:
+def _find_words_around(text: str, folded: set[str]) -> list[str]:
     """Return the common words that contain the keyword and are no form of it, the most common first."""
     if len(text) > MAX_SUSPECT_LENGTH or not text.isalpha() or not text.isascii():
         return []
-    words = [word for word in _containing(text) if not _is_form(word, text, folded)]
+    words = [word for word in _find_words_containing(text) if not _is_form(word, text, folded)]
     return sorted(words, key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
     """Return True if a word that contains the keyword is a form of it, or of another keyword."""
-    if _found_by(word, folded - {text}):
+    if _find_keyword_in(word, folded - {text}):
         return True
     start, _, rest = word.partition(text)
     endings = _ENDINGS if len(text) <= MAX_SHORT else _ENDINGS_OF_LONGER
     ends = not rest or rest in endings or (rest[0] == text[-1] and rest[1:] in endings)
     if not start:
         return ends or len(text) >= MIN_LONG
-    return ends and (start in _PREFIXES or start in _common_words())
+    return ends and (start in _PREFIXES or start in _read_common_words())
 
 
 def _lint_inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
@@ -164,18 +164,18 @@ def _lint_inflections(keyword: Named, text: str, folded: set[str], problems: Pro
     words = text.split(" ")
     if not all(word.isalpha() and word.isascii() for word in words) or len(words[-1]) < 3:
         return
-    missed = [" ".join([*words[:-1], form]) for form in _forms(words[-1])]
-    missed += [" ".join([form, *words[1:]]) for form in _irregular(words[0], "verbs")]
-    missed = [form for form in missed if not _found_by(form, folded)]
+    missed = [" ".join([*words[:-1], form]) for form in _list_forms(words[-1])]
+    missed += [" ".join([form, *words[1:]]) for form in _find_irregular_forms(words[0], "verbs")]
+    missed = [form for form in missed if not _find_keyword_in(form, folded)]
     if missed:
         problems.report(catalogue.keyword_misses(keyword.span, keyword.text, missed[:3]))
 
 
-def _forms(word: str) -> list[str]:
+def _list_forms(word: str) -> list[str]:
     """Return other forms of a noun or adjective that do not contain it, if they are in use."""
-    forms = _irregular(word, "nouns")
-    known = _common_words()
-    if word in _known("adjectives"):
+    forms = _find_irregular_forms(word, "nouns")
+    known = _read_common_words()
+    if word in _read_words("adjectives"):
         forms += [f"{word[:-1]}ier", f"{word[:-1]}iest"]
     elif word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou" and not word.endswith(("ary", "ory", "ly")):
         forms.append(f"{word[:-1]}ied" if f"{word[:-1]}ied" in known else f"{word[:-1]}ies")
@@ -185,8 +185,8 @@ def _forms(word: str) -> list[str]:
     return [form for form in dict.fromkeys(forms) if word not in form]
 
 
-def _found_by(text: str, keywords: Set[str]) -> str | None:
-    """Return the longest keyword that finds the text; None if none does."""
+def _find_keyword_in(text: str, keywords: Set[str]) -> str | None:
+    """Return the longest of `keywords` that occurs in `text`, or None if none does."""
     for length in range(len(text), 0, -1):
         for start in range(len(text) - length + 1):
             if text[start : start + length] in keywords:
@@ -194,9 +194,9 @@ def _found_by(text: str, keywords: Set[str]) -> str | None:
     return None
 
 
-def _containing(text: str) -> list[str]:
+def _find_words_containing(text: str) -> list[str]:
     """Return the common words that contain a text, in the order of the alphabet, at most `MAX_WORDS`."""
-    listing = _word_list("words")
+    listing = _read_word_list("words")
     words: list[str] = []
     at = listing.find(text)
     while at != -1 and len(words) < MAX_WORDS:
@@ -206,25 +206,27 @@ def _containing(text: str) -> list[str]:
     return words
 
 
-def _irregular(word: str, kind: str) -> list[str]:
-    pairs = [line.split() for line in _word_list(kind).split("\n") if line]
+def _find_irregular_forms(word: str, kind: str) -> list[str]:
+    """Return the other irregular forms of a word; `kind` is `nouns` or `verbs`."""
+    pairs = [line.split() for line in _read_word_list(kind).split("\n") if line]
     return [form for pair in pairs for one, form in (pair, pair[::-1]) if word == one]
 
 
 @cache
-def _word_list(name: str) -> str:
-    """Return words, adjectives in -y, or irregular words: each line between two line breaks.
+def _read_word_list(name: str) -> str:
+    """Return the content of `<name>.txt` next to this module, each line between two line breaks. Results are cached.
 
-    `words` are those that several of a thousand reviews of restaurants have, `rare` others.
+    `words` are those that several of a thousand reviews of restaurants contain, `rare` are others, `adjectives` end in -y.
+    `nouns` and `verbs` have irregular forms: two on each line.
     """
     return "\n" + (Path(__file__).parent / f"{name}.txt").read_text(encoding="ascii")
 
 
 @cache
-def _known(name: str) -> frozenset[str]:
-    return frozenset(_word_list(name).split())
+def _read_words(name: str) -> frozenset[str]:
+    return frozenset(_read_word_list(name).split())
 
 
 @cache
-def _common_words() -> frozenset[str]:
-    return _known("words") | _known("rare")
+def _read_common_words() -> frozenset[str]:
+    return _read_words("words") | _read_words("rare")

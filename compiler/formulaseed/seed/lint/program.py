@@ -16,7 +16,7 @@ from formulaseed.language.printer import expression_text, literal_text, value_te
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.seed import standard_fields, surface
-from formulaseed.seed.lint.comparisons import lint_case_of_keys, lists_of, pairs_from_both_sides
+from formulaseed.seed.lint.comparisons import find_category_lists, lint_case_of_keys, list_pairs_from_both_sides
 from formulaseed.source.text import Span
 
 _Years = dict[Symbol, tuple[int, Span]]
@@ -41,7 +41,7 @@ _WORDS_FOR_ABSENCE = (
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
     """Warn of steps whose results are constant, and of scores that are bounded on one side only."""
-    years = years_of(program)
+    years = find_year_symbols(program)
     present = {Symbol(SymbolKind.PARAMETER, parameter.name) for parameter in program.parameters}
     tested: set[Symbol] = set()
     for step in program.steps:
@@ -49,7 +49,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
             present.add(Symbol(SymbolKind.STEP, step.name))
         elif isinstance(step.operation, nodes.Case):
             tested.update(step.symbols())
-    for step, depends, only in outcomes(program):
+    for step, depends, only in find_outcomes(program):
         is_output = step.name in program.output
         if (only is not None or not depends) and (depends or is_output):
             value = value_text(only) if only is not None else ""
@@ -58,28 +58,28 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
             _lint_bounds(step, years, present, problems)
 
 
-def outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
+def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
     """Yield each step that is no filter, True if it depends on data, and its only value, None if it can have several."""
     varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
             continue
         depends = bool(step.aggregates()) or any(s.kind in _INPUTS or s.name in varying for s in step.symbols())
-        only = _only_value(step)
+        only = _find_only_value(step)
         if depends and only is None:
             varying.add(step.name)
         yield step, depends, only
 
 
-def _only_value(step: nodes.Step) -> Value:
-    """Return the one value that the step can have; None if there may be more."""
+def _find_only_value(step: nodes.Step) -> Value:
+    """Return the one value that the step can have, or None if there may be more."""
     match step.operation:
         case nodes.Const(value):
             return value
         case nodes.Case(rules, otherwise):
-            return _common([*(then for _, then in rules), otherwise])
+            return _find_common_value([*(then for _, then in rules), otherwise])
         case nodes.Lookup(_, table, _, has_default, default):
-            return _common([*(value for _, value in table), *([default] if has_default else [])])
+            return _find_common_value([*(value for _, value in table), *([default] if has_default else [])])
         case nodes.Formula(expression) if expression.info.is_constant:
             return expression.info.constant
     known = step.range
@@ -90,7 +90,7 @@ def _only_value(step: nodes.Step) -> Value:
     return int(known.low) if known.low.is_integer() else known.low
 
 
-def _common(values: list[Value]) -> Value:
+def _find_common_value(values: list[Value]) -> Value:
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
@@ -119,7 +119,7 @@ def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
     """Return True if a value is a difference of a year of the data and another year, also a constant or a parameter."""
     match argument:
         case typed.Binary(left=left, operator="-", right=right):
-            symbols = [symbol for side in (left, right) if (symbol := _input_of(side)) is not None]
+            symbols = [symbol for side in (left, right) if (symbol := _find_input(side)) is not None]
             literals = [side for side in (left, right) if isinstance(side, typed.Literal) and is_year(side.value)]
             is_of_data = not years.isdisjoint(symbols) and (years | present).issuperset(symbols)
             return is_of_data and len(symbols) + len(literals) == 2
@@ -135,28 +135,28 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
 
     A year that closes a period, as in `meta.year < 2023`, stays what it is.
     """
-    years = years_of(program)
+    years = find_year_symbols(program)
     constants: _Years = {}
     for step in program.steps:
         match step.operation:
             case nodes.Const(int(value)) if is_year(value):
                 constants[Symbol(SymbolKind.STEP, step.name)] = (value, step.span)
         for expression in step.expressions():
-            for year, span, use in _hard_coded_years(expression, years, constants):
+            for year, span, use in _find_hard_coded_years(expression, years, constants):
                 problems.report(catalogue.hard_coded_year(span, year, use))
 
 
-def years_of(program: nodes.Program) -> set[Symbol]:
+def find_year_symbols(program: nodes.Program) -> set[Symbol]:
     """Return the symbols that are a year of the data: that of a review, or the first or last of some reviews."""
     years = {Symbol(SymbolKind.META, "year")}
     for step in program.steps:
         match step.operation:
-            case nodes.Formula(expression) if _input_of(expression) in years:
+            case nodes.Formula(expression) if _find_input(expression) in years:
                 years.add(Symbol(SymbolKind.STEP, step.name))
     return years
 
 
-def _input_of(expression: Expr) -> Symbol | None:
+def _find_input(expression: Expr) -> Symbol | None:
     """Return the symbol whose value this is, itself or for one of the reviews; None for anything computed."""
     if isinstance(expression, typed.Aggregate) and expression.entry.selects:
         expression = expression.operand or expression
@@ -168,51 +168,51 @@ def is_year(value: Value) -> TypeGuard[int]:
     return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
-def _hard_coded_years(expression: Expr, years: set[Symbol], constants: _Years) -> Iterator[tuple[int, Span, str]]:
+def _find_hard_coded_years(expression: Expr, years: set[Symbol], constants: _Years) -> Iterator[tuple[int, Span, str]]:
     """Yield the years that are taken for the present, with their places and the comparison or subtraction that uses them."""
     everything = list(typed.walk(expression))
-    mentioning = _mentioning(everything, years)
+    mentioning = _find_mentioning_nodes(everything, years)
     if not mentioning:
         return
     chains = [node for node in everything if isinstance(node, typed.Comparison)]
-    for one, sign, other in _open_periods(chains):
-        if _input_of(one) in years:
+    for one, sign, other in _find_open_periods(chains):
+        if _find_input(one) in years:
             use = f"{expression_text(one)} {sign} {expression_text(other)}"
-            yield from ((year, span, use) for year, span in _year(other, constants))
+            yield from ((year, span, use) for year, span in _find_years(other, constants))
     for node in everything:
         if isinstance(node, typed.Binary) and node.operator == "-":
             use = expression_text(node)
-            yield from ((year, span, use) for year, span in _present_year(node, mentioning, constants))
+            yield from ((year, span, use) for year, span in _find_present_years(node, mentioning, constants))
 
 
-def _open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, Expr]]:
+def _find_open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, Expr]]:
     """Return the comparisons by `>` and `>=` of values that no comparison bounds above: such a period has no end."""
-    pairs = [pair for chain in chains for pair in pairs_from_both_sides(chain)]
+    pairs = [pair for chain in chains for pair in list_pairs_from_both_sides(chain)]
     closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}
     return [pair for pair in pairs if pair[1] in (">", ">=") and pair[0] not in closed]
 
 
-def _present_year(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
+def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
     """Return the year that a year of the data is subtracted from, or the present year that is subtracted from one."""
     is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
     if is_left and not is_right:
-        return [(year, span) for year, span in _year(node.right, constants) if year >= FIRST_PRESENT_YEAR]
-    return _year(node.left, constants) if is_right else []
+        return [(year, span) for year, span in _find_years(node.right, constants) if year >= FIRST_PRESENT_YEAR]
+    return _find_years(node.left, constants) if is_right else []
 
 
-def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
+def _find_mentioning_nodes(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
     """Return the ids of the nodes in which a year occurs. In `everything` each node must come before its parts."""
     mentioning: set[int] = set()
     for node in reversed(everything):
         # a count of a year's reviews is no year
         is_closed = isinstance(node, typed.Aggregate) and not node.entry.selects
         parts = () if is_closed else typed.children(node)
-        if _input_of(node) in years or any(id(part) in mentioning for part in parts):
+        if _find_input(node) in years or any(id(part) in mentioning for part in parts):
             mentioning.add(id(node))
     return mentioning
 
 
-def _year(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
+def _find_years(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
     """Return the year that a literal or a constant step is, with its place; nothing for any other value."""
     if isinstance(expression, typed.Literal) and is_year(expression.value):
         return [(expression.value, expression.info.span)]
@@ -227,12 +227,12 @@ def _year(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
 def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
     """Warn of steps, fields and parameters that nothing uses, and of enum values that no condition tests."""
     used = program.used()
-    failing = {_section(d.span) for d in problems.sorted() if d.code in _PARTIAL}
+    failing = {_get_step_pointer(d.span) for d in problems.sorted() if d.code in _PARTIAL}
     for step in program.steps:
         is_filter = isinstance(step.operation, nodes.Filter)
         symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
         if symbol not in used and step.name not in program.output:
-            may_fail = _section(step.span) in failing
+            may_fail = _get_step_pointer(step.span) in failing
             problems.report(catalogue.unused_step(step.span, step.name, is_filter, may_fail))
     for full_name, span in written.declared_at.items():
         space, _, name = full_name.partition(".")
@@ -241,13 +241,13 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
     tested = _TestedValues(program)
     for field in written.fields:
         if Symbol(SymbolKind.EXTRACTION, field.name) in used and field.name != standard_fields.VALIDITY_FIELD:
-            unused = tested.missing(field)
+            unused = tested.find_untested(field)
             if unused:
                 span = written.declared_at[f"extraction.{field.name}"]
                 problems.report(catalogue.unused_value(span, field.name, " or ".join(map(literal_text, unused[:4]))))
 
 
-def _section(span: Span) -> str:
+def _get_step_pointer(span: Span) -> str:
     """Return the pointer to the step that a place is in."""
     return "/".join(span.pointer.split("/")[:3])
 
@@ -273,16 +273,16 @@ class _TestedValues:
             for node in (node for expression in step.expressions() for node in typed.walk(expression)):
                 match node:
                     case typed.Comparison():
-                        self._comparison(node)
+                        self._add_comparison(node)
                     case typed.Not(operand):
-                        self.as_a_whole.update(self._fields(operand))
+                        self.as_a_whole.update(self._find_fields(operand))
                     case typed.Conditional(condition, _, otherwise):
                         if not (isinstance(otherwise, typed.Literal) and not otherwise.value):
-                            self.as_a_whole.update(self._fields(condition))
+                            self.as_a_whole.update(self._find_fields(condition))
                     case typed.Call(_, arguments):
-                        self.as_a_whole.update(name for argument in arguments for name in _field(argument))
+                        self.as_a_whole.update(name for argument in arguments for name in _find_field(argument))
 
-    def missing(self, field: nodes.ExtractionField) -> list[str]:
+    def find_untested(self, field: nodes.ExtractionField) -> list[str]:
         """Return the values that no condition tests; none for a field tested as a whole, or with only two values."""
         # of two values, one is the absence of the other
         if field.name in self.as_a_whole or len(field.values) <= 2:
@@ -290,10 +290,10 @@ class _TestedValues:
         values = [value.name for value in field.values]
         return [value for value in values if (field.name, value) not in self.values and not _means_absence(value)]
 
-    def _comparison(self, chain: typed.Comparison) -> None:
+    def _add_comparison(self, chain: typed.Comparison) -> None:
         for left, operator, right in zip((chain.first, *chain.rest), chain.operators, chain.rest, strict=False):
             for one, other in ((left, right), (right, left)):
-                for name in _field(one):
+                for name in _find_field(one):
                     values = list_items(other)
                     texts = [item.value for item in values if isinstance(item, typed.Literal)]
                     self.values.update((name, text) for text in texts if isinstance(text, str))
@@ -301,20 +301,20 @@ class _TestedValues:
                     if operator in ("!=", "not in") or in_text or len(texts) < len(values):
                         self.as_a_whole.add(name)
 
-    def _fields(self, condition: Expr) -> Iterator[str]:
+    def _find_fields(self, condition: Expr) -> Iterator[str]:
         """Yield the extraction fields that a condition tests, also through filters."""
         stack = [condition]
         seen: set[str] = set()
         while stack:
             for node in typed.walk(stack.pop()):
-                yield from _field(node)
+                yield from _find_field(node)
                 symbol = node.symbol if isinstance(node, typed.Ref) else None
                 if symbol is not None and symbol.kind is SymbolKind.FILTER and symbol.name not in seen:
                     seen.add(symbol.name)
                     stack.append(self.filters[symbol.name])
 
 
-def _field(expression: Expr) -> Iterator[str]:
+def _find_field(expression: Expr) -> Iterator[str]:
     if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
         yield expression.symbol.name
 
@@ -324,7 +324,7 @@ def _field(expression: Expr) -> Iterator[str]:
 
 def lint_lookups(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
     """Warn of keys of lookups that others hide, that differ in case alone, or that give the default."""
-    lists = {str(symbol) for symbol in lists_of(program)}
+    lists = {str(symbol) for symbol in find_category_lists(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
             source = step.operation.source

@@ -96,12 +96,12 @@ def lower_conditions(
     if len(value.members) > limits.CONDITIONS:
         shape.too_many(value.span, title, len(value.members), limits.CONDITIONS)
         return None
-    reader = _Reader(names, shape, namespace)
+    reader = _ConditionReader(names, shape, namespace)
     return [condition for member in value.members for condition in reader.read_entry(member)]
 
 
 @value_node
-class _Reader:
+class _ConditionReader:
     """Reads the entries of one condition object. A malformed entry is reported once, as an invalid condition."""
 
     names: DeclaredNames
@@ -109,10 +109,12 @@ class _Reader:
     namespace: str | None
 
     def read_entry(self, member: Member) -> list[ast.Expr]:
-        key, value = member.key, member.value
-        joined = _IN_KEY.fullmatch(key.value) if self.namespace is None else None
-        if joined:
-            return [self._report(catalogue.operator_in_key(key.span, joined[1], joined[2]))]
+        """Return the conditions of one entry: one for each operator. Reports a malformed entry, as one invalid condition."""
+        key = member.key
+        value = member.value
+        match = _IN_KEY.fullmatch(key.value) if self.namespace is None else None
+        if match:
+            return [self._report(catalogue.operator_in_key(key.span, match[1], match[2]))]
         if self._is_junction(key.value):
             return [self._report(catalogue.junction(key.span, key.value))]
         subject = self._read_subject(key)
@@ -123,6 +125,7 @@ class _Reader:
         return [subject]
 
     def _report(self, diagnostic: Diagnostic) -> ast.Invalid:
+        """Report a problem, and return an expression in place of the wrong one."""
         self.shape.problems.report(diagnostic)
         return ast.Invalid(diagnostic.span)
 
@@ -147,7 +150,9 @@ class _Reader:
         return self._read_bare_subject(key)
 
     def _read_bare_subject(self, key: JsonString) -> ast.Name | ast.FilterName | ast.Invalid:
-        text, names = key.value, self.names
+        """Report a bare name; return the one field or filter that it can only mean, else an invalid expression."""
+        text = key.value
+        names = self.names
         candidates = names.find_testable(text)
         if text in names.steps and not candidates:
             return self._report(catalogue.step_in_condition(key.span, text))
@@ -163,6 +168,7 @@ class _Reader:
         return ast.FilterName(key.span, name[1:]) if name.startswith("$") else ast.Name(key.span, name)
 
     def _read_filter_use(self, subject: ast.FilterName, value: JsonValue) -> ast.Expr:
+        """Return the filter, or for false its negation; report any other value."""
         if isinstance(value, JsonLiteral) and value.value is not None:
             return subject if value.value else ast.Not(subject.span, subject)
         if subject.text not in self.names.filters:
@@ -180,6 +186,7 @@ class _Reader:
         return [self._read_operator(subject, member) for member in value.members]
 
     def _read_operator(self, subject: ast.Name, member: Member) -> ast.Expr:
+        """Return the comparison of one operator with its value; report an unknown operator."""
         operator = member.key.value
         if operator in OPERATORS:
             return self._read_comparison(subject, operator, member.value)
@@ -191,6 +198,7 @@ class _Reader:
         return ast.Comparison(subject.span, subject, (operator,), (operand,))
 
     def _read_list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
+        """Return the list of an `in`; report any other value, an empty list and one that is too long."""
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
             self.shape.wrong_type(value, "`in`", "a list", example)
@@ -216,7 +224,8 @@ class _Reader:
 
         The name of a parameter without its namespace is reported, and read as the parameter.
         """
-        text, names = value.value, self.names
+        text = value.value
+        names = self.names
         takes_numbers = ty.is_numeric if ty is not None else operator in _ORDER
         if takes_numbers and f"param.{text}" in names.types:
             is_safe = text not in names.steps and names.full_names[text] == (f"param.{text}",)

@@ -1,7 +1,7 @@
 """Reads the examples of a seed, reviewed answers for the prompt of a model, and validates them against the fields.
 
-In: a JSON value and the fields. Out: examples; each value that a field cannot have, and each quote that is not in its text,
-is a diagnostic.
+In: a JSON value and the fields. Out: examples; a value that its field cannot have and a quote that is not in the text are
+reported.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import one_line
 
 Fields = Mapping[str, nodes.ExtractionField]
-_Literal = str | int | float | bool
+_AnswerValue = str | int | float | bool
 _FORM = '[{"text": …, "fields": {…}}, …]'
 
 
 def read_examples(value: JsonValue | None, fields: Fields, sections: Sections) -> tuple[nodes.ReviewedAnswer, ...]:
-    """Return the examples that can be read."""
-    reader = _Reader(fields, sections)
+    """Return the examples that have a text and fields. Reports every problem."""
+    reader = _ExampleReader(fields, sections)
     items = sections.shape.list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
     objects = (sections.shape.object(item, "an example") for item in items)
     examples = (reader.read_example(section) for section in objects if section is not None)
     return tuple(example for example in examples if example is not None)
 
 
-class _Reader:
+class _ExampleReader:
+    """A reader of the examples of one seed, whose fields were read before."""
+
     def __init__(self, fields: Fields, sections: Sections) -> None:
         self.fields = fields
         self.sections = sections
@@ -44,7 +46,7 @@ class _Reader:
         self.reasoned = [name for name, field in fields.items() if field.reason]
 
     def read_example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
-        """Read one example; None if it has no text or no fields."""
+        """Return one example, or None, with the problem reported, if it has no text or no fields."""
         shape = self.shape
         shape.keys(section, EXAMPLE_KEYS, "an example")
         text = shape.text(shape.need(section, "text", "the example", '"text": "…"'), "`text`")
@@ -63,7 +65,7 @@ class _Reader:
         return nodes.ReviewedAnswer(text.value, values, *plain)
 
     def read_strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
-        """Return quotes or reasons by field; report those of fields that are not `allowed` to have any."""
+        """Return the strings of `quotes` or `reasons` (the `key`) by field. Reports those of fields that are not `allowed`."""
         by_field = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
         if by_field is None:
             return {}
@@ -71,9 +73,9 @@ class _Reader:
         texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in by_field.members)
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
-    def read_values(self, section: JsonObject) -> dict[str, _Literal]:
-        """Return a value for every field, its default if the example has none; report those without either."""
-        values: dict[str, _Literal] = {}
+    def read_values(self, section: JsonObject) -> dict[str, _AnswerValue]:
+        """Return a value for each field, its default if the example has none. Reports fields without either, and wrong values."""
+        values: dict[str, _AnswerValue] = {}
         self.report_unknown_fields(section, "fields", [*self.fields])
         for name, field in self.fields.items():
             written = section.get(name)
@@ -91,24 +93,26 @@ class _Reader:
         return values
 
     def report_unknown_fields(self, section: JsonObject, key: str, known: list[str]) -> None:
-        """Report each key that is not in `known`; none if some field could not be read."""
-        for name in section.names() if "extraction" not in self.sections.incomplete else ():
+        """Report each key of `section` that is not in `known`, unless a field of the seed could not be read."""
+        if "extraction" in self.sections.incomplete:
+            return
+        for name in section.names():
             if name.value not in known:
                 help = did_you_mean(name.value, known, noun="fields")
                 self.report(catalogue.unknown_field(name.span, f"`{key}`", name.value, help))
 
     def check_quotes(
-        self, text: JsonString, values: Mapping[str, _Literal], quotes: Mapping[str, JsonString], fields: JsonObject
+        self, text: JsonString, values: Mapping[str, _AnswerValue], quotes: Mapping[str, JsonString], fields: JsonObject
     ) -> None:
-        """Report quotes that the text does not have, and those that are missing."""
+        """Report quotes that are not in the text, and missing ones for claims of fields with required evidence."""
         folded = one_line(text.value)
         for name, quote in quotes.items():
             if one_line(quote.value) not in folded:
                 self.report(catalogue.quote_not_in_text(quote.span, name))
         for name, value in values.items():
             field = self.fields[name]
-            words = quotes.get(name)
-            is_missing = words is None or not words.value.strip()
+            written = quotes.get(name)
+            is_missing = written is None or not written.value.strip()
             pairs = [(member.name, member.description) for member in field.values]
             if field.evidence == "required" and is_missing and is_claim(value, pairs, field.default):
                 self.report(catalogue.quote_missing(first_character(fields.span), name))

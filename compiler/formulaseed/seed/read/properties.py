@@ -1,4 +1,4 @@
-"""Reads the claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which tests check.
+"""Reads the properties of a seed, claims such as `[{"increasing": "SCORE", "in": "N_SEVERE"}]` that generated tests check.
 
 In: the value of the key `properties`. Out: surface properties; the names in them are not looked up yet.
 """
@@ -18,11 +18,13 @@ _EXAMPLE = '{"increasing": "SCORE", "in": "N_SEVERE"}'
 
 
 def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Property, ...]:
-    """Return the well-formed properties, each once; report the others."""
+    """Return the well-formed properties, each once. Reports malformed and repeated ones."""
     properties: dict[tuple[str, str, str], surface.Property] = {}
     for item in shape.list(value, "`properties`", limits.PROPERTIES, f"[{_EXAMPLE}]"):
         section = shape.object(item, "a property", f"an object such as {_EXAMPLE}")
-        claim = _property(section, shape) if section is not None else None
+        if section is None:
+            continue
+        claim = _read_property(section, shape)
         if claim is None:
             continue
         key = (claim.direction, claim.step.text, claim.variable.text)
@@ -33,21 +35,21 @@ def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Prop
     return tuple(properties.values())
 
 
-def _property(section: JsonObject, shape: Shape) -> surface.Property | None:
+def _read_property(section: JsonObject, shape: Shape) -> surface.Property | None:
     """Read a property; None, with the problem reported, if it is malformed."""
     shape.keys(section, PROPERTY_KEYS, "a property")
     directions = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
     if len(directions) > 1:
         shape.problems.report(catalogue.two_directions(first_character(section.span)))
     direction = directions[0] if directions else DIRECTIONS[0]
-    step = _name(section, direction, '"increasing": "SCORE", or "decreasing"', shape)
-    variable = _name(section, "in", '"in": "N_SEVERE"', shape)
+    step = _read_name(section, direction, '"increasing": "SCORE", or "decreasing"', shape)
+    variable = _read_name(section, "in", '"in": "N_SEVERE"', shape)
     if step is None or variable is None or len(directions) > 1:
         return None
     return surface.Property(direction, step, variable)
 
 
-def _name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
+def _read_name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
     """Read the name of a step; None, with the problem reported, if it is missing or no string."""
     text = shape.text(shape.need(section, key, "the property", example), f"`{key}`")
     return Named(text.span, text.value) if text is not None else None

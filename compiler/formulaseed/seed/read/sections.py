@@ -1,7 +1,7 @@
 """Reads the sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; defines all keys.
 
-In: JSON values with places. Out: parts of a `surface.Program`; every deviation is a diagnostic. The steps, and the keys under
-which the sections are, differ by version.
+In: JSON values with places. Out: parts of a `surface.Program`; every deviation is reported. Subclasses of `Sections` read the
+parts that differ by version: the filter, the fields and the steps.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ V1_KEYS = (
     "extraction_prompt", "review_handling", "compute_dag", "output_fields", "properties", "allow",
 )  # fmt: skip
 V1_STEP_KEYS = ("name", "formula", "description", "allow")
-_PAIRS = (
+_VERSION_KEY_PAIRS = (
     ("filter_keywords", "filter"), ("extraction_fields", "extract"), ("extraction_prompt", "extract"),
     ("compute_dag", "compute"), ("output_fields", "output"),
 )  # fmt: skip
-"""The keys that only seed v1 has, each with the key that v2 has instead."""
-_FORMS = {
+"""The keys that only seed v1 has, each with the key of v2 that replaces it."""
+_KEY_EXAMPLES = {
     "filter": '"filter": {"keywords": […]}', "extract": '"extract": {"fields": […]}',
     "filter_keywords": '"filter_keywords": […]', "extraction_fields": '"extraction_fields": […]',
 }  # fmt: skip
@@ -66,31 +66,37 @@ STRATEGIES = {
     "reject": "Fail the review.",
 }
 Types = Mapping[str, Type]
-_PARAMETER = '{"type": "integer", "default": 2025}'
-_Item = TypeVar("_Item")
+_PARAMETER_EXAMPLE = '{"type": "integer", "default": 2025}'
+_Declaration = TypeVar("_Declaration")
 
 
 def is_v1(keys: Collection[str]) -> bool:
-    """Return True if a document with these keys is a seed v1: it has a key that only v1 has, and no `compute`."""
-    return "compute" not in keys and any(v1 in keys for v1, _ in _PAIRS)
+    """Return True if a document with these keys is a seed v1: it has a key of v1 only, and no `compute`."""
+    return "compute" not in keys and any(v1 in keys for v1, _ in _VERSION_KEY_PAIRS)
 
 
 def is_task_name(name: str) -> bool:
-    """Return True if a module can be named after a task of this name."""
+    """Return True if a task can have this name: printable, with a letter or digit, and usable in a module's file name."""
     is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
     return is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS
 
 
-def _types(
+def _map_types(
     space: str, standard: Types, declared: Sequence[nodes.ExtractionField | nodes.InputField | nodes.Parameter]
 ) -> Types:
+    """Map the full names of a namespace's standard and declared fields, such as `meta.stars`, to their types."""
     return {f"{space}.{name}": ty for name, ty in (*standard.items(), *((field.name, field.ty) for field in declared))}
 
 
 class Sections(ABC):
-    """Reads the sections of one document."""
+    """A reader of the sections of one document, which reports problems as it reads.
+
+    `incomplete`, `suppressions`, `declared_at` and `nameless` are filled while sections are read, for the program.
+    """
 
     is_v1: ClassVar[bool] = False
+    steps_key: ClassVar[str] = "compute"
+    output_key: ClassVar[str] = "output"
 
     def __init__(self, document: JsonObject, problems: Problems) -> None:
         self.document = document
@@ -103,23 +109,24 @@ class Sections(ABC):
 
     @abstractmethod
     def begin_program(self, task_name: Named) -> surface.Program:
-        """Read the filter of reviews and the fields to extract; return the program with these only."""
+        """Read the filter of reviews and the fields to extract; return a program with only these and the name."""
 
     @abstractmethod
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
-        """Lower the steps. `types` are those of the fields and parameters, by namespace and name."""
+        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names of fields to types."""
 
     def lower(self) -> surface.Program | None:
-        """Lower the document; None if it has far too many steps to be read."""
+        """Lower the document. Returns None, with the problem reported, if it has more steps than a seed may have."""
         document = self.document
         shape = self.shape
-        steps_key, output_key = ("compute_dag", "output_fields") if self.is_v1 else ("compute", "output")
+        steps_key = self.steps_key
+        output_key = self.output_key
         steps = document.get(steps_key)
         if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
             shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
             return None
         self.check_keys()
-        begun = self.begin_program(self.read_task_name())
+        program = self.begin_program(self.read_task_name())
         context = self.read_inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
         parameters = self.read_parameters()
         example = f'"{output_key}": the names of the steps to return'
@@ -130,13 +137,13 @@ class Sections(ABC):
         body = '"formula": …' if self.is_v1 else '"op": …'
         items = shape.list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
         types = {
-            **_types("extraction", {}, begun.fields),
-            **_types("meta", standard_fields.META, begun.meta),
-            **_types("context", standard_fields.CONTEXT, context),
-            **_types("param", {}, parameters),
+            **_map_types("extraction", {}, program.fields),
+            **_map_types("meta", standard_fields.META, program.meta),
+            **_map_types("context", standard_fields.CONTEXT, context),
+            **_map_types("param", {}, parameters),
         }
         return replace(
-            begun,
+            program,
             version=self.read_version(),
             description=shape.string(shape.get(document, "description"), "`description`"),
             context=context,
@@ -154,24 +161,27 @@ class Sections(ABC):
         )
 
     def check_keys(self) -> None:
-        """Report unknown keys. For a key of the other version the help names the key of this one."""
+        """Report unknown keys of the document, and read its suppressions. For a key of the other version the help names ours."""
         document = self.document
         shape = self.shape
         shape.text(shape.get(document, "$schema"), "`$schema`")
-        foreign = {v2: v1 for v1, v2 in reversed(_PAIRS)} if self.is_v1 else dict(_PAIRS)
-        marks = dict(_PAIRS) if self.is_v1 else ("compute",)
-        marked_by = next((key.value for key in document.names() if key.value in marks), "compute")
+        foreign = dict(_VERSION_KEY_PAIRS)
+        deciding_keys: Collection[str] = ("compute",)
+        if self.is_v1:
+            deciding_keys = foreign
+            foreign = {v2: v1 for v1, v2 in reversed(_VERSION_KEY_PAIRS)}
+        decided_by = next((key.value for key in document.names() if key.value in deciding_keys), "compute")
         for key in document.names():
             if key.value in foreign:
-                ours = foreign[key.value]
-                form = _FORMS.get(ours, f"`{ours}`")
-                self.problems.report(catalogue.key_of_other_version(key.span, key.value, marked_by, form))
-                shape.ignore_missing(document, [ours])
+                own_key = foreign[key.value]
+                form = _KEY_EXAMPLES.get(own_key, f"`{own_key}`")
+                self.problems.report(catalogue.key_of_other_version(key.span, key.value, decided_by, form))
+                shape.ignore_missing(document, [own_key])
         shape.keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
         self.read_suppressions(document)
 
     def read_task_name(self) -> Named:
-        """Read the name of the task; `task` for a wrong one, which is reported."""
+        """Return the name of the task, or `task` if it is missing or wrong, which is reported."""
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         text = self.shape.text(value, "`task_name`")
         if text is None:
@@ -182,7 +192,7 @@ class Sections(ABC):
         return Named(text.span, "task")
 
     def read_suppressions(self, section: JsonObject) -> None:
-        """Read the warnings that an object of the seed suppresses for everything in it, each with the reason."""
+        """Read the key `allow` of `section` into `self.suppressions`: warnings that are suppressed in it, with reasons."""
         example = 'an object such as {"FS602": "kept for the next version"}'
         allowed = self.shape.object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
@@ -191,7 +201,9 @@ class Sections(ABC):
             reason = self.shape.text(member.value, "the reason of a suppression")
             if code not in CODES:
                 by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)
-                help = suggest(by_name) if by_name else did_you_mean(code, SUPPRESSIBLE, noun="warnings", limit=30)
+                help = did_you_mean(code, SUPPRESSIBLE, noun="warnings", limit=30)
+                if by_name:
+                    help = suggest(by_name)
                 self.problems.report(catalogue.unknown_warning(span, code, help))
             elif CODES[code].severity == "error":
                 self.problems.report(catalogue.error_suppressed(span, code))
@@ -201,12 +213,14 @@ class Sections(ABC):
                 self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
     def read_version(self) -> str:
-        """Read the version as a string; empty if the seed has none."""
+        """Return the version, a string or a number in the file, as a string; empty if the seed has none."""
         value = self.shape.get(self.document, "version")
-        return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
+        if isinstance(value, JsonNumber):
+            return str(value.value)
+        return self.shape.string(value, "`version`")
 
     def read_keywords(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
-        """Read keywords, each once. Reports empty and repeated ones."""
+        """Return the keywords that are not empty, each once. Reports empty and repeated ones."""
         items = self.shape.list(value, noun, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
         for text in texts:
@@ -219,14 +233,17 @@ class Sections(ABC):
     def read_declarations(
         self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
     ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
-        """Yield each field or parameter with its name, type, values and description, the keys that all of them have.
+        """Yield each field or parameter as its object, name, type, enum values and description.
 
-        One without a usable name, which is reported, gets an empty one, so that its other keys are read too.
+        `items` are the declarations, each with the key that names it, or None if `keys`, the known keys, contain `name`. The
+        object is None for a parameter that is no object. A declaration without a usable name, which is reported, gets an
+        empty name, so that its other keys are checked, too.
         """
         shape = self.shape
+        example = _PARAMETER_EXAMPLE if namespace == "param" else ""
         for key, item in items:
             name_value: JsonValue | None = key
-            section = shape.object(item, noun, _PARAMETER if namespace == "param" else "")
+            section = shape.object(item, noun, example)
             if section is not None:
                 shape.keys(section, keys, noun)
                 self.read_suppressions(section)
@@ -243,14 +260,20 @@ class Sections(ABC):
                 ty, values = self.read_type(section, noun, keys)
                 yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
 
-    def field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
-        """Return the items of a list of fields, each without a name before it."""
+    def list_field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
+        """Return the items of a list of fields as `read_declarations` takes them: each after None, as its key `name` names it.
+
+        If there is no list, or too long a one, marks the namespace as incomplete.
+        """
         if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
             self.incomplete.add(namespace)
         return [(None, item) for item in self.shape.list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')]
 
-    def declare(self, namespace: str, name: Named, item: _Item, known: dict[str, _Item]) -> None:
-        """Add a field with a name to those of its namespace, unless there is one of the name, which is reported."""
+    def add_declaration(self, namespace: str, name: Named, item: _Declaration, known: dict[str, _Declaration]) -> None:
+        """Add a field to the `known` fields of its namespace and to `declared_at`. Reports a duplicate instead.
+
+        Does nothing for an empty name.
+        """
         if not name.text:
             return
         if name.text in known:
@@ -260,25 +283,25 @@ class Sections(ABC):
             self.declared_at[f"{namespace}.{name.text}"] = name.span
 
     def read_fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
-        """Return the extraction fields by name."""
+        """Return the extraction fields by name. Reports every problem; wrong parts of a field are left out."""
         shape = self.shape
         fields: dict[str, nodes.ExtractionField] = {}
         if value is None:
             self.incomplete.add("extraction")
-        items = self.field_items(value, noun, "extraction")
+        items = self.list_field_items(value, noun, "extraction")
         for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
-            assert section is not None  # it has the name
+            assert section is not None  # without an object a field has no name, and is not yielded
             shape.sources(section)
             default, low, high = read_bounded_default(section, ty, shape)
             evidence = self.read_evidence(shape.get(section, "evidence"))
             reason = shape.boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
             field = nodes.ExtractionField(name.text, ty, about, values, default, evidence, low, high, hint, reason)
-            self.declare("extraction", name, field, fields)
+            self.add_declaration("extraction", name, field, fields)
         return fields
 
     def read_evidence(self, value: JsonValue | None) -> nodes.EvidenceRule:
-        """Read whether a field needs a quote: `required`, true or false."""
+        """Return the key `evidence` of a field: "required", True or False. Reports any other value."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
         return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
@@ -286,16 +309,13 @@ class Sections(ABC):
     def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
-        """Read and declare the fields that `meta` or `context` lists, and return them; problems are reported.
-
-        A standard field may be listed again, and is returned then, too; one with a path or another type is reported.
-        """
+        """Return the declared fields of `meta` or `context`; reports a declaration that contradicts a standard field."""
         shape = self.shape
         inputs: dict[str, nodes.InputField] = {}
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
-        items = self.field_items(value, noun, namespace)
+        items = self.list_field_items(value, noun, namespace)
         for section, name, ty, values, about in self.read_declarations(items, namespace, keys, "a declared field"):
-            assert section is not None  # it has the name
+            assert section is not None  # without an object a field has no name, and is not yielded
             nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
             path = read_path(shape.get(section, "path"), shape) if "path" in keys else ()
             known = standard.get(name.text)
@@ -303,17 +323,19 @@ class Sections(ABC):
             if known is not None and (path or is_other_type):
                 required = known.noun if is_other_type else ""
                 self.problems.report(catalogue.standard_field(name.span, name.text, required))
-            ty = ERROR if is_other_type else ty  # so that its uses are not reported as well
-            ty = ty.or_null() if nullable and not ty.is_error else ty
-            self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), inputs)
+            if is_other_type:
+                ty = ERROR  # uses of the field are not reported as well
+            elif nullable and not ty.is_error:
+                ty = ty.or_null()
+            self.add_declaration(namespace, name, nodes.InputField(name.text, ty, about, values, path), inputs)
         return tuple(inputs.values())
 
     def read_parameters(self) -> tuple[nodes.Parameter, ...]:
-        """Read the parameters."""
+        """Return the parameters, each once. Reports every problem; if no parameter can be read, marks `param` as incomplete."""
         shape = self.shape
         parameters: dict[str, nodes.Parameter] = {}
         value = shape.get(self.document, "parameters")
-        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER}}}')
+        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER_EXAMPLE}}}')
         members = section.members if section is not None else ()
         if section is not None and len(members) > limits.PARAMETERS:
             shape.too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
@@ -334,23 +356,28 @@ class Sections(ABC):
     def read_type(
         self, section: JsonObject, noun: str, keys: Sequence[str]
     ) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
-        """Return the type and, if it is an enum, its values; an error type if the type or the values are wrong."""
+        """Return the type of a field or parameter and the values of an enum; the error type, reported, if either is wrong.
+
+        In seed v1 a field with `values` and without `type` is an enum.
+        """
         shape = self.shape
-        written = shape.get(section, "values") if "values" in keys else None
-        if self.is_v1 and shape.get(section, "type") is None and written is not None:
-            chosen: str | None = "enum"
+        values_node = shape.get(section, "values") if "values" in keys else None
+        if self.is_v1 and shape.get(section, "type") is None and values_node is not None:
+            type_name: str | None = "enum"
         else:
-            kind = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
-            chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS)
-        if chosen == "enum":
+            text = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
+            type_name = shape.choice(text, "type", FIELD_TYPES if "values" in keys else SCALARS)
+        if type_name == "enum":
             values = read_enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'), shape)
             return (enum_type(tuple(value.name for value in values)) if values else ERROR), values
-        if chosen is not None and written is not None:
-            self.problems.report(catalogue.values_of_no_enum(written.span, chosen))
-        return (SCALARS[chosen] if chosen else ERROR), ()
+        if type_name is None:
+            return ERROR, ()
+        if values_node is not None:
+            self.problems.report(catalogue.values_of_no_enum(values_node.span, type_name))
+        return SCALARS[type_name], ()
 
     def read_review_handling(self) -> nodes.ReviewHandling | None:
-        """Read the handling of long reviews; None if there is none, or it is wrong."""
+        """Return the handling of long reviews; None if there is none or, with the problem reported, it is wrong."""
         shape = self.shape
         section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
@@ -358,12 +385,12 @@ class Sections(ABC):
         shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
         length = shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
         word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
-        chosen = shape.choice(shape.text(word, "`strategy`"), "strategy", STRATEGIES)
-        most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
-        return nodes.ReviewHandling(most, chosen) if most and chosen else None
+        strategy = shape.choice(shape.text(word, "`strategy`"), "strategy", STRATEGIES)
+        max_length = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
+        return nodes.ReviewHandling(max_length, strategy) if max_length and strategy else None
 
     def read_output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
-        """Read the names of the steps to return, each once."""
+        """Return the names of the steps to return, each once. Reports an empty list, wrong names and repeated ones."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
         items = self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')

@@ -19,7 +19,14 @@ from formulaseed.ir import nodes
 from formulaseed.language.parser import parse_v1_formula
 from formulaseed.language.types import enum_type
 from formulaseed.seed import standard_fields, surface
-from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
+from formulaseed.seed.operations import (
+    OPERATIONS,
+    Key,
+    OperationSpec,
+    list_all_step_keys,
+    list_foreign_operations,
+    list_step_keys,
+)
 from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import DeclaredNames
 from formulaseed.seed.read.examples import read_examples
@@ -87,7 +94,7 @@ class _SeedV2(Sections):
             name = Named(validity.span, standard_fields.VALIDITY_FIELD)
             ty = enum_type(tuple(value.name for value in values))
             field = nodes.ExtractionField(name.text, ty, "Whether the review can be trusted", values, "valid")
-            self.declare("extraction", name, field, fields)
+            self.add_declaration("extraction", name, field, fields)
         return surface.Program(
             task_name,
             keywords=keywords,
@@ -123,14 +130,14 @@ class _SeedV2(Sections):
             self.incomplete.add("compute")
             return None
         if section.get("op") is None:  # another key may resemble it
-            shape.keys(section, all_step_keys(), "a step")
+            shape.keys(section, list_all_step_keys(), "a step")
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
-        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations())
+        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", list_foreign_operations())
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
-            shape.keys(section, step_keys(operation), f"the operation `{chosen}`")
+            shape.keys(section, list_step_keys(operation), f"the operation `{chosen}`")
         elif section.get("op") is not None:
-            shape.keys(section, all_step_keys(), "a step")
+            shape.keys(section, list_all_step_keys(), "a step")
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
         self.read_suppressions(section)
         sources = shape.sources(section)
@@ -190,13 +197,17 @@ def _example(key: Key, step: JsonObject) -> str:
     """Return a key that a step lacks, with a value that fits the rest of the step."""
     example = key.examples[0]
     source = step.get("source")
-    if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.LISTED:
+    if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.CATEGORIES:
         example = "substring_first"
     return f'"{key.name}": {json.dumps(example, ensure_ascii=False)}'
 
 
 class _SeedV1(Sections):
+    """A reader of a seed v1."""
+
     is_v1 = True
+    steps_key = "compute_dag"
+    output_key = "output_fields"
 
     def begin_program(self, task_name: Named) -> surface.Program:
         document = self.document

@@ -1,7 +1,7 @@
 """Reads JSON values of a known shape, and reports every deviation at its place.
 
-In: places and values from `source.json_reader`. Out: plain Python values, or None where one is wrong, which has been
-reported. Knows nothing of any one format.
+In: values with places from `source.json_reader`. Out: plain Python values, or None for a wrong value, which is reported. The
+module knows no particular format.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KEY_ALIASES: dict[str, tuple[str, ...]] = {
     "name": ("aspect",), "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",),
     "query": ("text",), "request": ("text",), "true_not": ("not_true",),
 }  # fmt: skip
-"""Keys of other formats, with those that they may be here."""
+"""Keys that people write by mistake, each with the keys that they may mean."""
 
 FOREIGN_TYPES: dict[str, Help] = {
     **dict.fromkeys(("float", "double", "decimal", "real"), Suggestion("did you mean `number`?", "number")),
@@ -48,30 +48,34 @@ FOREIGN_TYPES: dict[str, Help] = {
 }
 
 _LITERAL_KEYS = ("value", "then", "else")
-"""The value of an alias of these may be a formula; here it would be a string."""
+"""Keys that take literals. An alias of one is no safe fix: its value may be a formula, which would become a string."""
 
 
 class Shape:
-    """Reads JSON values and adds a diagnostic to `problems` for each that is not as expected.
+    """A reader of JSON values that adds a diagnostic to `problems` for each value that is not as expected.
 
-    With `guesses` the value of a misspelt key is read as that of the key it resembles.
+    Absent values (None) are allowed unless `need` reads them. The arguments `noun` and `example` are for the messages. With
+    `guesses`, the value of a misspelt key is read as that of the key that it resembles.
     """
 
     def __init__(self, problems: Problems, *, guesses: bool = False) -> None:
         self.problems = problems
         self.guesses = guesses
-        self._resembling: dict[tuple[int, str], JsonValue | None] = {}
-        """The values of unknown keys, by the start of the object and the known key that each resembles: it is not missing."""
+        self._guessed_values: dict[tuple[int, str], JsonValue | None] = {}
+        """The values of misspelt keys, by the start of the object and the known key that each resembles.
+
+        A known key in here is not reported as missing.
+        """
 
     def object(self, value: JsonValue | None, noun: str, example: str = "") -> JsonObject | None:
-        """Return an object; None if it is absent or wrong. `noun` and `example` are for the message."""
+        """Return `value` if it is an object; None if it is absent or, with the problem reported, anything else."""
         if value is None or isinstance(value, JsonObject):
             return value
         self.wrong_type(value, noun, "an object", example)
         return None
 
     def list(self, value: JsonValue | None, noun: str, most: int, example: str = "") -> Sequence[JsonValue]:
-        """Return the items; none if the list is absent, wrong or over its limit."""
+        """Return the items of a list; none if it is absent, no list, or longer than `most`. Reports the last two."""
         if value is None:
             return ()
         if not isinstance(value, JsonArray):
@@ -83,25 +87,26 @@ class Shape:
         return value.items
 
     def sources(self, section: JsonObject) -> tuple[str, ...]:
-        """Return the sentences of a task's text that a field or step comes from."""
+        """Read the key `sources` of a field or step: the sentences of the task's text that it comes from."""
         sentences = self.list(section.get("sources"), "`sources`", limits.SOURCES)
         return tuple(self.string(sentence, "a sentence of `sources`") for sentence in sentences)
 
     def text(self, value: JsonValue | None, noun: str, example: str = "") -> JsonString | None:
-        """Return a string with its place; None if it is absent or wrong."""
+        """Return a string with its place; None if it is absent or, with the problem reported, no string."""
         if value is None or isinstance(value, JsonString):
             return value
-        written = f'"{value.value}"' if isinstance(value, JsonNumber) else ""
-        self.wrong_type(value, noun, "a string", example or written)
+        if isinstance(value, JsonNumber):
+            example = example or f'"{value.value}"'
+        self.wrong_type(value, noun, "a string", example)
         return None
 
     def string(self, value: JsonValue | None, noun: str) -> str:
-        """Return the string; empty if it is absent or wrong."""
+        """Return the content of a string; empty if it is absent or, with the problem reported, no string."""
         text = self.text(value, noun)
         return text.value if text is not None else ""
 
     def boolean(self, value: JsonValue | None, noun: str, expected: str = "true or false") -> bool:
-        """Return a boolean; False if it is absent or wrong."""
+        """Return a boolean; False if it is absent or, with the problem reported, no boolean."""
         if value is None:
             return False
         if isinstance(value, JsonLiteral) and value.value is not None:
@@ -110,7 +115,7 @@ class Shape:
         return False
 
     def whole(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
-        """Return an integer between two bounds, both inclusive; None if it is absent or wrong."""
+        """Return an integer from `least` to `most`; None if it is absent or, with the problem reported, anything else."""
         if value is None:
             return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
@@ -120,17 +125,14 @@ class Shape:
         return None
 
     def number(self, value: JsonValue, noun: str, least: float, most: float) -> float | None:
-        """Return a number between two bounds, both inclusive; None if it is wrong."""
+        """Return a number from `least` to `most`; None, with the problem reported, for anything else."""
         if isinstance(value, JsonNumber) and least <= value.value <= most:
             return float(value.value)
         self.problems.report(catalogue.outside_bounds(value.span, noun, "a number", least, most))
         return None
 
     def literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
-        """Return a literal, also for `null`; None if it is absent, or is a list or object.
-
-        A list or object is reported under the name `noun`.
-        """
+        """Return a number, string, boolean or null; None if it is absent or, with the problem reported, anything else."""
         if value is None:
             return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
@@ -139,7 +141,7 @@ class Shape:
         return None
 
     def report_spaces(self, text: JsonValue | None, noun: str) -> None:
-        """Warn of a string that begins or ends with a space; any other value is ignored."""
+        """Warn of a string that begins or ends with a space; do nothing for any other value."""
         if isinstance(text, JsonString) and text.value.strip() and text.value != text.value.strip():
             self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, noun))
 
@@ -151,38 +153,42 @@ class Shape:
         code: str = "FS509",
         elsewhere: Mapping[str, Help] | None = None,
     ) -> str | None:
-        """Return the word if it is allowed. Report any other, and return its unambiguous correction; None if there is none.
+        """Return the word if it is one of `allowed`; None if it is absent. Reports any other word with the diagnostic `code`.
 
-        `elsewhere` has the help for words of other formats, by their small letters.
+        For a word with one safe correction returns the correction if the shape `guesses`, else None. `elsewhere` maps words
+        of other formats, in lower case, to their help.
         """
         if value is None:
             return None
         if value.value in allowed:
             return value.value
         word = value.value.strip().lower().replace("-", "_").replace(" ", "_")
-        elsewhere = FOREIGN_TYPES if noun.endswith("type") else elsewhere or {}
-        help = elsewhere.get(word) or did_you_mean(value.value, allowed, noun=f"known {noun}s", limit=20)
+        if noun.endswith("type"):
+            elsewhere = FOREIGN_TYPES
+        foreign = (elsewhere or {}).get(word)
+        help = foreign or did_you_mean(value.value, allowed, noun=f"known {noun}s", limit=20)
         self.problems.report(catalogue.unknown_word(code, value.span, value.value, noun, help))
-        is_certain = isinstance(help, Suggestion) and help.applicability == "safe"
-        return help.replacement if self.guesses and isinstance(help, Suggestion) and is_certain else None
+        if self.guesses and isinstance(help, Suggestion) and help.applicability == "safe":
+            return help.replacement
+        return None
 
     def keys(self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()) -> None:
-        """Report every key that is not known, but for those in `reported`."""
+        """Report every key that is neither in `known` nor in `reported`. Remembers the known key that each resembles."""
         for key in value.names():
             if key.value not in known and key.value not in reported:
                 resembled, help = self._similar_key(key.value, known, value)
                 if resembled is not None and value.get(resembled) is not None:
                     help = catalogue.KEY_IS_GIVEN.format(resembled)
-                    resembled = None
+                    resembled = None  # the key itself has a value, so the misspelt one is not read
                 self.problems.report(catalogue.unknown_key(key.span, key.value, noun, known, help))
                 if resembled is not None:
-                    self._resembling.setdefault((value.span.start, resembled), value.get(key.value))
+                    self._guessed_values.setdefault((value.span.start, resembled), value.get(key.value))
 
     def _similar_key(self, key: str, known: Sequence[str], value: JsonObject) -> tuple[str | None, Help | None]:
-        """Return the known key that an unknown one resembles, and the help that suggests it; None, None if there is none."""
+        """Return the known key that the unknown `key` resembles, and the help that suggests it; None twice if there is none."""
         aliases = [alias for alias in KEY_ALIASES.get(key.lower(), ()) if alias in known]
         if {"where", "expr"} <= {*aliases} and isinstance(value.get(key), JsonString):
-            aliases.remove("where")  # it takes no formula
+            aliases.remove("where")  # `where` takes an object, `expr` a formula
         alias = next((alias for alias in aliases if value.get(alias) is None), None)
         close = alias or find_closest(key, known)
         if close is None:
@@ -191,56 +197,63 @@ class Shape:
         return close, suggest(close, certain=is_alias or (alias is None and is_typo(key, close, known)))
 
     def ignore_missing(self, value: JsonObject, keys: Collection[str]) -> None:
-        """Report none of these keys as missing: what is wrong with them has been reported."""
+        """Make `need` report none of these keys as missing: a problem with each of them has been reported."""
         for key in keys:
-            self._resembling.setdefault((value.span.start, key), None)
+            self._guessed_values.setdefault((value.span.start, key), None)
 
     def get(self, value: JsonObject, key: str) -> JsonValue | None:
-        """Return the value of a key; also that of an unknown key which resembles it."""
-        own = value.get(key)
-        if own is not None or not self.guesses:
-            return own
-        return self._resembling.get((value.span.start, key))
+        """Return the value of a key, or None if it is absent; with `guesses`, also the value of a key that resembles it."""
+        member = value.get(key)
+        if member is not None or not self.guesses:
+            return member
+        return self._guessed_values.get((value.span.start, key))
 
     def need(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
-        """Return the value of a required key; None, with the problem reported, if it is missing. `example` is for the message."""
-        own = self.get(value, key)
-        if own is None and (value.span.start, key) not in self._resembling:
+        """Return the value of a required key as `get` does. Reports a missing key, with `owner` and `example`, once."""
+        member = self.get(value, key)
+        if member is None and (value.span.start, key) not in self._guessed_values:
             self.problems.report(catalogue.missing_key(first_character(value.span), key, owner, example))
-        return own
+        return member
 
     def name(self, value: JsonValue | None, noun: str) -> Named | None:
-        """Return a name that formulas can use; a similar one, or None, for any other, which is reported."""
+        """Return a name that formulas can use; None if it is absent or no string.
+
+        Reports any other name, and returns a similar one that formulas can use, or None if there is none.
+        """
         text = self.text(value, f"the name of {noun}")
         if text is None:
             return None
         if NAME.fullmatch(text.value) and len(text.value) <= limits.NAME_CHARACTERS:
             return Named(text.span, text.value)
-        plain = _plain_name(text.value) if len(text.value) <= limits.NAME_CHARACTERS else ""
+        plain = _simplify_name(text.value) if len(text.value) <= limits.NAME_CHARACTERS else ""
         self.problems.report(catalogue.invalid_name(text.span, text.value, noun, plain))
-        return Named(text.span, plain) if plain else None  # so that its uses are not reported as well
+        return (
+            Named(text.span, plain) if plain else None
+        )  # with a name, the uses of the step or field are not reported as well
 
     def step_name(self, value: JsonValue | None) -> Named | None:
-        """Return a name as `name` does. Reports a keyword of the language, since formulas use a step's name alone."""
-        named = self.name(value, "a step")
-        if named and named.text in RESERVED_WORDS:
-            self.problems.report(catalogue.keyword_as_name(named.span, named.text))
-        return named
+        """Return the name of a step as `name` does. Also reports a keyword: formulas use a step's name without a namespace."""
+        name = self.name(value, "a step")
+        if name and name.text in RESERVED_WORDS:
+            self.problems.report(catalogue.keyword_as_name(name.span, name.text))
+        return name
 
     def wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:
-        self.problems.report(catalogue.wrong_type(value.span, noun, expected, _kind(value), example))
+        """Report that a value is not `expected`, such as "a list"."""
+        self.problems.report(catalogue.wrong_type(value.span, noun, expected, _name_kind(value), example))
 
     def too_many(self, span: Span, noun: str, number: int, most: int) -> None:
+        """Report that an object or list at `span` has `number` entries, more than `most`."""
         self.problems.report(catalogue.too_many(first_character(span), noun, number, most))
 
 
 def first_character(span: Span) -> Span:
-    """Return the span of an object's first character, to underline in place of the whole."""
+    """Return the span of the first character of `span`: a message underlines only the `{` or `[` of a large value."""
     return Span(span.source, span.start, span.start + 1, span.pointer)
 
 
-def _plain_name(text: str) -> str:
-    """Return the usable name that resembles a name; empty if letters would be lost."""
+def _simplify_name(text: str) -> str:
+    """Return `text` as a name that formulas can use: accents dropped, other characters as `_`; empty if a letter is lost."""
     decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     bare = "".join(c for c in decomposed if not unicodedata.combining(c))
     if any(c.isalnum() and not c.isascii() for c in bare):
@@ -249,7 +262,8 @@ def _plain_name(text: str) -> str:
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
-def _kind(value: JsonValue) -> str:
+def _name_kind(value: JsonValue) -> str:
+    """Return the kind of a JSON value for a message, such as "a list"."""
     if isinstance(value, JsonLiteral):
         return "null" if value.value is None else "true or false"
     kinds = {JsonObject: "an object", JsonArray: "a list", JsonString: "a string", JsonNumber: "a number"}

@@ -51,6 +51,7 @@ class Arguments:
 
     @property
     def problems(self) -> Problems:
+        """The problems of the document, to which every method adds."""
         return self.shape.problems
 
     @property
@@ -90,7 +91,7 @@ class Arguments:
     def read_conditions(self, key: str, value: JsonValue, namespace: str | None = None) -> bool:
         """Read a condition object; with a `namespace` its field names are bare."""
         conditions = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
-        whole = surface.all_of(conditions or ())
+        whole = surface.join_conjuncts(conditions or ())
         if whole is not None:
             self.expressions[key] = whole
         return conditions is not None

@@ -18,7 +18,7 @@ from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, sugg
 from formulaseed.language import ast
 from formulaseed.language.types import Type
 from formulaseed.seed import surface
-from formulaseed.seed.surface import mapped
+from formulaseed.seed.surface import map_operands
 from formulaseed.source.text import Span, one_line, value_node
 
 EXTRACTIONS = "extractions"
@@ -69,9 +69,9 @@ class _FormulaReader:
                 test = self.lower(condition, loop, True)
                 return ast.Conditional(span, test, self.lower(then, loop), self.lower(otherwise, loop))
             case ast.Not():
-                return mapped(node, self.lower, loop, True)
+                return map_operands(node, self.lower, loop, True)
             case ast.Logical():
-                return mapped(node, self.lower, loop, is_condition)
+                return map_operands(node, self.lower, loop, is_condition)
             case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
                 conditions = self._lower_conditions(node, loop)
                 return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _count_formula(node))
@@ -80,7 +80,7 @@ class _FormulaReader:
             case ast.Keyword(_, name):
                 return self._report(v1_catalogue.named_argument(name.span))
             case _:
-                return mapped(node, self.lower, loop)
+                return map_operands(node, self.lower, loop)
 
     def _lower_call(self, node: ast.Call, loop: str | None) -> ast.Expr:
         name = node.name.text
@@ -94,7 +94,7 @@ class _FormulaReader:
                 return self._lower_loop(node, comprehension, default, loop)
             if name in ("any", "all"):
                 return self._report(v1_catalogue.takes_loop(node.span, name))
-        return self._lower_method(node, loop) or mapped(node, self.lower, loop)
+        return self._lower_method(node, loop) or map_operands(node, self.lower, loop)
 
     # --- loops
 
@@ -118,7 +118,7 @@ class _FormulaReader:
         if name == "all":
             count = _count_formula(over, f"not {_written(over.element)}")
             return _there_are([*conditions, ast.Not(element.span, element)], node.span, count, "==")
-        aggregate = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_written(node))
+        aggregate = ast.Aggregate(node.span, name, element, surface.join_conjuncts(conditions), written=_written(node))
         if name == "sum":
             is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
             return replace(aggregate, function="count", expression=None) if is_count else aggregate
@@ -165,7 +165,7 @@ class _FormulaReader:
             return self._report(v1_catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
             self.lower(over.element, over.variable.text)
-        return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_written(node))
+        return ast.Aggregate(node.span, "count", None, surface.join_conjuncts(conditions), written=_written(node))
 
     # --- names
 
@@ -268,7 +268,7 @@ class _FormulaReader:
 
 def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
     """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
-    counted = ast.Aggregate(span, "count", None, surface.all_of(conditions), written=written)
+    counted = ast.Aggregate(span, "count", None, surface.join_conjuncts(conditions), written=written)
     return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 

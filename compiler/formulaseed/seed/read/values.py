@@ -1,6 +1,6 @@
-"""Reads the values in the declarations of fields and parameters: literals of a type, defaults, enum values, paths.
+"""Reads the values in declarations of fields and parameters: literals of a type, defaults, enum values, paths.
 
-In: JSON values with places. Out: plain values, or none for a wrong one, which is reported.
+In: JSON values with places. Out: plain values; a wrong value is reported and read as None or nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, Js
 
 
 def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> Value:
-    """Return a literal of the type `ty`; None if it is absent or wrong."""
+    """Return a literal of the type `ty`, or None if it is absent or wrong; a wrong one is reported. A number is a float."""
     literal = shape.literal(value, noun)
     if literal is None or ty.is_error:
         return None
@@ -44,7 +44,10 @@ def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> 
 def read_bounded_default(
     section: JsonObject, ty: Type, shape: Shape
 ) -> tuple[Value, int | float | None, int | float | None]:
-    """Return the default of a field or parameter, its `minimum` and its `maximum`; None for each that is absent."""
+    """Return the default of a field or parameter, its minimum and its maximum, each None if it is absent or wrong.
+
+    Reports bounds of a type without numbers, exchanged bounds, and a default outside the bounds.
+    """
     bounds: list[int | float | None] = []
     for key in ("minimum", "maximum"):
         bound = shape.get(section, key)
@@ -63,7 +66,7 @@ def read_bounded_default(
 
 
 def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumValue, ...]:
-    """Return the values of an enum; none if they are absent or wrong."""
+    """Return the values of an enum, each once and not empty; none if they are absent or wrong. Reports every problem."""
     if value is None:
         return ()
     if isinstance(value, JsonObject):
@@ -93,11 +96,13 @@ def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumV
 
 
 def read_path(value: JsonValue | None, shape: Shape) -> tuple[str, ...]:
-    """Return the keys that lead to a field's value in the business object; none if there is no `path`."""
+    """Return the keys that lead to a field's value in the business object; none if `path` is absent or wrong."""
     if value is None:
         return ()
     if not isinstance(value, JsonArray):
-        example = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else catalogue.PATH
+        example = catalogue.PATH
+        if isinstance(value, JsonString):  # such as `attributes.NoiseLevel`
+            example = json.dumps(value.value.split("."))
         shape.wrong_type(value, "`path`", "a list of keys", example)
         return ()
     keys = [key.value for item in value.items if (key := shape.text(item, "a key of `path`")) is not None]
@@ -107,7 +112,7 @@ def read_path(value: JsonValue | None, shape: Shape) -> tuple[str, ...]:
 
 
 def read_unique(texts: Sequence[JsonString], noun: str, problems: Problems) -> tuple[Named, ...]:
-    """Return each string once; report those that occur again."""
+    """Return each string once, as a name with its first place. Reports every repetition as a duplicate `noun`."""
     names: dict[str, Named] = {}
     for text in texts:
         if text.value in names:

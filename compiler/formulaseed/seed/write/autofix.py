@@ -1,6 +1,6 @@
-"""Fixes mistakes in a seed's text that have one reading only: misspelt names, and the order of the steps.
+"""Fixes mistakes in a seed's text that can only mean one thing: misspelt names, and the order of the steps.
 
-In: the text with its diagnostics. Out: the text with the changes, everything else as the author laid it out.
+In: the text with its diagnostics. Out: the text with the changes; the rest keeps the author's layout.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from formulaseed.seed.write.canonical import dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
 from formulaseed.source.text import Span
 
-_DUPLICATE = ("FS005", "FS203")
-_UNKNOWN = ("FS201", "FS204")
-_CONSTANT = ("FS603", "FS607", "FS608", "FS610")
-"""Warnings of constants: a sign that a name was replaced by the wrong one."""
+_DUPLICATE_CODES = ("FS005", "FS203")
+_UNKNOWN_NAME_CODES = ("FS201", "FS204")
+_CONSTANT_CODES = ("FS603", "FS607", "FS608", "FS610")
+"""Warnings of constant results: after a fix they suggest that a name was replaced by the wrong one."""
 
 
-def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Diagnostic]:
-    """Return the diagnostics whose suggestions are safe to apply, in the order of the file; of two that overlap the first.
+def choose_fixes(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Diagnostic]:
+    """Return the diagnostics whose suggestions are safe to apply, in the order of the file; the first of any that overlap.
 
-    There are none if a name is defined twice. Uses of a definition that may itself be misspelt are left.
+    There are none if a name is defined twice. Uses of a definition that may itself be misspelt are left out.
     """
-    if any(d.code in _DUPLICATE for d in diagnostics):
+    if any(d.code in _DUPLICATE_CODES for d in diagnostics):
         return []
     fixable = {(d.span, d.suggestion): d for d in diagnostics if d.is_fixable}.values()
-    doubtful = _doubtful_uses(fixable, program) if program is not None else []
+    doubtful = _find_doubtful_uses(fixable, program) if program is not None else []
     chosen: list[Diagnostic] = []
     for d in sorted(fixable, key=lambda d: (d.span.start, d.span.end)):
         if (not chosen or d.span.start >= chosen[-1].span.end) and d not in doubtful:
@@ -36,42 +36,44 @@ def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | N
     return chosen
 
 
-def _doubtful_uses(fixable: Collection[Diagnostic], program: surface.Program) -> list[Diagnostic]:
-    """Return the diagnostics of names for which a definition may be misspelt: one that is never used as it is defined.
+def _find_doubtful_uses(fixable: Collection[Diagnostic], program: surface.Program) -> list[Diagnostic]:
+    """Return the diagnostics of names that may be right, because the suggested definition is misspelt and never used.
 
-    The name must be used several times, or as an output.
+    Such a name is used several times, or is an output.
     """
-    unused = _unused_names(program)
+    unused = _find_unused_names(program)
     returned = {name.text for name in program.output}
-    uses = Counter(_written(d.span) for d in fixable if d.code in _UNKNOWN)
+    uses = Counter(_read_name(d.span) for d in fixable if d.code in _UNKNOWN_NAME_CODES)
     frequent = returned.union(name for name, count in uses.items() if count > 1)
-    return [d for d in fixable if _bare(_replacement(d)) in unused and _written(d.span) in frequent]
+    return [d for d in fixable if _strip_name(_get_replacement(d)) in unused and _read_name(d.span) in frequent]
 
 
-def _written(span: Span) -> str:
-    return _bare(span.source.text[span.start : span.end])
+def _read_name(span: Span) -> str:
+    return _strip_name(span.source.text[span.start : span.end])
 
 
-def _replacement(problem: Diagnostic) -> str:
+def _get_replacement(problem: Diagnostic) -> str:
     assert problem.suggestion is not None
     return problem.suggestion.replacement
 
 
-def _unused_names(program: surface.Program) -> set[str]:
-    """Return the names, without their namespaces, that the program defines and does not mention."""
-    names = {*(_bare(name) for name in program.declared_at), *(step.name.text for step in program.steps)}
-    mentioned = {_bare(name) for step in (*program.steps, *program.nameless) for name in step.mentioned_names()}
+def _find_unused_names(program: surface.Program) -> set[str]:
+    """Return the names, without their namespaces, that the program defines but never uses."""
+    names = {*(_strip_name(name) for name in program.declared_at), *(step.name.text for step in program.steps)}
+    mentioned = {
+        _strip_name(name) for step in (*program.steps, *program.nameless) for name in step.find_mentioned_names()
+    }
     return names - mentioned - {name.text for name in program.output}
 
 
-def _bare(name: str) -> str:
+def _strip_name(name: str) -> str:
     """Return a name as it is written in a file, without quotes, sign and namespace."""
     return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
 
 
-def with_fixes(text: str, diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the text with every suggestion applied; none overlaps another, and they are in the order of the file."""
-    return _replace(text, [(d.span, _replacement(d)) for d in diagnostics])
+def apply_fixes(text: str, diagnostics: Iterable[Diagnostic]) -> str:
+    """Return the text with the suggestion of every diagnostic applied; they must be in order and not overlap."""
+    return _replace(text, [(d.span, _get_replacement(d)) for d in diagnostics])
 
 
 def _replace(text: str, changes: Iterable[tuple[Span, str]]) -> str:
@@ -84,17 +86,17 @@ def _replace(text: str, changes: Iterable[tuple[Span, str]]) -> str:
 
 
 def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
-    """Return True if a change left fewer errors, no new ones, and made nothing constant."""
+    """Return True if a change removed errors, added none, and added no warnings of constant results."""
     old, new = [
         Counter((d.code, d.message, d.severity == "error") for d in diagnostics) for diagnostics in (before, after)
     ]
     errors = [Counter({key: n for key, n in counts.items() if key[2]}) for counts in (old, new)]
-    constants = [Counter({key: n for key, n in counts.items() if key[0] in _CONSTANT}) for counts in (old, new)]
+    constants = [Counter({key: n for key, n in counts.items() if key[0] in _CONSTANT_CODES}) for counts in (old, new)]
     return errors[1] < errors[0] and constants[1] <= constants[0]
 
 
-def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
-    """Return the text with the steps in dependency order; unchanged if there is none, or a step could not be read."""
+def sort_steps(text: str, tree: JsonValue, program: surface.Program) -> str:
+    """Return the text with the steps in dependency order; unchanged if they form a cycle or a step could not be read."""
     compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
     if not isinstance(compute, JsonArray) or len(compute.items) != len(program.steps):
         return text

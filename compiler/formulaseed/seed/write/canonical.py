@@ -102,7 +102,8 @@ def dependency_order(program: surface.Program) -> tuple[list[int], list[surface.
     steps = program.steps
     places = {step.name.text: index for index, step in enumerate(steps)}
     uses = {
-        index: {places[name] for name in step.mentioned_names() if name in places} for index, step in enumerate(steps)
+        index: {places[name] for name in step.find_mentioned_names() if name in places}
+        for index, step in enumerate(steps)
     }
     sorter = TopologicalSorter(uses)
     try:

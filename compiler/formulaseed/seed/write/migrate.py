@@ -36,8 +36,8 @@ _SAME_KEYS = ("task_name", "version", "description", "parameters", "context", "r
 
 
 @dataclass(frozen=True, slots=True)
-class NotMoved:
-    """A part of the seed v1 that v2 cannot express, and why."""
+class UnsupportedPart:
+    """A part of the seed v1 that v2 cannot express: its place, and the reason."""
 
     span: Span
     reason: str
@@ -45,22 +45,25 @@ class NotMoved:
 
 @dataclass(slots=True)
 class Migration:
-    """The seed v2. If `not_moved` names any step it is incomplete; what is `left_out` changes no result."""
+    """A seed v2 made of a seed v1.
+
+    The seed is incomplete if `not_moved` has any part. The parts in `left_out`, as text, have no effect on results.
+    """
 
     seed: Object
-    not_moved: list[NotMoved] = field(default_factory=list)
+    not_moved: list[UnsupportedPart] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
 def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
-    """Rewrite a seed v1 as v2."""
+    """Return the seed v1 `seed` rewritten as v2; `program` is the same seed, checked without errors."""
     moved: Object = {key: seed[key] for key in _SAME_KEYS if key in seed}
     if program.keywords:
         moved["filter"] = {"keywords": list(program.keywords)}
     fields = seed["extraction_fields"]
     moved["extract"] = {"fields": [{"name": field["name"], "type": "enum", **field} for field in fields]}
     migration = Migration(moved)
-    writer = _Writer(program, migration.not_moved)
+    writer = _StepWriter(program, migration.not_moved)
     written = {step["name"]: step for step in seed["compute_dag"]}
     for step in hoist_aggregates(program).steps:
         writer.step(step)
@@ -78,57 +81,57 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     return migration
 
 
-class _Writer:
-    """Writes the steps of the seed v2."""
+class _StepWriter:
+    """A writer of the steps of the seed v2 into `steps`. It adds what it cannot express to `not_moved`."""
 
-    def __init__(self, program: nodes.Program, not_moved: list[NotMoved]) -> None:
+    def __init__(self, program: nodes.Program, not_moved: list[UnsupportedPart]) -> None:
         self.not_moved = not_moved
         self.steps: list[Object] = []
         self.taken = {step.name for step in program.steps}
         self.name = ""
 
     def step(self, step: nodes.Step) -> None:
-        """Write one step, and the filters that it needs before it."""
+        """Add one step to `steps`, after the filters that it needs."""
         self.name = step.name
         match step.operation:
             case nodes.Formula(typed.Aggregate() as aggregate):
-                self._aggregate(aggregate, step.span)
+                self._write_aggregate(aggregate, step.span)
             case nodes.Formula(expression):
-                self._formula(expression, step.rules())
+                self._write_formula(expression, step.rules())
             case _:
                 raise AssertionError("seed v1 has no other operations")
 
     def _add(self, op: str, **parts: Plain) -> None:
         self.steps.append({"name": self.name, "op": op, **parts})
 
-    def _aggregate(self, aggregate: typed.Aggregate, span: Span) -> None:
+    def _write_aggregate(self, aggregate: typed.Aggregate, span: Span) -> None:
         op = aggregate.function
         operand = aggregate.operand
-        tests, rest = self._where(aggregate.where)
+        tests, rest = self._split_where(aggregate.where)
         if rest is not None and aggregate.entry.counts:
             op = SUM
-            operand = typed.Conditional(rest, _number(1, rest), _number(0, rest), rest.info)
+            operand = typed.Conditional(rest, _build_number(1, rest), _build_number(0, rest), rest.info)
         elif rest is not None and operand is not None and op == SUM:
-            operand = typed.Conditional(rest, operand, _number(0, rest), operand.info)
+            operand = typed.Conditional(rest, operand, _build_number(0, rest), operand.info)
         elif rest is not None:
-            reason = f"`{op}` over reviews where `{_text(rest)}`: no condition on reviews can use a step"
-            self.not_moved.append(NotMoved(span, reason))
+            reason = f"`{op}` over reviews where `{_format_formula(rest)}`: no condition on reviews can use a step"
+            self.not_moved.append(UnsupportedPart(span, reason))
         value: Object = {}
         if operand is not None:
             is_name = isinstance(operand, typed.Ref) and operand.symbol.is_per_review
-            value = {"field" if is_name and "field" in aggregate.entry.keys else "expr": _text(operand)}
+            value = {"field" if is_name and "field" in aggregate.entry.keys else "expr": _format_formula(operand)}
         default: Object = {"default": aggregate.default.value} if aggregate.default is not None else {}
         self._add(op, **value, **tests, **default)
 
-    def _formula(self, expression: Expr, rules: Sequence[tuple[Expr | None, Value]]) -> None:
+    def _write_formula(self, expression: Expr, rules: Sequence[tuple[Expr | None, Value]]) -> None:
         if rules and all(self._is_plain(value) for _, value in rules):
             *cases, (_, otherwise) = rules
-            written: list[Plain] = [{"when": _text(when), "then": value} for when, value in cases if when]
+            written: list[Plain] = [{"when": _format_formula(when), "then": value} for when, value in cases if when]
             self._add("case", rules=[*written, {"else": otherwise}])
         elif isinstance(expression, typed.Literal) and self._is_plain(expression.value):
             self._add("const", value=expression.value)
         else:
-            self._add("expr", expr=_text(expression))
+            self._add("expr", expr=_format_formula(expression))
 
     def _is_plain(self, value: Value) -> bool:
         """Return True if a literal cannot be read as a formula."""
@@ -137,56 +140,56 @@ class _Writer:
 
     # --- conditions
 
-    def _where(self, where: Expr | None) -> tuple[Object, Expr | None]:
-        """Return the condition as `where` up to the first part that uses a step, and the rest; None if there is no rest."""
+    def _split_where(self, where: Expr | None) -> tuple[Object, Expr | None]:
+        """Return `where` as a key of a step, up to the first conjunct that uses a step, and the rest, or None without a rest."""
         entries: list[Entry] = []
         parts = typed.conjuncts(where)
         for index, part in enumerate(parts):
             if any(symbol.kind is SymbolKind.STEP for symbol in typed.symbols_in(part)):
                 rest = parts[index:]
-                return self._object(entries), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
-            entries += _parse_entries(_text(part)) or [(self._filter(expr=_text(part)), True)]
-        return self._object(entries), None
+                return self._build_where(entries), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
+            entries += _parse_entries(_format_formula(part)) or [(self._add_filter(expr=_format_formula(part)), True)]
+        return self._build_where(entries), None
 
-    def _object(self, entries: Sequence[Entry]) -> Object:
-        """Return the entries as one object. An entry whose key is there already goes into a filter."""
+    def _build_where(self, entries: Sequence[Entry]) -> Object:
+        """Return the entries as the key `where`. An entry that cannot join one of the same key goes into a new filter."""
         merged: Object = {}
         for key, test in entries:
             if not _add_entry(merged, (key, test)):
-                merged[self._filter(where={key: test})] = True
+                merged[self._add_filter(where={key: test})] = True
         return {"where": merged} if merged else {}
 
-    def _filter(self, **parts: Plain) -> str:
-        """Add a filter, and return the key that tests it."""
+    def _add_filter(self, **parts: Plain) -> str:
+        """Add a filter to `steps`, and return the key that tests it, such as `$N_WHERE`."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
         name = claim_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
         return f"${name}"
 
 
-def _number(value: int, beside: Expr) -> Expr:
+def _build_number(value: int, beside: Expr) -> Expr:
     return typed.Literal(value, Info(INTEGER, beside.info.span))
 
 
-def _text(expression: Expr) -> str:
+def _format_formula(expression: Expr) -> str:
     """Return the expression as a formula of a seed v2, which names fields in full."""
-    return expression_text(_with_full_names(expression))
+    return expression_text(_expand_names(expression))
 
 
-def _with_full_names(expression: Expr) -> Expr:
+def _expand_names(expression: Expr) -> Expr:
     if isinstance(expression, typed.Ref):
         return replace(expression, written="")
-    return typed.map_operands(expression, _with_full_names)
+    return typed.map_operands(expression, _expand_names)
 
 
 # --- conditions as entries of a condition object
 
 
 def _parse_entries(condition: str) -> list[Entry] | None:
-    """Return the entries that say what a condition says; None if only a formula can say it."""
+    """Return the entries of a condition object that mean the same as a condition, or None if only a formula can express it."""
     text, _ = read_json(Source("<condition>", json.dumps(condition)))
     tree = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
-    return _entries(tree) if tree is not None else None
+    return _build_entries(tree) if tree is not None else None
 
 
 def _add_entry(conditions: Object, entry: Entry) -> bool:
@@ -202,50 +205,52 @@ def _add_entry(conditions: Object, entry: Entry) -> bool:
     return True
 
 
-def _entries(condition: ast.Expr, truth: bool = True) -> list[Entry] | None:
-    """Return entries that all hold exactly if the condition equals `truth`; None if only a formula can say it."""
+def _build_entries(condition: ast.Expr, truth: bool = True) -> list[Entry] | None:
+    """Return entries that all hold exactly if the condition equals `truth`, or None if only a formula can express it."""
     match condition:
         case ast.Not(_, operand):
-            return _entries(operand, not truth)
+            return _build_entries(operand, not truth)
         case ast.Name(_, text):
             return [(text, truth)]
         case ast.Logical(_, operator, operands) if (operator == "and") is truth:
-            return _joined([_entries(operand, truth) for operand in operands])
+            return _join_entries([_build_entries(operand, truth) for operand in operands])
         case ast.Logical(_, "or", operands):
-            return _alternatives([_entries(operand) for operand in operands])
+            return _merge_alternatives([_build_entries(operand) for operand in operands])
         case ast.Comparison(span, first, operators, rest) if truth and len(operators) > 1:
             triples = zip((first, *rest), operators, rest, strict=False)
             pairs = [ast.Comparison(span, left, (sign,), (right,)) for left, sign, right in triples]
-            return _joined([_entries(pair) for pair in pairs])
+            return _join_entries([_build_entries(pair) for pair in pairs])
         case ast.Comparison(_, first, (operator,), (second,)):
-            entry = _comparison(first, operator, second, truth)
+            entry = _build_comparison_entry(first, operator, second, truth)
             if entry is None and operator in MIRRORED:
-                entry = _comparison(second, MIRRORED[operator], first, truth)
+                entry = _build_comparison_entry(second, MIRRORED[operator], first, truth)
             return [entry] if entry is not None else None
     return None
 
 
-def _joined(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
-    """Return the entries of all parts; None if one of the parts has none."""
-    return None if None in parts else [entry for entries in parts for entry in entries or ()]
+def _join_entries(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
+    """Return the entries of all parts, or None if one of the parts is None."""
+    if None in parts:
+        return None
+    return [entry for entries in parts for entry in entries or ()]
 
 
-def _comparison(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> Entry | None:
-    """Return the entry that says that a comparison equals `truth`; None if no entry of a condition object can say it."""
+def _build_comparison_entry(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> Entry | None:
+    """Return the entry that holds exactly if the comparison equals `truth`, or None if no entry can express it."""
     if not (isinstance(subject, ast.Name) and subject.text.startswith(_NAMESPACES)):
         return None
     operator = operator if truth else NEGATED[operator]
     items = value.items if isinstance(value, ast.List) else (value,)
     if operator == "not in" or isinstance(value, ast.List) is not (operator == "in") or not all(map(_is_value, items)):
         return None
-    values = [_value(item) for item in items]
+    values = [_read_value(item) for item in items]
     if operator == "==":
         return subject.text, values[0]
     return subject.text, {operator: values if operator == "in" else values[0]}
 
 
-def _alternatives(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
-    """Return the one entry that lists values of one field, any of which may match; None if the parts are no such values."""
+def _merge_alternatives(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
+    """Return one `in` entry with the values of all parts, or None unless all parts test the same field for values."""
     values: list[Plain] = []
     fields: set[str] = set()
     for entries in parts:
@@ -269,6 +274,6 @@ def _is_value(node: ast.Expr) -> bool:
     return not isinstance(node.value, str) or ("." not in node.value and not re.match(r"\s*[<>=!]", node.value))
 
 
-def _value(node: ast.Expr) -> Plain:
+def _read_value(node: ast.Expr) -> Plain:
     assert isinstance(node, ast.Name | ast.Literal)
     return node.text if isinstance(node, ast.Name) else node.value

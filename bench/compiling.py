@@ -28,7 +28,7 @@ G1A = next(path for path in TASKS if path.parent.name == "g1a_v2")
 SEEDS = 100
 
 PHASES: tuple[tuple[str, ModuleType, str], ...] = (
-    ("read", documents, "read"),
+    ("read", documents, "read_document"),
     ("parse", seed, "lower_document"),
     ("check", program, "check_program"),
     ("lint", lint, "lint"),

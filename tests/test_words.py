@@ -17,7 +17,8 @@ def test_names_and_docstrings_say_what_they_are(package: str) -> None:
     """No variable or parameter has a vague name, and docstrings begin with a verb or a noun."""
     for path in (path for path in SOURCES if path.parent.name == package):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else None
+            is_bound = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            name = node.arg if isinstance(node, ast.arg) else node.id if is_bound else None
             assert name not in VAGUE_NAMES, f"{path}:{node.lineno}: `{name}` says nothing"
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
                 opener = (ast.get_docstring(node) or "-").split()[0].strip("`'\",.")

@@ -127,6 +127,7 @@ def test_what_is_no_row_context_or_parameters() -> None:
             assert is_refused((DataError,), reference_evaluate, seed, *arguments)
 
 
+@pytest.mark.thorough
 def test_integers_of_5000_digits_in_files(tmp_path: Any) -> None:
     """What JSON can hold and Python cannot read is a bad line; what both can is a value out of range."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())

@@ -164,6 +164,7 @@ def test_described_example(code: str, tmp_path: Path) -> None:
     assert errors(DESCRIBED[code](tmp_path)) == {code}
 
 
+@pytest.mark.thorough
 def test_rule_prints_the_page() -> None:
     """`formulaseed rule` prints the page of a code or a name, in any case."""
     expected = (PAGES / "FS201.md").read_text(encoding="utf-8")

@@ -216,6 +216,7 @@ def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.Monk
         package.run(staff_seed(), RESTAURANTS, extractor="anthropic", target_agreement=0.9)  # type: ignore[call-arg]
 
 
+@pytest.mark.thorough
 def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
     """After kill -9 in a round no question is asked twice but those that were in flight."""
     given, server = kitchen

@@ -374,6 +374,7 @@ def test_without_credentials_what_is_stored_is_given_out(kitchen: Kitchen, serve
     assert "stopped: the Anthropic client finds no credentials" in done.err
 
 
+@pytest.mark.thorough
 def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen: Kitchen, server: Loopback) -> None:
     """Attempts have a timeout, the call a deadline; both are reported, and counted as perhaps paid."""
     server.reset(rule=lambda ask: "hang")

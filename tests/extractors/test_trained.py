@@ -40,6 +40,7 @@ def measured(fields: list[AskedField], given: list[RecordedAnswer]) -> list[Fiel
     return measure_fields(fields, given, cross_validate(fields, given))
 
 
+@pytest.mark.thorough
 def test_a_rule_is_learned_and_restaurants_differ() -> None:
     """Of restaurants that it has not seen, with words and shares of their own, nearly every value is right, and it says so."""
     staff, angry = measured([STAFF, ANGRY], ANSWERS)

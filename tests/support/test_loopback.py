@@ -20,6 +20,8 @@ from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import ERRORS, Ask, Reply, Script, model
 
+pytestmark = pytest.mark.thorough
+
 needs("anthropic", "llm")
 
 SCHEMA = {

@@ -235,7 +235,7 @@ class Evaluation:
             case typed.Literal(value):
                 return value
             case typed.Ref(Symbol(SymbolKind.FILTER, name)):
-                return self.evaluate(self.filters[name], row)
+                return bool(self.evaluate(self.filters[name], row))  # a filter may be a value that is tested for truth
             case typed.Ref(symbol):
                 return (row if symbol in row else self.shared)[symbol]
             case typed.Present(operand):
